@@ -2,7 +2,7 @@
 /*
  * joined.h - a process's part in an MPI job: what the files of this room share.
  *
- * Who does what: slots.c sends packets; ring.c receives them, hands each to whom it is for, and is
+ * Who does what: joined.c sends packets; ring.c receives them, hands each to whom it is for, and is
  * the endpoint's side; clocks.c compares clocks; watch.c finds lost nodes; joined.c moves payloads,
  * and has the thread that sees to all of it while no worker does.
  */
@@ -14,12 +14,39 @@
 #include "rbwp_mpi.h"
 #include "rbwp_transport.h"
 #include "ring.h"
-#include "slots.h"
 #include "watch.h"
 
 #include <mpi.h>
 #include <pthread.h>
 #include <stdatomic.h>
+
+/* ---- packets that go ------------------------------------------------------------------------- */
+
+#define SLOT_WORDS 4
+#define SLOTS (64 * SLOT_WORDS)
+
+struct slot {
+    MPI_Request request;
+    uint32_t node;
+    unsigned char packet[PACKET_BYTES_MAX];
+};
+
+struct slots {
+    struct slot *slot;
+    _Atomic(uint64_t) free[SLOT_WORDS];      /* a bit each */
+    _Atomic(uint64_t) under_way[SLOT_WORDS]; /* not free, and MPI has it */
+    _Atomic(bool) wanted;                    /* a send found none free */
+};
+
+enum rbwp_status slots_open(struct rbwp_mpi *mpi, struct rbwp_error *error);
+
+/* Sends a packet. Never blocks. RBWP_OK, it is copied; RBWP_AGAIN: no slot is free; RBWP_E_IO: the
+ * node is lost or has left. */
+enum rbwp_status slots_send(struct rbwp_mpi *mpi, uint32_t node, int tag,
+                            const struct rbwp_packet *packet);
+/* The same for bytes in one piece. */
+enum rbwp_status slots_send_bytes(struct rbwp_mpi *mpi, uint32_t node, int tag, const void *bytes,
+                                  size_t count);
 
 /* ---- long payloads, from one node's memory into another's ------------------------------------ */
 

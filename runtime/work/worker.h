@@ -14,7 +14,6 @@
 #ifndef WORKER_H
 #define WORKER_H
 
-#include "crowd.h"
 #include "doorbell.h"
 #include "numa.h"
 #include "rbwp_queue.h"
@@ -23,6 +22,45 @@
 #include "work_mask.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- whether a group's further workers are worth having -------------------------------------- */
+
+struct work_runner;
+
+#define CROWD_RUNS 32u /* what is measured at once */
+
+struct crowd {
+    /* writer: the first worker; readers: the others */
+    _Alignas(64) _Atomic uint64_t
+        alone_ticks;           /* of CROWD_RUNS runs, alone; 0: not known, or long */
+    _Atomic uint64_t alone_at; /* when that was */
+    /* writers: the others */
+    _Alignas(64) _Atomic uint32_t aside;
+    struct work_runner *first; /* set once */
+};
+
+/* Durations in ticks. Set once. */
+struct crowd_times {
+    uint64_t run_max, fresh, again;
+    bool is_tight; /* no more CPUs than workers */
+};
+
+/* A runner's part; its own alone. */
+struct crowd_share {
+    uint32_t runs;
+    uint64_t ticks; /* of them */
+    bool was_alone;
+    bool has_company;  /* set once: its group has other workers */
+    uint64_t tried_at; /* for others to measure */
+    uint64_t pause_ns;
+    uint64_t first_runs; /* when it last came back from waiting */
+};
+
+/* The slow side of crowd_count. May step aside. */
+void crowd_judge(struct work_runner *runner, uint64_t now);
 
 /* ---- what is in a slot ----------------------------------------------------------------------- */
 

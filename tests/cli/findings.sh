@@ -9,6 +9,7 @@ import json, re, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
+import ranges_make
 import rbwp_make as m
 
 MS = 10**6
@@ -50,6 +51,14 @@ late = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i 
 assert late["text"] == "thread 0x2 began after 300 ms (30.2 % of the run)" and late["to"] == 1000 + 300 * MS, late
 pause = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(100) if not 40 <= i < 60])["idle"]
 assert pause["text"].startswith("thread 0x2 was idle for 205 ms on end") and pause["from"] == 1000 + 395 * MS, pause
+# A range that was open for two seconds after a call of 5 ns, all the work there was: it says how long it outlasted that, and
+# weighs no more than the whole run: what was lost comes first.
+begun = ranges_make.table(1, "range", ranges_make.RANGE, [(1_000, 0, 1, 1, 10, 1, 0, 0, 0, 0)])
+lost = m.table_section(b"LOSS", [m.loss_entry(1, 12, 1, 1000, 1000)])
+work_and_range = m.file([m.block(1, 0, [(1000, "cb", 1), (1005, "ce")]), ranges_make.names(1, b"train"), *begun], SLOTS)
+open(f"{work}/outlasts", "wb").write(m.with_trailer(work_and_range, m.info(stop=2 * 10**9 + 1000), lost))
+said = [f["text"] for f in json.loads(run("--json", "--findings", f"{work}/outlasts"))["findings"]]
+assert said[0].startswith("12 records were lost") and said[1].endswith("hung for 2.00 s in 'train', until this ended, 2.00 s after the last work"), said
 # Of a choice of slots nobody can say who was idle.
 assert not {"idle", "idle_at_end", "all_idle"} & set(found(stops and [(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)], "--slot", "2"))
 # Many idle ones are three sentences and a number.

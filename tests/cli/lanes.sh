@@ -62,7 +62,10 @@ expect_exit 2 "$RBWP" lanes --to rbwp "$work/v1.bin"
 expect_exit 2 "$RBWP" lanes --to warpscope "$work/v1.bin" "$work/v1.npy"
 expect_exit 2 "$RBWP" events --merge "$work/r0.evt"
 expect_exit 2 "$RBWP" events --to iris "$work/r0.evt" "$work/r1.evt"
-expect_exit 2 "$RBWP" events --offset 1 "$work/r0.evt"
+for offset in 1 =5 0= 0=5x 0=5: 0=5:x 0=:5 0=5:7x 0=-; do
+    expect_exit 2 "$RBWP" events --offset "$offset" "$work/r0.evt"
+    expect_error "is no RANK=NS or RANK=NS:BOUND"
+done
 
 # ---- iris: files and names
 iris() {

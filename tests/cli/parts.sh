@@ -57,6 +57,16 @@ assert len(stats(rotated[0])["threads"]) <= 6
 # One between is missing: what both sides have is joined, and that is said.
 done = run("stats", rotated[0], rotated[-1], code=3)
 assert f"{rotated[-1]}: goes on with part {len(rotated)} of a recording, after part 1 in {rotated[0]}" in done.stderr, done.stderr
+# So is a beginning that is missing; nobody can say then who began late.
+done = run("stats", "--json", "--findings", *rotated[1:])
+assert done.stderr.count(f"{rotated[1]}: begins with part 2 of a recording: what is in the parts before is left out") == 1, done.stderr
+late = run("stats", "--json", "--findings", "--cache", "sums", *rotated[1:])
+assert "late_start" not in [f["what"] for one in (done, late) for f in json.loads(one.stdout)["findings"]], done.stdout
+# Of a recording in parts and an export of one of them all would count twice that is in this one; of the other part it would not.
+run("export", "-f", "-o", "part.json", rotated[0])
+for pair in [(*rotated, "part.json"), ("part.json", *rotated)]:
+    assert "it would count twice" in run("merge", "-f", "-o", "both.json", *pair, code=1).stderr
+run("merge", "-f", "-o", "both.json", "part.json", rotated[1])
 shutil.copy(rotated[0], "copy.bin")
 done = run("stats", rotated[0], rotated[1], "copy.bin", code=1)
 assert "is it given twice?" in done.stderr, done.stderr
@@ -73,6 +83,11 @@ complete = facts["kept"][0]["from"]
 assert complete and kept["first"] >= complete, (kept["first"], complete)
 assert counts(stats(*dumps)) == whole, (counts(stats(*dumps)), whole)
 assert not arguments(*dumps) - called, arguments(*dumps) - called
+
+# Between two that have nothing in common nobody can say who was idle.
+done = run("stats", "--json", "--findings", dumps[0], "keep.bin")
+assert "nothing is known of" in done.stderr, done.stderr
+assert not [f for f in json.loads(done.stdout)["findings"] if "idle" in f["what"] and "gpu" not in f["what"] or f["what"] == "late_start"], done.stdout
 
 # Parts by time and by thread; those by time are cut through spans.
 for option in (["--every", "20ms"], ["--by-thread"]):

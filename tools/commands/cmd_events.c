@@ -6,13 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
+/* "RANK=NS", "RANK=NS:BOUND" */
+static bool is_offset(const char *text)
+{
+    static const char digits[] = "0123456789";
+    const char *ns = text + strspn(text, digits);
+    if (ns == text || *ns++ != '=')
+        return false;
+    ns += *ns == '-' || *ns == '+';
+    const char *end = ns + strspn(ns, digits), *bound = *end == ':' ? end + 1 : ns;
+    size_t bound_digits = strspn(bound, digits);
+    return end > ns && bound_digits && !bound[bound_digits];
+}
+
 static bool store_offset(void *value, const char *text, struct option_error *error)
 {
     struct events_options *options = value;
-    size_t digits = strspn(text, "0123456789");
-    if (options->offset_count == EVENTS_OFFSETS_MAX || !digits || text[digits] != '=') {
+    if (options->offset_count == EVENTS_OFFSETS_MAX || !is_offset(text)) {
         snprintf(error->text, sizeof error->text,
-                 digits && text[digits] == '=' ? "is one too many" : "is no RANK=NS");
+                 is_offset(text) ? "is one too many" : "is no RANK=NS or RANK=NS:BOUND");
         return false;
     }
     options->offsets[options->offset_count++] = text;

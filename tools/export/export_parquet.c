@@ -12,14 +12,404 @@
 #include "left_out.h"
 #include "message.h"
 #include "parquet_file.h"
-#include "parquet_tables.h"
 #include "span_columns.h"
 #include "thread_map.h"
+#include "trace_pass.h"
 #include "utf8.h"
 #include "utf8_repair.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
+
+/* ---- tables whose schema says not how to show them, each as a Parquet file ------------------- */
+/*
+ * Beside OUT.parquet is OUT.NAME.parquet, with the process and the row's number before
+ * the table's own columns. A row group is a block of the file, so nothing is kept.
+ *
+ * Blocks of rows as row groups.
+ */
+
+enum { PARQUET_TABLES_MAX = 64 }; /* files open at once; rows of more are left out */
+
+/* Zero is none. */
+struct parquet_tables {
+    struct trace_pass *pass;
+    struct parquet_table *tables; /* by the trace's number of a table */
+    uint32_t count, open;
+    int64_t *values, *there; /* of a column of a block */
+    uint32_t *places;
+    struct trace_text *texts;
+    uint32_t value_room, there_room, place_room, text_room;
+    struct parquet_bytes repaired;
+    uint64_t left_out; /* rows */
+    bool failed;       /* the user was told */
+};
+
+/* Finishes the files. EXIT_GOOD, or EXIT_PARTLY if one of them is not whole. */
+enum exit_code parquet_tables_finish(struct parquet_tables *tables);
+
+struct parquet_table {
+    char *path;
+    struct out out;
+    struct parquet parquet;
+    struct parquet_column *columns; /* process and row before the table's own */
+    uint32_t process, column_count;
+    bool open;
+};
+
+static bool parquet_tables_fail(struct parquet_tables *tables)
+{
+    if (!tables->failed)
+        message("out of memory; tables are left out");
+    tables->failed = true;
+    return false;
+}
+
+/* ---- names of files ------------------------------------------------------------------ */
+
+static bool path_is_taken(const struct parquet_tables *tables, const char *path)
+{
+    for (uint32_t i = 0; i < tables->count; i++)
+        if (tables->tables[i].path && strcmp(tables->tables[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* Length of the output's name without ".parquet" and ".gz". */
+static int base_bytes(const char *path)
+{
+    static const char *const suffixes[] = {".gz", ".parquet"};
+    size_t bytes = strlen(path);
+    for (int i = 0; i < 2; i++) {
+        size_t suffix = strlen(suffixes[i]);
+        if (bytes > suffix && memcmp(path + bytes - suffix, suffixes[i], suffix) == 0)
+            bytes -= suffix;
+    }
+    return (int)bytes;
+}
+
+/* OUT.NAME.parquet, with a number behind NAME where it is taken. NULL without memory. */
+static char *path_for(const struct parquet_tables *tables, const struct rbwp_schema *schema)
+{
+    enum { NAME_BYTES = 64 };
+    static const char plain[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-";
+    const char *output = tables->pass->options->output.path;
+    char name[NAME_BYTES + 1] = "", *path = NULL;
+    for (uint32_t i = 0; i < schema->name_bytes && i < NAME_BYTES; i++)
+        name[i] = schema->name[i] && strchr(plain, schema->name[i]) ? schema->name[i] : '_';
+    for (uint32_t tried = 1; !path; tried++) {
+        char number[16] = "";
+        if (tried > 1)
+            snprintf(number, sizeof number, "-%" PRIu32, tried);
+        if (asprintf(&path, "%.*s.%s%s.parquet", base_bytes(output), output, name, number) < 0)
+            return NULL;
+        if (path_is_taken(tables, path)) {
+            free(path);
+            path = NULL;
+        }
+    }
+    return path;
+}
+
+/* ---- beginning one --------------------------------------------------------------------- */
+
+/* Readers take names without regard to case, and none for an empty one. */
+static bool name_is_good(const struct parquet_table *table, const char *name)
+{
+    for (uint32_t i = 0; i < table->column_count; i++)
+        if (strcasecmp(table->columns[i].name, name) == 0)
+            return false;
+    return name[0] != '\0';
+}
+
+/* What is taken gets a number behind it. NULL without memory. */
+static char *column_name(const struct parquet_table *table, const struct rbwp_column *column)
+{
+    char *repaired = malloc(UTF8_REPAIR_GROWTH * (size_t)column->name_bytes + 1), *name = NULL;
+    if (!repaired)
+        return NULL;
+    repaired[utf8_repair(column->name, column->name_bytes, UTF8_REPLACEMENT, repaired)] = '\0';
+    if (name_is_good(table, repaired))
+        return repaired;
+    for (unsigned tried = 2; !name; tried++) {
+        if (asprintf(&name, "%s_%u", repaired, tried) < 0) {
+            name = NULL;
+            break;
+        }
+        if (!name_is_good(table, name)) {
+            free(name);
+            name = NULL;
+        }
+    }
+    free(repaired);
+    return name;
+}
+
+static struct parquet_column column_of(const struct parquet_table *table,
+                                       const struct rbwp_column *column)
+{
+    static const struct parquet_column kinds[] = {
+        [RBWP_COLUMN_U64] = {.type = PARQUET_ID},
+        [RBWP_COLUMN_I64] = {.type = PARQUET_LENGTH},
+        [RBWP_COLUMN_F64] = {.type = PARQUET_REAL},
+        [RBWP_COLUMN_TIME] = {.type = PARQUET_TIME},
+        [RBWP_COLUMN_DURATION] = {.type = PARQUET_ID},
+        [RBWP_COLUMN_NAME] = {.type = PARQUET_TEXT, .optional = true},
+        [RBWP_COLUMN_ROW] = {.type = PARQUET_ID, .optional = true},
+        [RBWP_COLUMN_BYTES] = {.type = PARQUET_BLOB}};
+    struct parquet_column made = kinds[column->type];
+    made.name = column_name(table, column);
+    return made;
+}
+
+static bool make_columns(struct parquet_table *table, const struct rbwp_schema *schema)
+{
+    table->columns = calloc(schema->column_count + 2u, sizeof *table->columns);
+    if (!table->columns)
+        return false;
+    table->columns[0] = (struct parquet_column){"process", PARQUET_TEXT, false};
+    table->columns[1] = (struct parquet_column){"row", PARQUET_ID, false};
+    table->column_count = 2;
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        struct parquet_column column = column_of(table, &schema->columns[c]);
+        if (!column.name)
+            return false;
+        table->columns[table->column_count++] = column;
+    }
+    return true;
+}
+
+/* What a column's type does not say. */
+static void put_facts(struct parquet_table *table, const struct rbwp_schema *schema)
+{
+    char key[64], text[UTF8_REPAIR_GROWTH * UINT8_MAX];
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        const struct rbwp_column *column = &schema->columns[c];
+        const char *role = rbwp_column_role_name(column->role);
+        snprintf(key, sizeof key, "column.%" PRIu32 ".unit", c + 2);
+        size_t bytes = utf8_repair(column->unit, column->unit_bytes, NULL, text);
+        if (column->unit_bytes)
+            parquet_fact(&table->parquet, key, (struct trace_text){text, (uint32_t)bytes});
+        snprintf(key, sizeof key, "column.%" PRIu32 ".role", c + 2);
+        if (*role)
+            parquet_fact(&table->parquet, key, trace_text(role));
+    }
+}
+
+static void parquet_tables_add(struct parquet_tables *tables, const struct trace_table *told)
+{
+    if (out_is_standard(&tables->pass->options->output) || tables->open == PARQUET_TABLES_MAX ||
+        tables->failed)
+        return;
+    if (!thread_array_grow(&tables->tables, &tables->count, told->number + 1,
+                           sizeof *tables->tables)) {
+        parquet_tables_fail(tables);
+        return;
+    }
+    struct parquet_table *table = &tables->tables[told->number];
+    char *path = path_for(tables, told->schema);
+    table->path = path;
+    table->process = told->process;
+    if (!path || !make_columns(table, told->schema)) {
+        parquet_tables_fail(tables);
+        return;
+    }
+    const struct out_options output = {.path = path, .force = tables->pass->options->output.force};
+    if (!out_open(&table->out, &output, tables->pass->inputs)) {
+        tables->failed = true;
+        return;
+    }
+    tables->open++;
+    table->open = true;
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+static void parquet_tables_put_numbers(struct parquet_tables *tables, struct parquet *parquet,
+                                       const struct trace_rows *rows, uint32_t column)
+{
+    const uint64_t *cells = rows->rows->cells[column];
+    bool times = rows->rows->schema->columns[column].type == RBWP_COLUMN_TIME;
+    for (uint32_t i = 0; i < rows->rows->rows; i++)
+        tables->values[i] =
+            times ? trace_on_axis(rows->axis, (int64_t)cells[i]) : (int64_t)cells[i];
+    parquet_integers(parquet, tables->values, tables->values);
+}
+
+/* The texts of the block's names, each once; in UTF-8. How many values there are, UINT32_MAX
+ * without memory. */
+static uint32_t find_names(struct parquet_tables *tables, const struct trace_rows *rows,
+                           const uint64_t *cells, struct thread_map *names)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < rows->rows->rows; i++) {
+        tables->there[i] = cells[i] != 0;
+        if (!cells[i])
+            continue;
+        uint32_t place = thread_map_place(names, cells[i], &tables->texts, &tables->text_room,
+                                          sizeof *tables->texts);
+        if (place == THREAD_NONE)
+            return UINT32_MAX;
+        struct rbwp_text text = rbwp_catalog_name(rows->catalog, cells[i]);
+        tables->texts[place] = (struct trace_text){text.text, text.bytes};
+        tables->places[found++] = place;
+    }
+    return found;
+}
+
+static bool repair(struct parquet_tables *tables, uint32_t count)
+{
+    size_t bytes = 1;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += UTF8_REPAIR_GROWTH * (size_t)tables->texts[i].bytes;
+    tables->repaired.count = 0;
+    char *to = (char *)bytes_room(&tables->repaired, bytes);
+    for (uint32_t i = 0; to && i < count; i++) {
+        struct trace_text *text = &tables->texts[i];
+        text->bytes = (uint32_t)utf8_repair(text->text, text->bytes, NULL, to);
+        text->text = to;
+        to += text->bytes;
+    }
+    return to;
+}
+
+static void put_names(struct parquet_tables *tables, struct parquet *parquet,
+                      const struct trace_rows *rows, uint32_t column)
+{
+    struct thread_map names = {0};
+    uint32_t found = find_names(tables, rows, rows->rows->cells[column], &names);
+    if (found == 0)
+        parquet_nulls(parquet);
+    else if (found != UINT32_MAX && repair(tables, names.count))
+        parquet_texts(parquet, tables->places,
+                      (struct parquet_dictionary){tables->texts, names.count}, tables->there);
+    else
+        parquet_tables_fail(tables);
+    thread_map_free(&names);
+}
+
+static void put_blobs(struct parquet_tables *tables, struct parquet *parquet,
+                      const struct trace_rows *rows, uint32_t column)
+{
+    uint32_t count = rows->rows->rows;
+    if (!thread_array_grow(&tables->texts, &tables->text_room, count, sizeof *tables->texts)) {
+        parquet_tables_fail(tables);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct rbwp_text text = rbwp_rows_bytes(rows->rows, rows->rows->cells[column][i]);
+        tables->texts[i] = (struct trace_text){text.text, text.bytes};
+        tables->places[i] = i;
+    }
+    parquet_texts(parquet, tables->places, (struct parquet_dictionary){tables->texts, count}, NULL);
+}
+
+/* Process and row number. */
+static void put_place(struct parquet_tables *tables, struct parquet_table *table,
+                      const struct rbwp_rows *rows)
+{
+    if (!thread_array_grow(&tables->texts, &tables->text_room, 1, sizeof *tables->texts)) {
+        parquet_tables_fail(tables);
+        return;
+    }
+    tables->texts[0] = trace_process_of(tables->pass->trace, table->process)->name;
+    memset(tables->places, 0, rows->rows * sizeof *tables->places);
+    if (repair(tables, 1))
+        parquet_texts(&table->parquet, tables->places,
+                      (struct parquet_dictionary){tables->texts, 1}, NULL);
+    for (uint32_t i = 0; i < rows->rows; i++)
+        tables->values[i] = (int64_t)(rows->first_row + i);
+    parquet_integers(&table->parquet, tables->values, tables->values);
+}
+
+static bool make_room(struct parquet_tables *tables, uint32_t rows)
+{
+    return (thread_array_grow(&tables->values, &tables->value_room, rows, sizeof *tables->values) &&
+            thread_array_grow(&tables->there, &tables->there_room, rows, sizeof *tables->there) &&
+            thread_array_grow(&tables->places, &tables->place_room, rows,
+                              sizeof *tables->places)) ||
+           parquet_tables_fail(tables);
+}
+
+/* The first rows of a table begin its file. */
+static bool begin_file(struct parquet_tables *tables, struct parquet_table *table,
+                       const struct rbwp_schema *schema)
+{
+    if (table->parquet.single)
+        return true;
+    if (!parquet_start(&table->parquet, &table->out, table->columns, (int)table->column_count,
+                       NULL))
+        return parquet_tables_fail(tables);
+    put_facts(table, schema);
+    return true;
+}
+
+static void parquet_tables_take(struct parquet_tables *tables, const struct trace_rows *rows)
+{
+    const struct rbwp_rows *these = rows->rows;
+    if (these->rows == 0)
+        return;
+    struct parquet_table *table = rows->table < tables->count ? &tables->tables[rows->table] : NULL;
+    if (!table || !table->open || tables->failed || !make_room(tables, these->rows) ||
+        !begin_file(tables, table, these->schema)) {
+        tables->left_out += these->rows;
+        return;
+    }
+    struct parquet *parquet = &table->parquet;
+    parquet_group_begin(parquet, these->rows);
+    put_place(tables, table, these);
+    for (uint32_t c = 0; c < these->schema->column_count && !tables->failed; c++) {
+        unsigned type = these->schema->columns[c].type;
+        if (type == RBWP_COLUMN_NAME)
+            put_names(tables, parquet, rows, c);
+        else if (type == RBWP_COLUMN_BYTES)
+            put_blobs(tables, parquet, rows, c);
+        else
+            parquet_tables_put_numbers(tables, parquet, rows, c);
+    }
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* Without its footer a file is none. A table without rows has a file, too. */
+static enum exit_code finish(struct parquet_tables *tables, struct parquet_table *table)
+{
+    bool whole = !tables->failed && (table->parquet.single ||
+                                     parquet_start(&table->parquet, &table->out, table->columns,
+                                                   (int)table->column_count, NULL));
+    if (whole)
+        parquet_finish(&table->parquet);
+    whole = whole && !parquet_failed(&table->parquet);
+    enum exit_code code = out_close(&table->out);
+    return code != EXIT_GOOD || whole ? code : EXIT_PARTLY;
+}
+
+enum exit_code parquet_tables_finish(struct parquet_tables *tables)
+{
+    enum exit_code code = tables->failed ? EXIT_PARTLY : EXIT_GOOD;
+    for (uint32_t i = 0; i < tables->count; i++) {
+        struct parquet_table *table = &tables->tables[i];
+        if (table->open)
+            code = exit_worse(code, finish(tables, table));
+        parquet_free(&table->parquet);
+        for (uint32_t c = 2; c < table->column_count; c++)
+            free((char *)(uintptr_t)table->columns[c].name);
+        free(table->columns);
+        free(table->path);
+    }
+    bytes_free(&tables->repaired);
+    free(tables->tables);
+    free(tables->values);
+    free(tables->there);
+    free(tables->places);
+    free(tables->texts);
+    return code;
+}
+
+/* ---- export parquet -------------------------------------------------------------------------- */
 
 /* Which texts a row group has, by the trace's numbers of them. */
 struct numbered {

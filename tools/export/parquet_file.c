@@ -8,13 +8,134 @@
  * is known when it is written, in its turn.
  */
 #include "parquet_file.h"
-#include "parquet_encode.h"
-#include "thrift_compact.h"
 
+#include "parquet_bytes.h"
+#include "parquet_encode.h"
 #include "rbwp_format.h"
 
 #include <stdlib.h>
 #include <zlib.h>
+
+/* ---- writes Thrift's compact protocol, as far as Parquet's metadata needs it ----------------- */
+/*
+ * A struct is a run of fields with ascending ids, each of which says by how
+ * much its id is above the one before; hence the stack of last ids.
+ *
+ * The compact protocol: an id's step and a type share a byte, integers are zigzag varints.
+ */
+
+enum thrift_type {
+    THRIFT_I8 = 3,
+    THRIFT_I32 = 5,
+    THRIFT_I64 = 6,
+    THRIFT_BINARY = 8,
+    THRIFT_STRUCT = 12
+};
+
+enum { THRIFT_DEPTH = 8 };
+
+struct thrift {
+    struct parquet_bytes *to;
+    int last_id[THRIFT_DEPTH];
+    int depth;
+};
+
+enum { TYPE_TRUE = 1, TYPE_FALSE = 2, TYPE_LIST = 9, STEP_MAX = 15 };
+
+static void field(struct thrift *thrift, int id, int type)
+{
+    int *last = &thrift->last_id[thrift->depth - 1], step = id - *last;
+    *last = id;
+    if (step > 0 && step <= STEP_MAX) {
+        bytes_byte(thrift->to, (uint8_t)(step << 4 | type));
+        return;
+    }
+    bytes_byte(thrift->to, (uint8_t)type);
+    bytes_varint(thrift->to, zigzag(id));
+}
+
+/* Inside a list or at the top: no field stands before it. */
+static void thrift_begin(struct thrift *thrift)
+{
+    thrift->last_id[thrift->depth++] = 0;
+}
+
+static void thrift_end(struct thrift *thrift)
+{
+    bytes_byte(thrift->to, 0);
+    thrift->depth--;
+}
+
+/* then its fields and thrift_end */
+static void thrift_struct(struct thrift *thrift, int id)
+{
+    field(thrift, id, THRIFT_STRUCT);
+    thrift_begin(thrift);
+}
+
+static void thrift_i8(struct thrift *thrift, int id, int8_t value)
+{
+    field(thrift, id, THRIFT_I8);
+    bytes_byte(thrift->to, (uint8_t)value);
+}
+
+static void thrift_i32(struct thrift *thrift, int id, int32_t value)
+{
+    field(thrift, id, THRIFT_I32);
+    bytes_varint(thrift->to, zigzag(value));
+}
+
+static void thrift_i64(struct thrift *thrift, int id, int64_t value)
+{
+    field(thrift, id, THRIFT_I64);
+    bytes_varint(thrift->to, zigzag(value));
+}
+
+static void thrift_bool(struct thrift *thrift, int id, bool value)
+{
+    field(thrift, id, value ? TYPE_TRUE : TYPE_FALSE);
+}
+
+static void binary(struct thrift *thrift, const void *bytes, size_t count)
+{
+    bytes_varint(thrift->to, count);
+    bytes_put(thrift->to, bytes, count);
+}
+
+static void thrift_binary(struct thrift *thrift, int id, const void *bytes, size_t count)
+{
+    field(thrift, id, THRIFT_BINARY);
+    binary(thrift, bytes, count);
+}
+
+static void thrift_text(struct thrift *thrift, int id, const char *text)
+{
+    thrift_binary(thrift, id, text, strlen(text));
+}
+
+/* Then count elements. */
+static void thrift_list(struct thrift *thrift, int id, enum thrift_type type, size_t count)
+{
+    field(thrift, id, TYPE_LIST);
+    if (count < 15) {
+        bytes_byte(thrift->to, (uint8_t)(count << 4 | type));
+        return;
+    }
+    bytes_byte(thrift->to, (uint8_t)(0xf0 | type));
+    bytes_varint(thrift->to, count);
+}
+
+static void thrift_i32_element(struct thrift *thrift, int32_t value)
+{
+    bytes_varint(thrift->to, zigzag(value));
+}
+
+static void thrift_text_element(struct thrift *thrift, const char *text)
+{
+    binary(thrift, text, strlen(text));
+}
+
+/* ---- parquet file ---------------------------------------------------------------------------- */
 
 enum { TYPE_BOOLEAN = 0, TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };

@@ -118,32 +118,26 @@ static bool open_bare(struct event_file *file, uint32_t number,
 
 /* ---- what the command line says --------------------------------------------------- */
 
-/* "RANK=NS:BOUND", of which the rank is taken off. */
-static bool apply_offset(struct event_file *file, const char *text)
+/* "RANK=NS:BOUND" */
+static void apply_offset(struct event_file *file, const char *text)
 {
     char *end;
-    unsigned long rank = strtoul(text, &end, 10);
-    if (*end != '=' || rank != file->rank)
-        return *end == '=';
+    if (strtoul(text, &end, 10) != file->rank)
+        return;
     file->source.offset_ns = strtoll(end + 1, &end, 10);
     file->bound_ns = *end == ':' ? strtoull(end + 1, &end, 10) : 0;
     file->source.drift_ppb = 0;
     file->has_offset = true;
-    return *end == '\0';
 }
 
-static bool apply(struct event_file *file, const struct events_options *options)
+static void apply(struct event_file *file, const struct events_options *options)
 {
     if (options->kernel.clock_hz)
         file->source.clock_hz = options->kernel.clock_hz;
     if (options->ranks)
         file->ranks = options->ranks;
     for (unsigned i = 0; i < options->offset_count; i++)
-        if (!apply_offset(file, options->offsets[i])) {
-            message_usage("--offset %s: is no RANK=NS or RANK=NS:BOUND", options->offsets[i]);
-            return false;
-        }
-    return true;
+        apply_offset(file, options->offsets[i]);
 }
 
 static bool look_at(struct event_file *file)
@@ -163,9 +157,11 @@ bool event_file_open(struct event_file *file, const char *path, uint32_t number,
         return false;
     bool is_dump =
         file->dump.count >= 8 && memcmp(file->dump.bytes, RBWP_EVENTS_DUMP_MAGIC, 8) == 0;
-    if ((is_dump ? open_dump(file) : open_bare(file, number, options)) && apply(file, options) &&
-        look_at(file))
-        return true;
+    if (is_dump ? open_dump(file) : open_bare(file, number, options)) {
+        apply(file, options);
+        if (look_at(file))
+            return true;
+    }
     event_file_close(file);
     return false;
 }

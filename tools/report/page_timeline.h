@@ -4,16 +4,86 @@
  *
  * A row is a track, a lane of it, and a depth: its spans do not overlap. Each
  * row has a summary (summary.h) of all of its spans, and its single spans go
- * to the tiles of detail.h. A page has at most TIMELINE_ROWS rows of depths
+ * to the tiles of page_timeline.h. A page has at most TIMELINE_ROWS rows of depths
  * below TIMELINE_DEPTHS; spans elsewhere are counted as hidden, and the page
  * says so.
  */
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
-#include "detail.h"
+#include "page_data.h"
 #include "summary.h"
 #include "trace.h"
+
+/* ---- single spans and links, in tiles that the page unpacks when it shows them --------------- */
+
+enum { DETAIL_TILE = 1024, DETAIL_WINDOWS = 256, DETAIL_MARKS = 512 };
+
+/* From one time to another. Times of GPU work may be anything: steps too large for a number wrap
+ * around, or are told as about what they are. */
+static inline int64_t time_step_ns(int64_t from_ns, int64_t to_ns)
+{
+    return (int64_t)((uint64_t)to_ns - (uint64_t)from_ns);
+}
+static inline double time_step_about(int64_t from_ns, int64_t to_ns)
+{
+    int64_t step_ns;
+    return __builtin_sub_overflow(to_ns, from_ns, &step_ns) ? (double)to_ns - (double)from_ns
+                                                            : (double)step_ns;
+}
+
+/* One span or one link on its way into a tile. */
+/* As the page knows them. */
+enum detail_flag {
+    DETAIL_UNFINISHED = 1, /* TRACE_UNFINISHED */
+    DETAIL_OPEN = 2,       /* TRACE_OPEN */
+    DETAIL_INSTANT = 4     /* TRACE_INSTANT */
+};
+
+struct detail_span {
+    int64_t start_ns, stop_ns;
+    uint32_t kind;  /* number of what it is */
+    uint32_t flags; /* enum detail_flag */
+    /* Of rows that have them: by so much start and stop of a GPU's work may be wrong; block and
+     * launch of what a kernel noted. */
+    uint64_t more[2];
+};
+struct detail_link {
+    int64_t from_ns, to_ns;
+    uint32_t from_track;
+};
+
+struct detail_tile {
+    int64_t first_ns, last_ns;
+    uint64_t offset; /* in the temporary file */
+    uint32_t bytes, count;
+    uint32_t owner; /* a row, or with is_link the track to which the links lead */
+    bool is_link, taken;
+};
+
+struct detail {
+    int fd;                    /* of the temporary file, -1 none yet */
+    uint64_t bytes;            /* in it */
+    struct byte_buffer spool;  /* its end, not yet written */
+    struct byte_buffer column; /* while a tile is made */
+    struct detail_tile *tiles;
+    size_t count, room;
+    int64_t marks[DETAIL_MARKS]; /* times that should be in the page */
+    uint32_t mark_count;
+    bool failed; /* the user was told; tiles are missing */
+};
+
+/* What of it is in the page. */
+struct detail_taken {
+    /* Cut into windows; what lies outside counts to the outer ones. */
+    int64_t first_ns, last_ns;
+    uint8_t windows[DETAIL_WINDOWS]; /* 1: in the page */
+    uint64_t spans, links;           /* in the page */
+    bool all;
+};
+
+/* This time should be seen in full; the earlier marks are the more important ones. */
+void detail_mark(struct detail *detail, int64_t time_ns);
 
 /* ---- what spans are, numbered ---------------------------------------------------------------- */
 

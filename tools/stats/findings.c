@@ -122,7 +122,8 @@ static void say_number(struct search *search, uint64_t value)
 
 static double part(const struct search *search, uint64_t ns)
 {
-    return search->run_ns > 0 ? (double)ns / search->run_ns : 0;
+    double part = search->run_ns > 0 ? (double)ns / search->run_ns : 0;
+    return part < 1 ? part : 1; /* what is still open may go on after the run */
 }
 
 static uint64_t since(int64_t from_ns, int64_t to_ns)
@@ -166,6 +167,11 @@ static void find_hung(struct search *search)
         fputs(" in ", search->text);
         say_row(search, call->row);
         fputs(", until this ended", search->text);
+        if (stats_after_run_ns(stats, call) >= STATS_NEWS_NS) {
+            fputs(", ", search->text);
+            say_time(search, stats_after_run_ns(stats, call));
+            fputs(" after the last work", search->text);
+        }
         place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
         end(search);
     }
@@ -183,10 +189,23 @@ static struct stretch idle_at_end(const struct search *search, const struct stat
 {
     return (struct stretch){track->busy.until_ns, search->stats->run_last_ns};
 }
+static const struct stats_process *process_of(const struct search *search,
+                                              const struct stats_track *track)
+{
+    static const struct stats_process nobody;
+    const struct stats *stats = search->stats;
+    const uint32_t process = track->track.process;
+    return process < stats->process_count ? &stats->processes[process] : &nobody;
+}
+
+/* Whose recording began in a file that is not here may have been at work in that one. */
 static struct stretch idle_at_start(const struct search *search, const struct stats_track *track)
 {
-    return (struct stretch){search->stats->run_first_ns, track->busy.first_ns};
+    const bool known = !process_of(search, track)->began_before;
+    return (struct stretch){known ? search->stats->run_first_ns : track->busy.first_ns,
+                            track->busy.first_ns};
 }
+
 static struct stretch idle_between(const struct search *search, const struct stats_track *track)
 {
     int64_t from_ns = track->busy.longest_gap_at_ns;
@@ -225,7 +244,7 @@ static void say_more_idle(struct search *search, enum finding_what what, uint32_
 static bool is_idle(const struct search *search, const struct stats_track *track, idle_of idle,
                     uint64_t *ns_out)
 {
-    if (!stats_is_worker(track) || !track->busy.any)
+    if (!stats_is_worker(track) || !track->busy.any || process_of(search, track)->has_gap)
         return false;
     struct stretch stretch = idle(search, track);
     *ns_out = since(stretch.from_ns, stretch.to_ns);
@@ -295,9 +314,12 @@ static void find_all(struct search *search)
     const struct concurrency_result *result = &stats->concurrency;
     uint64_t none_ns = result->levels ? result->level_ns[0] : 0;
     uint64_t all_ns = result->levels > stats->workers ? result->level_ns[stats->workers] : 0;
+    bool has_gap = false;
+    for (uint32_t i = 0; i < stats->process_count; i++)
+        has_gap |= stats->processes[i].has_gap;
     if (stats->merged || stats->workers < 2)
         return;
-    if (none_ns >= LEAST_NS && part(search, none_ns) >= ALL_PART &&
+    if (!has_gap && none_ns >= LEAST_NS && part(search, none_ns) >= ALL_PART &&
         begin(search, FINDING_ALL_IDLE, part(search, none_ns))) {
         fprintf(search->text, "nobody was busy for %.1f %% of the run (",
                 100 * part(search, none_ns));

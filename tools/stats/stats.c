@@ -403,6 +403,8 @@ static void take_process(void *context, const struct trace_process *process)
         return;
     stats->processes[process->number] =
         (struct stats_process){.node = process->node,
+                               .began_before = process->began_before,
+                               .has_gap = process->has_gap,
                                .name = copy_text(stats, process->name),
                                .source = copy_text(stats, process->source)};
     stats->process_count = process->number + 1;
@@ -790,6 +792,14 @@ bool stats_is_hung(const struct stats *stats, const struct stats_call *call)
     const struct stats_row *row = &stats->rows[call->row];
     bool longest = row->count && call->duration_ns > row->max_ns;
     return call->duration_ns >= STATS_HUNG_NS || (longest && call->duration_ns >= STATS_NEWS_NS);
+}
+
+uint64_t stats_after_run_ns(const struct stats *stats, const struct stats_call *call)
+{
+    uint64_t until_end_ns = (uint64_t)stats->run_last_ns - (uint64_t)call->start_ns;
+    if (call->start_ns > stats->run_last_ns)
+        until_end_ns = 0;
+    return call->duration_ns > until_end_ns ? call->duration_ns - until_end_ns : 0;
 }
 
 const struct stats_track *stats_thread_of(const struct stats *stats, const struct stats_call *call)

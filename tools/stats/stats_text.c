@@ -167,6 +167,9 @@ static void still_open(const struct view *view)
         out_text(view->out, "  on");
         name(view->out, stats_thread_of(stats, call)->track.name);
         out_format(view->out, "  since %s", quantity_time(since, call->start_ns, stats->zero_ns));
+        if (stats_after_run_ns(stats, call) >= STATS_NEWS_NS)
+            out_format(view->out, ", %s of it after the last work",
+                       quantity_duration(length, stats_after_run_ns(stats, call)));
         arguments_of(view, call);
         out_format(view->out, "%s\n", view->colors.off);
     }

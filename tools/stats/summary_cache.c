@@ -201,6 +201,8 @@ static void process(struct transfer *transfer, struct stats_process *process)
     u32(transfer, &process->node);
     text(transfer, &process->name);
     text(transfer, &process->source);
+    flag(transfer, &process->began_before);
+    flag(transfer, &process->has_gap);
     u64(transfer, &process->empty_polls);
     cells(transfer, &process->cells);
 }

@@ -11,12 +11,29 @@
 
 #include "chrome_flows.h"
 #include "chrome_own.h"
-#include "chrome_ranges.h"
 #include "chrome_tracks.h"
-#include "open_spans.h"
 #include "kept_losses.h"
+#include "merge_sorter.h"
+#include "open_spans.h"
 #include "sample_sorter.h"
+#include "span_detail.h"
+#include "span_sorter.h"
 #include "trace_filter.h"
+#include "trace_source.h"
+
+/* ---- annotations that Chrome JSON does not have ---------------------------------------------- */
+
+struct rbwp_annotator;
+
+/* Zero makes none. */
+struct chrome_ranges {
+    struct rbwp_annotator *annotator; /* NULL: nobody asked */
+    struct merge_sorter host;         /* ranges and launches, by thread and time */
+    bool annotated;                   /* the file has annotations */
+    bool failed;                      /* out of memory */
+};
+
+/* ---- chrome spans ---------------------------------------------------------------------------- */
 
 enum { CHROME_PHASES = 128 };
 

@@ -1,13 +1,400 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments may be trees: those are kept as JSON. */
 #include "perfetto_event.h"
-#include "own_keys.h"
+
 #include "json_tree.h"
+#include "own_keys.h"
 #include "perfetto_proto.h"
+#include "thread_map.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+/* ---- what packets of a sequence rely on ------------------------------------------------------ */
+/*
+ * Names told once, default track and clock.
+ *
+ * A sequence may clear its state; what relied on the old one is not valid then.
+ *
+ * Names of all sequences are in one table, by sequence, generation and iid.
+ */
+
+/* ---- times of any clock of a Perfetto trace on the trace's own ------------------------------- */
+/*
+ * Snapshots tell what several clocks showed at one instant. Between two of
+ * them a clock goes on from the earlier one. Clocks that belong to one packet
+ * sequence (64 to 127) are set by snapshots of that sequence, and may count
+ * from event to event.
+ *
+ * Samples are kept for all clocks; a search finds the one before a time.
+ */
+
+enum { PAIRS_MAX = 64 };
+/* 73 years from 1970 either way: sums of a few of them do not overflow. */
+#define TIME_MAX (INT64_C(1) << 61)
+/* Times above are since 1970, from 2001 on. */
+#define SINCE_1970_NS (INT64_C(1000000000) * 1000000000)
+
+void perfetto_clocks_start(struct perfetto_clocks *clocks)
+{
+    *clocks = (struct perfetto_clocks){.trace_clock = PF_BOOTTIME};
+}
+
+void perfetto_clocks_free(struct perfetto_clocks *clocks)
+{
+    for (uint32_t i = 0; i < clocks->count; i++)
+        free(clocks->clocks[i].samples);
+}
+
+static bool is_own(uint32_t id)
+{
+    return id >= 64 && id < 128;
+}
+
+/* ---- conversion ------------------------------------------------------------------ */
+
+static const struct perfetto_clock *find(const struct perfetto_clocks *clocks, uint32_t id)
+{
+    for (uint32_t i = 0; i < clocks->count; i++)
+        if (clocks->clocks[i].id == id)
+            return &clocks->clocks[i];
+    return NULL;
+}
+
+static bool in_range(int64_t ns, int64_t *ns_out)
+{
+    *ns_out = ns;
+    return ns > -TIME_MAX && ns < TIME_MAX;
+}
+
+/* From the sample before it, else from the first one. */
+static bool convert(const struct perfetto_clocks *clocks, uint32_t id, int64_t clock_ns,
+                    int64_t *trace_ns_out)
+{
+    const struct perfetto_clock *clock = find(clocks, id);
+    if (id == clocks->trace_clock)
+        return in_range(clock_ns, trace_ns_out);
+    if (!clock || clock->count == 0)
+        return false;
+    uint32_t low = 0, high = clock->count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (clock->samples[middle].clock_ns <= clock_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    const struct perfetto_clock_sample *sample = &clock->samples[low];
+    return in_range(clock_ns - sample->clock_ns + sample->trace_ns, trace_ns_out);
+}
+
+static struct perfetto_own_clock *find_own(struct perfetto_own_clock *own, uint32_t id)
+{
+    for (int i = 0; i < PERFETTO_SEQUENCE_CLOCKS; i++)
+        if (own[i].id == id)
+            return &own[i];
+    return NULL;
+}
+
+/* False beyond what can be a time. */
+static bool times_unit(int64_t value, uint64_t unit_ns, int64_t *ns_out)
+{
+    return unit_ns <= INT64_MAX && !__builtin_mul_overflow(value, (int64_t)unit_ns, ns_out) &&
+           *ns_out > -TIME_MAX && *ns_out < TIME_MAX;
+}
+
+static bool own_time(struct perfetto_own_clock *clock, uint64_t time, int64_t *trace_ns_out)
+{
+    int64_t passed, ns;
+    if (time >= (uint64_t)TIME_MAX)
+        return false;
+    if (clock->incremental && __builtin_add_overflow(clock->value, (int64_t)time, &clock->value))
+        return false;
+    if (!clock->incremental)
+        clock->value = (int64_t)time;
+    return !__builtin_sub_overflow(clock->value, clock->set_value, &passed) &&
+           times_unit(passed, clock->unit_ns, &ns) && in_range(clock->set_ns + ns, trace_ns_out);
+}
+
+bool perfetto_clocks_time(const struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
+                          uint32_t id, uint64_t time, int64_t *trace_ns_out)
+{
+    struct perfetto_own_clock *clock = is_own(id) ? find_own(own, id) : NULL;
+    if (is_own(id))
+        return clock && own_time(clock, time, trace_ns_out);
+    return time < (uint64_t)TIME_MAX &&
+           convert(clocks, id ? id : clocks->trace_clock, (int64_t)time, trace_ns_out);
+}
+
+/* ---- snapshots ------------------------------------------------------------------- */
+
+struct pair {
+    uint32_t id;
+    bool incremental;
+    uint64_t unit_ns;
+    int64_t value;
+};
+
+static bool read_pair(struct wire_message clock, struct pair *pair)
+{
+    struct wire_field field;
+    uint64_t value = 0;
+    *pair = (struct pair){.unit_ns = 1};
+    while (wire_next(&clock, &field)) {
+        if (field.number == PF_CLOCK_ID)
+            pair->id = (uint32_t)field.value;
+        else if (field.number == PF_CLOCK_TIMESTAMP)
+            value = field.value;
+        else if (field.number == PF_CLOCK_INCREMENTAL)
+            pair->incremental = field.value;
+        else if (field.number == PF_CLOCK_UNIT && field.value)
+            pair->unit_ns = field.value;
+    }
+    pair->value = (int64_t)value;
+    return !clock.bad && pair->id && value < (uint64_t)TIME_MAX;
+}
+
+static struct perfetto_clock *add_clock(struct perfetto_clocks *clocks, uint32_t id)
+{
+    for (uint32_t i = 0; i < clocks->count; i++)
+        if (clocks->clocks[i].id == id)
+            return &clocks->clocks[i];
+    if (clocks->count == PERFETTO_CLOCKS)
+        return NULL;
+    clocks->clocks[clocks->count] = (struct perfetto_clock){.id = id};
+    return &clocks->clocks[clocks->count++];
+}
+
+/* Of equal or earlier ones than the last, as when a clock is set back, the last one stands. */
+static void add_sample(struct perfetto_clocks *clocks, uint32_t id, int64_t clock_ns,
+                       int64_t trace_ns)
+{
+    struct perfetto_clock *clock = add_clock(clocks, id);
+    if (!clock || clock->count == PERFETTO_CLOCK_SAMPLES_MAX ||
+        (clock->count && clock->samples[clock->count - 1].clock_ns >= clock_ns))
+        return;
+    if (thread_array_grow(&clock->samples, &clock->room, clock->count + 1, sizeof *clock->samples))
+        clock->samples[clock->count++] = (struct perfetto_clock_sample){clock_ns, trace_ns};
+    else
+        clocks->failed = true;
+}
+
+static void set_own(struct perfetto_own_clock *own, const struct pair *pair, int64_t trace_ns)
+{
+    struct perfetto_own_clock *clock = find_own(own, pair->id);
+    clock = clock ? clock : find_own(own, 0);
+    if (clock)
+        *clock = (struct perfetto_own_clock){.id = pair->id,
+                                             .incremental = pair->incremental,
+                                             .unit_ns = pair->unit_ns,
+                                             .value = pair->value,
+                                             .set_value = pair->value,
+                                             .set_ns = trace_ns};
+}
+
+/* When it was taken: by the trace's clock, else by one that is known already. */
+static bool snapshot_time(const struct perfetto_clocks *clocks, const struct pair *pairs, int count,
+                          int64_t *trace_ns_out)
+{
+    int64_t ns;
+    for (int known = 0; known < 2; known++)
+        for (int i = 0; i < count; i++)
+            if (!is_own(pairs[i].id) && (known || pairs[i].id == clocks->trace_clock) &&
+                times_unit(pairs[i].value, pairs[i].unit_ns, &ns) &&
+                convert(clocks, pairs[i].id, ns, trace_ns_out))
+                return true;
+    return false;
+}
+
+void perfetto_clocks_snapshot(struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
+                              struct wire_message snapshot)
+{
+    struct pair pairs[PAIRS_MAX];
+    struct wire_field field;
+    int64_t trace_ns, ns;
+    int count = 0;
+    while (wire_next(&snapshot, &field)) {
+        if (field.number == PF_SNAPSHOT_CLOCK && count < PAIRS_MAX)
+            count += read_pair(wire_inside(&field), &pairs[count]);
+        else if (field.number == PF_SNAPSHOT_PRIMARY && clocks->count == 0 && field.value &&
+                 !is_own((uint32_t)field.value))
+            clocks->trace_clock = (uint32_t)field.value;
+    }
+    if (!snapshot_time(clocks, pairs, count, &trace_ns))
+        return;
+    for (int i = 0; i < count; i++) {
+        if (is_own(pairs[i].id))
+            set_own(own, &pairs[i], trace_ns);
+        else if (!clocks->fixed && times_unit(pairs[i].value, pairs[i].unit_ns, &ns))
+            add_sample(clocks, pairs[i].id, ns, trace_ns);
+    }
+}
+
+/* ---- what it says of the axis ----------------------------------------------------- */
+
+/* The middle of clock minus trace time, and half their spread. */
+static bool compare_clock(const struct perfetto_clocks *clocks, uint32_t id, int64_t *shift_out,
+                          uint64_t *error_out)
+{
+    const struct perfetto_clock *clock = find(clocks, id);
+    if (!clock || clock->count == 0)
+        return false;
+    int64_t least = INT64_MAX, most = INT64_MIN;
+    for (uint32_t i = 0; i < clock->count; i++) {
+        int64_t ahead = clock->samples[i].clock_ns - clock->samples[i].trace_ns;
+        least = ahead < least ? ahead : least;
+        most = ahead > most ? ahead : most;
+    }
+    *shift_out = least + (most - least) / 2;
+    *error_out = (uint64_t)(most - least + 1) / 2;
+    return true;
+}
+
+void perfetto_clocks_facts(const struct perfetto_clocks *clocks, bool timed, int64_t first_ns,
+                           int64_t last_ns, struct trace_facts *facts)
+{
+    int64_t wall_ns = 0;
+    facts->has_realtime = compare_clock(clocks, PF_REALTIME, &wall_ns, &facts->realtime_error_ns);
+    if (facts->has_realtime && wall_ns + (timed ? last_ns : 0) >= TIME_MAX)
+        facts->has_realtime = false;
+    facts->zero_ns = facts->has_realtime ? wall_ns : 0;
+    facts->wall_clock = facts->has_realtime || (timed && first_ns >= SINCE_1970_NS);
+    facts->has_zero = facts->wall_clock;
+    facts->has_monotonic =
+        compare_clock(clocks, PF_MONOTONIC, &facts->monotonic_shift_ns, &facts->monotonic_error_ns);
+    facts->monotonic_shift_ns -= facts->has_monotonic ? facts->zero_ns : 0;
+    facts->first_ns = facts->zero_ns + (timed ? first_ns : 0);
+    facts->last_ns = timed ? facts->zero_ns + last_ns : 0;
+}
+
+/* ---- perfetto state -------------------------------------------------------------------------- */
+
+static uint64_t space_of(const struct perfetto_sequence *sequence)
+{
+    return (uint64_t)sequence->number << 32 | sequence->generation;
+}
+
+static struct perfetto_sequence *find_sequence(struct perfetto_state *state, uint32_t id)
+{
+    uint32_t number = state->map.count < PERFETTO_SEQUENCES_MAX
+                          ? thread_map_place(&state->map, id, &state->sequences, &state->room,
+                                             sizeof *state->sequences)
+                          : thread_map_find(&state->map, id);
+    if (number == THREAD_NONE) {
+        state->full = true;
+        return NULL;
+    }
+    state->sequences[number].number = number;
+    return &state->sequences[number];
+}
+
+static void take_names(struct perfetto_state *state, const struct perfetto_sequence *sequence,
+                       struct wire_message data)
+{
+    struct wire_field table, field;
+    while (wire_next(&data, &table)) {
+        struct wire_message entry = wire_inside(&table);
+        struct trace_text text = {"", 0};
+        uint64_t iid = 0;
+        bool known = table.number == PF_INTERNED_CATEGORY || table.number == PF_INTERNED_NAME ||
+                     table.number == PF_INTERNED_ANNOTATION || table.number == PF_INTERNED_STRING;
+        while (known && wire_next(&entry, &field)) {
+            if (field.number == PF_ENTRY_IID)
+                iid = field.value;
+            else if (field.number == PF_ENTRY_NAME)
+                text = wire_text(&field);
+        }
+        if (known && iid)
+            id_texts_set(&state->names, table.number, space_of(sequence), iid, text);
+    }
+}
+
+static void take_defaults(struct perfetto_sequence *sequence, struct wire_message defaults)
+{
+    struct wire_field field, inside;
+    while (wire_next(&defaults, &field)) {
+        if (field.number == PF_DEFAULTS_CLOCK)
+            sequence->clock = (uint32_t)field.value;
+        if (field.number != PF_DEFAULTS_TRACK_EVENT)
+            continue;
+        struct wire_message event = wire_inside(&field);
+        while (wire_next(&event, &inside))
+            if (inside.number == PF_EVENT_DEFAULTS_TRACK)
+                sequence->has_track = true, sequence->track = inside.value;
+    }
+}
+
+/* Clocks stay: they are set by snapshots alone. */
+static void clear(struct perfetto_sequence *sequence)
+{
+    sequence->generation++;
+    sequence->clock = 0;
+    sequence->has_state = true;
+    sequence->has_track = false;
+}
+
+static void take_content(struct perfetto_state *state, struct wire_message message,
+                         struct perfetto_packet *packet)
+{
+    struct wire_field field;
+    while (wire_next(&message, &field)) {
+        if (field.number == PF_PACKET_INTERNED_DATA)
+            take_names(state, packet->sequence, wire_inside(&field));
+        else if (field.number == PF_PACKET_DEFAULTS)
+            take_defaults(packet->sequence, wire_inside(&field));
+    }
+}
+
+bool perfetto_state_take(struct perfetto_state *state, struct wire_message message,
+                         struct perfetto_packet *packet)
+{
+    struct wire_message scan = message;
+    struct wire_field field;
+    uint32_t id = 0;
+    uint64_t flags = 0;
+    *packet = (struct perfetto_packet){0};
+    while (wire_next(&scan, &field)) {
+        if (field.number == PF_PACKET_SEQUENCE)
+            id = (uint32_t)field.value;
+        else if (field.number == PF_PACKET_SEQUENCE_FLAGS)
+            flags = field.value;
+        else if (field.number == PF_PACKET_TIMESTAMP)
+            packet->has_time = true, packet->time = field.value;
+        else if (field.number == PF_PACKET_TIMESTAMP_CLOCK)
+            packet->clock = (uint32_t)field.value;
+        else if (field.number == PF_PACKET_MACHINE)
+            packet->machine = (uint32_t)field.value;
+        else if (field.number == PF_PACKET_PREVIOUS_DROPPED)
+            packet->lost = field.value;
+    }
+    packet->sequence = find_sequence(state, id);
+    if (!packet->sequence)
+        return false;
+    if (flags & PF_STATE_CLEARED)
+        clear(packet->sequence);
+    take_content(state, message, packet);
+    packet->clock = packet->clock ? packet->clock : packet->sequence->clock;
+    return !(flags & PF_NEEDS_STATE) || packet->sequence->has_state;
+}
+
+/* table: the field of interned data that it was told in. Empty: it was not. */
+static struct trace_text perfetto_state_name(const struct perfetto_state *state,
+                                             const struct perfetto_sequence *sequence,
+                                             uint32_t table, uint64_t iid)
+{
+    return id_texts_get(&state->names, table, space_of(sequence), iid);
+}
+
+void perfetto_state_free(struct perfetto_state *state)
+{
+    id_texts_free(&state->names);
+    thread_map_free(&state->map);
+    free(state->sequences);
+}
+
+/* ---- perfetto event -------------------------------------------------------------------------- */
 
 enum { DEPTH_MAX = 16 };
 

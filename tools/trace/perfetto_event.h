@@ -3,9 +3,97 @@
 #ifndef PERFETTO_EVENT_H
 #define PERFETTO_EVENT_H
 
-#include "perfetto_state.h"
+#include "id_texts.h"
+#include "perfetto_wire.h"
 #include "span_detail.h"
 #include "text_buffer.h"
+#include "thread_map.h"
+#include "trace_source.h"
+
+/* ---- what packets of a sequence rely on ------------------------------------------------------ */
+
+/* ---- times of any clock of a Perfetto trace on the trace's own ------------------------------- */
+
+enum { PERFETTO_CLOCKS = 32, PERFETTO_SEQUENCE_CLOCKS = 4 };
+#define PERFETTO_CLOCK_SAMPLES_MAX (1u << 16)
+
+struct perfetto_clock_sample {
+    int64_t clock_ns, trace_ns;
+};
+
+struct perfetto_clock {
+    uint32_t id;
+    uint32_t count, room;
+    struct perfetto_clock_sample *samples; /* ascending */
+};
+
+/* A clock of one sequence. */
+struct perfetto_own_clock {
+    uint32_t id; /* 0: free */
+    bool incremental;
+    uint64_t unit_ns;
+    int64_t value;             /* units; of incremental ones the latest */
+    int64_t set_ns, set_value; /* what it showed when it was set, and the trace's time then */
+};
+
+struct perfetto_clocks {
+    struct perfetto_clock clocks[PERFETTO_CLOCKS];
+    uint32_t count;
+    uint32_t trace_clock; /* id */
+    bool fixed;           /* all samples are known */
+    bool failed;          /* out of memory */
+};
+
+void perfetto_clocks_start(struct perfetto_clocks *clocks);
+void perfetto_clocks_free(struct perfetto_clocks *clocks);
+/* own: PERFETTO_SEQUENCE_CLOCKS of the packet's sequence. */
+void perfetto_clocks_snapshot(struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
+                              struct wire_message snapshot);
+/* A packet's time; id 0: of the trace's clock. False if no snapshot tells. Once a packet. */
+bool perfetto_clocks_time(const struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
+                          uint32_t id, uint64_t time, int64_t *trace_ns_out);
+/* The axis and its relation to other clocks. */
+void perfetto_clocks_facts(const struct perfetto_clocks *clocks, bool timed, int64_t first_ns,
+                           int64_t last_ns, struct trace_facts *facts);
+
+/* ---- perfetto state -------------------------------------------------------------------------- */
+
+#define PERFETTO_SEQUENCES_MAX (1u << 16)
+
+struct perfetto_sequence {
+    uint32_t number; /* in the map */
+    uint32_t generation;
+    uint32_t clock; /* of timestamps that name none; 0: the trace's */
+    bool has_state, has_track;
+    uint64_t track; /* uuid, of events that name none */
+    struct perfetto_own_clock clocks[PERFETTO_SEQUENCE_CLOCKS];
+};
+
+struct perfetto_state {
+    struct id_texts names;
+    struct thread_map map;
+    struct perfetto_sequence *sequences;
+    uint32_t room;
+    bool full; /* there was no room */
+};
+
+/* What stands in a packet beside its content. */
+struct perfetto_packet {
+    struct perfetto_sequence *sequence;
+    bool has_time;
+    bool lost; /* packets before it */
+    uint64_t time;
+    uint32_t clock; /* 0: the sequence's */
+    uint32_t machine;
+};
+
+/* Names and defaults are taken. False when there is no room, or the packet needs a state that was
+ * lost. */
+bool perfetto_state_take(struct perfetto_state *state, struct wire_message message,
+                         struct perfetto_packet *packet);
+void perfetto_state_free(struct perfetto_state *state);
+
+/* ---- perfetto event -------------------------------------------------------------------------- */
 
 enum { PERFETTO_FLOWS = 16 };
 

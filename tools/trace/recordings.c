@@ -55,6 +55,11 @@ static int compare(const void *left, const void *right)
     return order ? order : (a > b) - (a < b);
 }
 
+bool recordings_began_before(const struct trace_identity *first)
+{
+    return first->part > 1 && first->why != RBWP_KEPT_SPLIT;
+}
+
 enum span_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
                                  const struct trace_identity *next)
 {
@@ -63,11 +68,17 @@ enum span_join recordings_follow(const struct trace_identity *before, int64_t un
     return before->part && next->part != before->part ? SPAN_JOIN_NEXT : SPAN_JOIN_OVERLAP;
 }
 
+static bool is_gap(const struct trace_source *before, const struct trace_source *next)
+{
+    return recordings_follow(&before->facts.identity, before->facts.last_ns,
+                             &next->facts.identity) == SPAN_JOIN_GAP;
+}
+
 /* False: a part is missing between them. */
 static bool tell_gap(const struct trace_source *before, const struct trace_source *next)
 {
     const struct trace_identity *a = &before->facts.identity, *b = &next->facts.identity;
-    if (recordings_follow(a, before->facts.last_ns, b) != SPAN_JOIN_GAP)
+    if (!is_gap(before, next))
         return true;
     if (a->part && b->part > a->part + 1) {
         message("%s: goes on with part %" PRIu32 " of a recording, after part %" PRIu32
@@ -108,6 +119,7 @@ static enum exit_code join(struct trace_source **parts, int count, bool *gone,
         const bool covered = is_covered(parts, count, i);
         if (!covered && before && !tell_gap(before, parts[i]))
             code = exit_worse(code, EXIT_PARTLY);
+        last.has_gap |= !covered && before && is_gap(before, parts[i]);
         before = covered ? before : parts[i];
         last.number = parts[i]->number < last.number ? parts[i]->number : last.number;
         gone[parts[i] - sources] = true;
@@ -122,6 +134,15 @@ static enum exit_code join(struct trace_source **parts, int count, bool *gone,
     return code;
 }
 
+/* A part alone is read as what it is: older ones may have been removed to make room. */
+static void tell_beginning(const struct trace_source *first)
+{
+    if (recordings_began_before(&first->facts.identity))
+        message_plain("%s: begins with part %" PRIu32
+                      " of a recording: what is in the parts before is left out",
+                      first->name, first->facts.identity.part);
+}
+
 static enum exit_code join_all(struct trace_source *sources, struct trace_source **order, int kept,
                                bool *gone)
 {
@@ -134,6 +155,7 @@ static enum exit_code join_all(struct trace_source *sources, struct trace_source
             if (compare_places(&order[at + parts - 1]->facts, &order[end]->facts) != 0)
                 order[at + parts++] = order[end];
         }
+        tell_beginning(order[at]);
         if (parts > 1)
             code = exit_worse(code, join(order + at, parts, gone, sources));
     }

@@ -15,6 +15,10 @@
 /* EXIT_PARTLY where a part is missing between two that are there; that is told. */
 enum exit_code recordings_join(struct trace_source *sources, int *count);
 
+/* Whether the recording began in an earlier part than this one. A part that was split off is
+ * complete in itself. */
+bool recordings_began_before(const struct trace_identity *first);
+
 /* How a file of a recording follows on those before, which lasted until until_ns. */
 enum span_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
                                  const struct trace_identity *next);

@@ -775,8 +775,8 @@ static void name_process(char *name, size_t room, const struct rbwp_trailer *tra
         snprintf(name + used, room - (size_t)used, ", node %" PRIu32, node);
 }
 
-/* first: the recording's first file. */
-static void add_process(struct rbwp_source *source, const char *first)
+/* first: the recording's first file that is here. */
+static void add_process(struct rbwp_source *source, const struct trace_source *first, bool has_gap)
 {
     char name[TITLE_BYTES_MAX + 64];
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
@@ -784,7 +784,9 @@ static void add_process(struct rbwp_source *source, const char *first)
     name_process(name, sizeof name, trailer, node);
     struct trace_process process = {.node = node,
                                     .name = trace_text(name),
-                                    .source = trace_text(first),
+                                    .source = trace_text(first->name),
+                                    .has_gap = has_gap,
+                                    .began_before = recordings_began_before(&first->facts.identity),
                                     .clock_bounded = source->options->clock_bounded,
                                     .clock_error_ns = source->options->clock_error_ns};
     if (trailer) {
@@ -1136,7 +1138,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     filter_start(&source->filter, &source->wanted, source->input->reader, source->names);
     source->filter.shift_ns = options->axis.shift_ns;
     const struct trace_source *first = source->has_earlier ? opened->earlier : opened;
-    add_process(source, first->name);
+    add_process(source, first, opened->has_gap);
     if (opened->facts.identity.has_family)
         add_life(source, &first->facts.identity);
     source->first_id = trace_new_ids(trace, 0) - 1;

@@ -77,16 +77,20 @@ static bool has(const struct made_of *made, struct recording_id id)
     return false;
 }
 
-static bool is_in(const struct trace_facts *facts, const struct made_of *made)
+static bool is_in(const struct trace_source *source, const struct made_of *made)
 {
+    const struct trace_facts *facts = &source->facts;
+    for (uint32_t i = 0; i < source->earlier_count; i++)
+        if (is_in(&source->earlier[i], made))
+            return true;
     return has(made, recording_id_of(facts)) ||
            (facts->run_zero_ns &&
             has(made, (struct recording_id){0, facts->run_zero_ns, facts->node}));
 }
 
-bool made_of_same(const struct trace_facts *a, const struct trace_facts *b)
+bool made_of_same(const struct trace_source *a, const struct trace_source *b)
 {
-    const struct made_of *made = &a->made_of, *other = &b->made_of;
+    const struct made_of *made = &a->facts.made_of, *other = &b->facts.made_of;
     bool same = (made->count && !other->count && is_in(b, made)) ||
                 (other->count && !made->count && is_in(a, other));
     for (uint32_t i = 0; i < made->count && other->count && !same; i++)

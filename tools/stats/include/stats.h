@@ -93,8 +93,9 @@ struct stats_call {
 struct stats_process {
     uint32_t node;
     struct trace_text name, source;
-    uint64_t empty_polls;    /* calls that did nothing and left no trace */
-    struct busy_cells cells; /* of its workers, if options.cells */
+    bool began_before, has_gap; /* as in struct trace_process */
+    uint64_t empty_polls;       /* calls that did nothing and left no trace */
+    struct busy_cells cells;    /* of its workers, if options.cells */
 };
 
 struct stats_loss {
@@ -183,6 +184,8 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
 uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track);
 /* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. */
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
+/* Of one that still ran: how much of it came after the run, which ends with the last work. */
+uint64_t stats_after_run_ns(const struct stats *stats, const struct stats_call *call);
 /* Where it was made: of a range its thread, not the row of ranges below that. */
 const struct stats_track *stats_thread_of(const struct stats *stats, const struct stats_call *call);
 /* Part of all workers' time, 0 to 1 (more where spans of a row overlap). */

@@ -54,6 +54,8 @@ struct trace_process {
     struct trace_text host, command, source; /* source: the file; empty: unknown */
     bool clock_bounded; /* its times are wrong against those of others by clock_error_ns at most */
     uint64_t clock_error_ns;
+    bool began_before; /* in a file of the recording that is not here */
+    bool has_gap;      /* nor is some of it between two that are */
 };
 
 /* Tracks form trees: streams below their GPU, counters and ranges below what they tell of. */

@@ -37,6 +37,7 @@ struct made_of {
 
 struct trace;
 struct trace_facts;
+struct trace_source;
 struct trace_text;
 void made_of_add(struct made_of *made, struct recording_id id);
 /* A fact of an export; nothing happens if it is another one. */
@@ -44,8 +45,8 @@ void made_of_note(struct made_of *made, struct trace_text key);
 /* Tells a trace that the recordings are in it. */
 void made_of_add_facts(struct trace *trace, const struct made_of *made, const char *file);
 struct recording_id recording_id_of(const struct trace_facts *facts);
-/* Whether one of both is an export that has what the other one is, or has. */
-bool made_of_same(const struct trace_facts *a, const struct trace_facts *b);
+/* Whether one of both is an export that has what the other one is, or a file of it, or has. */
+bool made_of_same(const struct trace_source *a, const struct trace_source *b);
 
 /* ---- trace source ---------------------------------------------------------------------------- */
 
@@ -147,6 +148,7 @@ struct trace_source {
     /* Files of the same recording that come before it (recordings.h), in their order. */
     struct trace_source *earlier;
     uint32_t earlier_count;
+    bool has_gap; /* nothing is known of some time between two of them */
 };
 
 struct trace_format {
