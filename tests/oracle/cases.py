@@ -47,6 +47,13 @@ def stats():
                 continue
             yield f"rbwp stats {words} {files}"
         yield f"rbwp stats --cache out {files} && rbwp stats --cache out {files} && rbwp stats --cache out --json {files}"
+    for files in ("extended.bin", "gpux.bin", "gpu.bin", "ring.bin", "strangers.bin", "extended.bin gpux.bin kernels.bin"):
+        yield f"rbwp stats --cache out {files} && rbwp stats --cache out --json {files}"
+        yield f"rbwp stats --findings --json {files}"
+    for files in ("everything_0.bin", "plain.bin", "job"):
+        yield from (f"rbwp stats --top 0 --by slot --by sub-item --by gpu --sort {column} {files}" for column in ("self", "mean", "p50", "p90", "p99", "max", "kind", "id"))
+        yield f"rbwp stats --sort p90 --columns id,kind,self,p50,p90,max {files}"
+        yield f"rbwp stats --findings --by thread --top 2 {files}"
     yield from ("rbwp stats --by kernel probes.bin", "rbwp stats --json --by kernel probes.bin")
     for part in ("0/2", "1/2"):
         yield from (f"rbwp stats --shard {part} --json job", f"rbwp stats --shard {part} family", f"rbwp report --shard {part} -o out/page.html job")
@@ -89,6 +96,15 @@ def lanes():
     for form in ("iris", "chrome", "ndjson", "rbwp"):
         yield f"rbwp events --to {form} -o out/x.{form} r0.evt r1.evt"
     yield "rbwp events --to iris --merge -o out/x.iris r0.evt r1_ahead.evt"
+    for file in ("r0.evt", "nvidia.evt", "r0.npy"):
+        yield f"rbwp events --to iris --clock 1GHz --events 5=five,99=load -o out/x.iris {file}"
+    for words in ("--rank 3 --ranks 5 --clock 100MHz --count 5", "--clock 250MHz --count 9", "--clock 100MHz --events 99=gather,5=five"):
+        yield from (f"rbwp events --json {words} {file}" for file in ("r0.npy", "r0.arrays"))
+    for words in ("0=9000:70", "0=-9000", "1=5 --offset 0=+7", "0=5x"):
+        yield f"rbwp events --json --offset {words} r0.evt"
+    for words in ("5", "5=9", "=9", "5=x", "5=9x", "5x", "0", "-5"):
+        yield f"rbwp lanes --to ndjson --anchor {words} wait.bin"
+    yield "rbwp lanes --events x=wait v1.bin"
 
 
 def others():
@@ -120,6 +136,13 @@ def others():
     yield "rbwp report -o out/page.html everything_0.bin && rbwp report -o out/page.html everything_0.bin"
     yield "rbwp export --to nothing rows.bin"
     yield "rbwp export rows.bin"
+    yield from (f"rbwp {words}" for words in (
+        "export", "export --to kinto rows.bin", "export --to legion rows.bin", "lanes", "events", "ptx", "ptx fly", "ptx print", "ptx print a b", "top --interval 1ms", "top --sort x", "top missing.bin",
+        "split", "split rows.bin gpu.bin", "archive -o out/a.rbwa ours.legion.gz", "merge --align none job", "diff rows.bin", "ctl 1 --level 1 stop", "tail a b", "repair", "record", "record --what x -- true"))
+    for file in ("gpux.bin", "rows.bin", "kernels.bin", "strangers.bin", "probes.bin", "ring.bin"):
+        for window in ("--from +1us --until +4us", "--from +20us", "--until +10us"):
+            yield f"rbwp export --to ndjson {window} {file}"
+            yield from (f"rbwp {words} {window} {file}".replace("--until", "--to") for words in ("stats --json", "timeline --ascii --width 60", "dump --spans"))
     yield "rbwp check -q gpu_broken.bin"
     yield "rbwp dump gpu_broken.bin"
 
