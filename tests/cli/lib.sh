@@ -53,4 +53,5 @@ finish() {
         exit 1
     }
     echo "cli $topic: all passed"
+    exit 0
 }

@@ -20,4 +20,6 @@ os.environ["RBWP_LIBRARY"], os.environ["RBWP_COMMAND"] = sys.argv[1:3]
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "..", "..", "python")]
 result = unittest.TextTestRunner(verbosity=1).run(unittest.defaultTestLoader.discover(here))
+for case, reason in result.skipped:
+    print(f"skipped: {case.id()}: {reason}")
 sys.exit(not result.wasSuccessful())
