@@ -27,7 +27,8 @@ def check_clocks(nodes, lines):
         for (offset, bound, ahead), (_, _, ahead_of_0) in zip(found[node], found[0], strict=True):
             errors.append((bound, abs(offset - (ahead_of_0 - ahead))))
         assert all(error <= bound for bound, error in errors), (node, errors)
-        assert min(errors)[1] <= ERROR_NS, (node, errors)
+        # On a busy machine one way of a comparison may take as long as its bound; not of each.
+        assert min(error for _, error in errors) <= ERROR_NS, (node, errors)
 
 
 def check_files(nodes, folder):
