@@ -528,6 +528,10 @@ function countersAndLosses(page) {
     assert.equal(page.byId("tip").textContent, text);
   }
   assert.equal(page.run("fillTip")(line, -1), false);
+  /* How many waited: cut where it is longer than the room, which is 30 letters. */
+  page.run("drawn.calls.length = 0; drawn.font = '11.5px sans'");
+  for (const name of ["n".repeat(28), "n".repeat(29)]) page.run("drawWaitLabel")(context, {track: {spans: 1, name}, row: {line: {height: 10}}}, 100);
+  assert.deepEqual(of("fillText").map(({given}) => given), [[`1 ${"n".repeat(28)}`, 192, 106], [`1 ${"n".repeat(27)}\u2026`, 192, 106]]);
   const track = page.run("data.rows[0].track"), place = page.run("data.rows[0].line");
   page.run(`data.losses.push({first: 10000, last: 30000, track: ${track}}, {first: 50000, last: 50000}, {})`);
   page.run("redraw()");
@@ -598,7 +602,15 @@ function ranges(page) {
   page.run(`goToPlace(${JSON.stringify(place)})`);
   page.idle();
   assert.deepEqual([plain(page.run("view.range")), page.tableTexts(page.byId("sums"))], [range, cells]);
-  page.run("clear()");
+  /* A span is the one that starts there, to the ns; of what is nothing, the tab alone makes sense. */
+  const row = page.run("data.rows[0]"), span = spansOfRow(page, row)[100];
+  for (const [at, wanted] of [[0, span.start], [-1, undefined]]) {
+    page.run(`goToPlace("#span=${row.track},${row.lane},${row.depth}," + exactMoment(${span.start + at}))`);
+    assert.equal(page.run("view.selected?.start"), wanted);
+  }
+  page.run("goToPlace(`#tab=${TABS[0][0]}&from=+1s&to=+1s&range=+1s,+1s`)");
+  assert.equal(page.run("badPlace.textContent"), "This page has no place from=+1s, to=+1s, range=+1s,+1s, which its address asks for.");
+  page.run("goToPlace(''); clear()");
 }
 
 /* ---- what warps did ------------------------------------------------------------------------------------------ */
@@ -645,10 +657,12 @@ function inside() {
   assert.ok(page.run("lines.length") < before);
   const busy = page.drawnRects("rows", rect => rect.fill === "ink--accent" && rect.given[2] === 2);
   assert.ok(busy.length > 10 && busy.every(bar => bar.height <= line.height + 1e-6));
-  page.key("x");
-  page.idle();
-  page.key("x");
-  page.idle();
+  for (const [open, folded] of [["\u25be", "\u25b8"], ["\u25b8", "\u25be"]]) { /* all are opened, and folded, and drawn so */
+    page.key("x");
+    page.idle();
+    const marks = textsOn(page, "rows").map(({text}) => text[0]);
+    assert.ok(marks.includes(open) && !marks.includes(folded), `${marks}`);
+  }
   const percent = page.run("percent"), duration = page.run("duration"), exact = page.run("exact");
   const title = page.byId("tabs").querySelectorAll("button").map(button => button.textContent).find(text => page.openTable(text).textContent.includes("Block time"));
   const told = page.tableTexts(page.openTable(title)), [kernel] = json("lanes.json").inside_kernels;

@@ -27,5 +27,6 @@ done
 "$RBWP" stats --json --by kernel "$work/many_lanes.bin" >"$work/lanes.json" 2>/dev/null || fail "stats --by kernel"
 "$RBWP" export --to ndjson "$work/queued.bin" >"$work/queued.ndjson" 2>/dev/null || fail "ndjson"
 "$RBWP" diff --all --json --report "$work/diff.html" "$work/busy.bin" "$work/other.bin" >"$work/diff.json" 2>/dev/null
+[ -z "${PAGE_UNREAD:-}" ] || finish # a sanitizer has nothing to tell of what node does
 node "$here/page.mjs" "$work" ${PAGE_CHANGE:+"$PAGE_CHANGE"} && node "$here/page_tour.mjs" "$work" "$here/page.frozen" ${PAGE_CHANGE:+"$PAGE_CHANGE"} || fail "the pages"
 finish

@@ -7,6 +7,7 @@ import vm from "node:vm";
 const VOID = new Set(["meta", "input", "br", "link", "hr"]);
 const HEIGHT = 900;
 let WIDTH = 1204;
+const compiled = new Map(); /* what was run in pages */
 
 /* What a canvas was asked to draw: [{name, given, fill, alpha, align, stroke}]; the rest of a context is taken and forgotten. */
 function context2d() {
@@ -148,7 +149,10 @@ export function openPage(file, change = text => text) {
     WIDTH = width;
     outside.fire("resize");
   };
-  window.run = source => vm.runInContext(source, window, {timeout: 20000});
+  window.run = source => { /* a limit of time would start a thread for each */
+    if (!compiled.has(source)) compiled.set(source, new vm.Script(source));
+    return compiled.get(source).runInContext(window);
+  };
   window.key = (key, more = {}) => root.fire("keydown", {key, target: document.body, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more});
   return window;
 }

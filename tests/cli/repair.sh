@@ -211,4 +211,13 @@ cp "$work/pair.bin" "$work/strange.bin"
 cp "$work/other.live" "$work/strange.bin.live"
 expect_exit 0 "$RBWP" dump "$work/strange.bin"
 expect_error "$work/strange.bin.live: ignored: it was written beside another file"
+
+# Whether tables or trailer could not be read, of every broken file that can be repaired.
+for input in "$here"/../bad/*/input.bin; do
+    rm -f "$work/mended"
+    "$RBWP" repair --json "$input" -o "$work/mended" >"$work/out" 2>"$work/err"
+    grep -q '"tail_damaged":true' "$work/out" && basename "$(dirname "$input")"
+done >"$work/tails"
+check "files with a damaged tail" test "$(echo $(cat "$work/tails"))" = \
+    "bytes_behind_tables end_missing tables_cut tables_without_end trailer_sum"
 finish

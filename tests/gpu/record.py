@@ -39,6 +39,21 @@ def is_good(path):
     subprocess.run([RBWP, "check", path], check=True, stdout=subprocess.DEVNULL)
 
 
+def check_lines(told, path, title, section, whole):
+    """The summary's lines of one kind: the five that took longest, each once, as stats has them."""
+    sums = json.loads(subprocess.run([RBWP, "stats", "--json", path], capture_output=True, check=True).stdout)
+    made = {row["name"]: row for row in sums[section]}
+    whole = sums["extent"] if whole else sum(row["total"] for row in made.values())
+    at = next(i for i, line in enumerate(told) if line.endswith(f"  {title}"))
+    lines = [line.split(None, 6) for line in told[at + 1:at + 1 + min(len(made), 5)]]
+    shown = [made[line[6]] for line in lines]
+    assert [row["total"] for row in shown] == sorted((row["total"] for row in made.values()), reverse=True)[:5], (told, made)
+    assert len({row["name"] for row in shown}) == len(shown), told
+    assert [line[0] for line in lines] == [f"{100 * row['total'] / whole:.1f}%" for row in shown], (told, shown)
+    assert [line[3] for line in lines] == [f"{row['count']:,}" for row in shown], (told, shown)
+    assert not told[at + 1 + len(lines):] or not told[at + 1 + len(lines)].lstrip()[:1].isdigit(), told
+
+
 def test_all_of_it(folder):
     """One file with work, ranges and waits; a summary, a page; annotations are what the kernels say."""
     out, told = record(folder, PROGRAM, "train", options=["--report", folder / "page.html"])
@@ -61,6 +76,8 @@ def test_all_of_it(folder):
                  "top kernels", "  first", "ranges, on the GPU", "  forward", "busiest threads", "longest stretches",
                  "from signal to run: "):
         assert part in text, (part, told)
+    check_lines(told, folder / "out.bin", "top kernels", "gpu_work", False)
+    check_lines(told, folder / "out.bin", "ranges, on the GPU", "gpu_ranges", True)
     assert "<html" in (folder / "page.html").read_text()[:200]
     assert sorted(path.name for path in folder.iterdir()) == ["out.bin", "page.html"], list(folder.iterdir())
 
@@ -70,6 +87,8 @@ def test_halves(folder):
         _, told = record(folder, PROGRAM, "train", what=what)
         found = rows(folder / "out.bin")
         assert any("/out.bin: 80 ranges in " in line for line in told) == (what == "ranges"), told
+        if what == "ranges":
+            check_lines(told, folder / "out.bin", "ranges", "ranges", True)
         assert (len(found["gpu_activity"]), len(found["range"]), bool(found["wait"])) == (works, ranges, bool(waits)), what
 
 

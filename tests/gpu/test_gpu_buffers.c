@@ -444,10 +444,12 @@ static void test_events(void **state)
         rbwp_device_events_dump(events, clock, &dump);
         assert_int_equal(dump.counter, 3);
         assert_int_equal(dump.stored, 2);
-        assert_true(dump.offset_bound_ns > 0);
         rbwp_device_clock_get(clock, &line);
-        assert_true(line.hz > 0 && line.from_ticks > 0);
+        assert_true(line.hz > 0 && line.from_ticks > 0 && line.bound_ns > 0);
         assert_int_equal(dump.clock_hz, line.hz);
+        assert_int_equal(dump.offset_ns, line.monotonic_offset_ns);
+        assert_int_equal(dump.offset_bound_ns, line.bound_ns);
+        assert_int_equal(dump.drift_ppb, line.drift_ppb);
         assert_int_equal(dump.drift_from_ticks, line.from_ticks);
         assert_int_equal(rbwp_device_events_reset(events, NULL), RBWP_OK);
         assert_int_equal(rbwp_device_events_read(events, NULL, NULL), RBWP_OK);

@@ -142,6 +142,23 @@ static void test_buffers_of_two_threads(void **state)
     pthread_join(thread, NULL);
 }
 
+/* What is given back is what the next one gets, cleared: no more are made than are in use at a
+ * time. */
+static void test_buffers_again(void **state)
+{
+    (void)state;
+    size_t bytes;
+    uint8_t *buffer = inject_buffer_take(&bytes);
+    assert_non_null(buffer);
+    assert_int_equal(bytes, 1 << 20);
+    memset(buffer, 7, bytes);
+    inject_buffer_give(buffer);
+    assert_ptr_equal(inject_buffer_take(&bytes), buffer);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(buffer[i], 0);
+    inject_buffer_give(buffer);
+}
+
 /* A process that is forked while a thread makes a buffer does not wait for that thread. */
 static void test_buffers_after_a_fork(void **state)
 {
@@ -551,6 +568,95 @@ static void test_ranges(void **state)
     assert_int_equal(read_table_row(&work, 1)[RANGE], read_table_row(&table, 0)[R_RANGE]);
     read_table_free(&table);
     read_table_free(&work);
+}
+
+/* The calls that the others do not make: wide texts, each type of payload, those of domains, and
+ * more levels than are tracked. */
+static void every_call(void)
+{
+    typedef const struct nvtx_attributes *attributes;
+    static const struct nvtx_attributes payloads[] = {
+        {.payload_type = NVTX_U64, .payload.u64 = UINT64_MAX},
+        {.payload_type = NVTX_I64, .payload.i64 = -5},
+        {.payload_type = NVTX_F64, .payload.f64 = 0.5},
+        {.payload_type = NVTX_U32, .payload.u32 = 7},
+        {.payload_type = 99, .payload.u32 = 7},
+    };
+    CHECK(nvtx_find_tool(handle));
+    void *domain = NVTX_DOMAIN(NVTX_DOMAIN_CREATE_W, void *(*)(const wchar_t *))(L"wid\u00e9");
+    void *text = NVTX_DOMAIN(NVTX_DOMAIN_REGISTER_W,
+                             void *(*)(void *, const wchar_t *))(domain, L"t\u00e9xt");
+    struct nvtx_attributes event;
+    for (size_t i = 0; i < sizeof payloads / sizeof *payloads; i++) {
+        event = payloads[i];
+        event.version = 3;
+        event.bytes = sizeof event;
+        event.message_type = NVTX_TEXT;
+        event.message.text = "payload";
+        NVTX_CORE(NVTX_MARK_EX, void (*)(attributes))(&event);
+    }
+    NVTX_CORE(NVTX_MARK_W, void (*)(const wchar_t *))(L"m\u00e4rk");
+    NVTX_CORE(NVTX_MARK_W, void (*)(const wchar_t *))(NULL);
+    CHECK(NVTX_CORE(NVTX_PUSH_W, int (*)(const wchar_t *))(L"p\u00fcsh") == 0 && nvtx_pop() == 0);
+    event.message_type = NVTX_REGISTERED;
+    event.message.registered = text;
+    NVTX_DOMAIN(NVTX_DOMAIN_MARK_EX, void (*)(void *, attributes))(domain, &event);
+    uint64_t starts[] = {
+        NVTX_DOMAIN(NVTX_DOMAIN_START_EX, uint64_t(*)(void *, attributes))(domain, &event),
+        NVTX_CORE(NVTX_START_EX, uint64_t(*)(attributes))(&event),
+        NVTX_CORE(NVTX_START_W, uint64_t(*)(const wchar_t *))(L"st\u00e4rt")};
+    NVTX_DOMAIN(NVTX_DOMAIN_DESTROY, void (*)(void *))(domain);
+    NVTX_DOMAIN(NVTX_DOMAIN_END, void (*)(void *, uint64_t))(domain, starts[0]);
+    NVTX_CORE(NVTX_END, void (*)(uint64_t))(starts[1]);
+    for (int i = 0; i < 300; i++)
+        CHECK(nvtx_push("deep") == (i < 256 ? i : -2));
+    for (int i = 299; i >= 0; i--)
+        CHECK(nvtx_pop() == (i < 256 ? i : -2));
+    CHECK(nvtx_pop() == -2);
+    NVTX_CORE(NVTX_NAME_THREAD_A, void (*)(uint32_t, const char *))(1, "another's");
+    NVTX_CORE(NVTX_NAME_THREAD_W, void (*)(uint32_t, const wchar_t *))
+    ((uint32_t)getpid(), L"m\u00fcsli");
+}
+
+static void test_every_call(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t kind, payload_type, payload;
+        bool open;
+    } expected[] = {
+        {"payload", 2, 1, UINT64_MAX, false},
+        {"payload", 2, 2, (uint64_t)-5, false},
+        {"payload", 2, 3, UINT64_C(0x3fe0000000000000), false},
+        {"payload", 2, 1, 7, false},
+        {"payload", 2, 0, 0, false},
+        {"m\xc3\xa4rk", 2, 0, 0, false},
+        {"", 2, 0, 0, false},
+        {"p\xc3\xbcsh", 0, 0, 0, false},
+        {"wid\xc3\xa9:t\xc3\xa9xt", 2, 0, 0, false},
+        {"wid\xc3\xa9:t\xc3\xa9xt", 1, 0, 0, false},
+        {"wid\xc3\xa9:t\xc3\xa9xt", 1, 0, 0, false},
+        {"st\xc3\xa4rt", 1, 0, 0, true},
+    };
+    const size_t count = sizeof expected / sizeof *expected;
+    assert_int_equal(run(every_call), 0);
+    assert_said(NULL);
+    struct read_table table = read_table(file, "range");
+    assert_int_equal(table.rows, count + 256);
+    for (size_t i = 0; i < table.rows; i++) {
+        const uint64_t *row = read_table_row(&table, i);
+        if (i >= count) {
+            assert_string_equal(name_of(&table, row[R_NAME]), "deep");
+            continue;
+        }
+        assert_string_equal(name_of(&table, row[R_NAME]), expected[i].name);
+        assert_int_equal(row[R_KIND], expected[i].kind);
+        assert_int_equal(row[R_PAYLOAD_TYPE], expected[i].payload_type);
+        assert_int_equal(row[R_PAYLOAD], expected[i].payload);
+        assert_int_equal(row[R_STOP] == 0, expected[i].open);
+    }
+    read_table_free(&table);
 }
 
 /* Where nothing can be kept for a thread its ranges are not tracked, and all else goes on. */
@@ -1326,8 +1432,10 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_all_of_many, set_up),
         cmocka_unit_test_setup(test_runtime, set_up),
         cmocka_unit_test_setup(test_ranges, set_up),
+        cmocka_unit_test_setup(test_every_call, set_up),
         cmocka_unit_test_setup(test_ranges_without_keys, set_up),
         cmocka_unit_test(test_buffers_of_two_threads),
+        cmocka_unit_test(test_buffers_again),
         cmocka_unit_test(test_buffers_after_a_fork),
         cmocka_unit_test_setup(test_started, set_up),
         cmocka_unit_test_setup(test_halves, set_up),

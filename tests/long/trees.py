@@ -5,7 +5,9 @@ A tree is a copy of the tracked files with a build beside it. The one for covera
 --coverage and runs every test once; what each executed is kept as a table. The others, one for each job, are
 changed line by line. They build only what the tests of a line need.
 """
+import itertools
 import json
+import multiprocessing.pool
 import os
 import re
 import resource
@@ -18,7 +20,8 @@ import time
 LEFT_OUT = re.compile(r"^(install\.|viewers_|model$|python_reader$|gpu_device_(cuda|hip)$|gpu_channel_(cuda|hip)$)")
 # Asked last about every line of a folder: killed programs leave no coverage, and where allocations fail
 # one by one gcov's own fail too.
-ALSO = {"runtime": ("crash_pairs", "crash_kill", "crash_disk"), "tools": ("cli_memory",)}
+ALSO = {"runtime/mpi": ("mpi_lost_mpich", "mpi_lost_openmpi"), "runtime": ("crash_pairs", "crash_kill", "crash_disk"),
+        "tools": ("cli_memory",)}
 FAILED = re.compile(rb"Sanitizer|runtime error")
 
 
@@ -38,6 +41,7 @@ class Test:
         self.name, self.command = entry["name"], entry.get("command", [])
         self.folder = properties.get("WORKING_DIRECTORY")
         self.skip_code = properties.get("SKIP_RETURN_CODE")
+        self.alone = bool(properties.get("RUN_SERIAL"))
         self.environment = dict(item.split("=", 1) for item in properties.get("ENVIRONMENT", []))
 
     def targets(self, build):
@@ -170,25 +174,31 @@ def executed_lines(folder, tree):
     return ran, can_run
 
 
-def learn(tree, folder, say):
+def learn(tree, folder, jobs, say):
     """{"seconds": {test: s}, "lines": {file: {line: tests}}, "can_run": {file: lines}}."""
-    seconds, lines, can_run = {}, {}, {}
-    for number, (name, test) in enumerate(sorted(tree.tests.items())):
-        counts = os.path.join(folder, "counts")
+    def ask(name):
+        counts = os.path.join(folder, "counts", name)
         shutil.rmtree(counts, ignore_errors=True)
         begin = time.monotonic()
-        failed = test.run(600, {"GCOV_PREFIX": counts})
-        seconds[name] = time.monotonic() - begin
-        say(f"coverage {number + 1}/{len(tree.tests)} {name} {seconds[name]:.1f} s {failed or ''}")
-        if failed:
-            continue # it would kill everything
-        ran, known = executed_lines(counts, tree)
-        for file, numbers in known.items():
-            can_run.setdefault(file, set()).update(numbers)
-        for file, numbers in ran.items():
-            for line in numbers:
-                lines.setdefault(file, {}).setdefault(str(line), []).append(name)
-    shutil.rmtree(os.path.join(folder, "counts"), ignore_errors=True)
+        failed = tree.tests[name].run(600, {"GCOV_PREFIX": counts})
+        seconds = time.monotonic() - begin
+        lines = ({}, {}) if failed else executed_lines(counts, tree) # a failing one would kill everything
+        shutil.rmtree(counts, ignore_errors=True)
+        return name, seconds, failed, lines
+
+    seconds, lines, can_run = {}, {}, {}
+    names = sorted(tree.tests, key=lambda name: (tree.tests[name].alone, name))
+    together = [name for name in names if not tree.tests[name].alone]
+    with multiprocessing.pool.ThreadPool(jobs) as pool:
+        answers = itertools.chain(pool.imap_unordered(ask, together), map(ask, names[len(together):]))
+        for number, (name, took, failed, (ran, known)) in enumerate(answers):
+            seconds[name] = took
+            say(f"coverage {number + 1}/{len(names)} {name} {took:.1f} s {failed or ''}")
+            for file, numbers in known.items():
+                can_run.setdefault(file, set()).update(numbers)
+            for file, numbers in ran.items():
+                for line in numbers:
+                    lines.setdefault(file, {}).setdefault(str(line), []).append(name)
     return {"seconds": seconds, "lines": lines, "can_run": {file: sorted(found) for file, found in can_run.items()}}
 
 
@@ -198,5 +208,5 @@ def tests_of(table, site):
     line = next((at for at in range(site.line, max(site.line - 15, 0), -1) if at in can_run), None)
     tests = set(table["lines"].get(site.file, {}).get(str(line), []))
     ordered = sorted(tests, key=lambda name: table["seconds"][name])
-    also = ALSO.get(site.file.split("/")[0], ())
+    also = [name for folder, names in ALSO.items() if site.file.startswith(folder + "/") for name in names]
     return ordered + [name for name in also if name in table["seconds"] and name not in tests]

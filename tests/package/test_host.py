@@ -231,6 +231,9 @@ class Events(unittest.TestCase):
         record(1)
         self.assertEqual(tracing.decode().events["pid_m"].tolist(), [0])
 
+    def test_the_slowest_clock(self):
+        self.assertEqual(rbwp.Tracing(0, 1, [0], device="numpy", clock_hz=1).clock_hz, 1)
+
     def test_before_enable_everything_is_harmless(self):
         tracing = rbwp.Tracing(0, 1, [0], device="numpy")
         with warnings.catch_warnings(record=True) as seen:

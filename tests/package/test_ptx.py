@@ -81,6 +81,8 @@ class Context(unittest.TestCase):
         slots = inst.results()
         self.assertEqual([[int(s.start_idx[1]), int(s.end_idx[1])] for s in slots], THIRTEEN)
         self.assertEqual([s.line for s in slots], [10, 11, 12, 12, 12, 13, 13, 13, 13, 14, 14, 15, 15])
+        for s in slots:
+            self.assertEqual(s.duration.tolist(), [stop - start for start, stop in zip(s.start_time.tolist(), s.end_time.tolist())])
         self.assertTrue(all((s.duration > 0).all() and s.mean_cycles > 0 for s in slots))
         edge = next(pair for pair in inst.pairs() if (pair.start, pair.end) == (7, 5))
         self.assertEqual((edge.kernel, edge.line, edge.count), ("k", 13, 2))

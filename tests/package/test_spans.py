@@ -228,6 +228,15 @@ class SpansOfFiles(unittest.TestCase):
             self.assertTrue(_low(bucket) <= value < _low(bucket + 1), (value, bucket))
             self.assertLessEqual(abs(_middle(bucket) - value), value / 64)
 
+    def test_a_group_of_ended_and_open_spans(self):
+        from rbwp.groups import Groups, _bucket
+        short, long = _bucket(np.array([10, 1000], np.int64)).tolist()
+        groups = Groups(["name"])
+        groups._add(("f", ), (1000, 1, 1, 990 * 10 + 10 * 1000 + 70, 70, 10, 1000), {short: 990, long: 10})
+        groups._add(("open", ), (0, 1, 1, 70, 70, 2**63 - 1, 0), {})
+        self.assertEqual([dataclasses.astuple(group) for _, group in groups.items()],
+                         [(1000, 1, 1, 19970, 70, 19, 10, 10, 10, 10, 1000), (0, 1, 1, 70, 70, 0, 0, 0, 0, 0, 0)])
+
     def test_filters_are_the_commands(self):
         whole = rbwp.spans(FILE)
         middle = int(np.median(whole["start"]))

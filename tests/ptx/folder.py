@@ -19,10 +19,10 @@ CLOCK = json.dumps({"clock": 1, "pid": 12, "monotonic_ns": 5000, "wall_ns": WALL
 
 
 class Gpu(Machine):
-    """globaltimer runs with the clock, at ns a cycle, from `timer` on."""
-    def __init__(self, *words, timer, ns=0.5, **more):
+    """globaltimer runs with the clock, at ns a cycle, from `timer` on. off: by how much a reading of a thread, counted from 0, is off."""
+    def __init__(self, *words, timer, ns=0.5, off={}, **more):
         super().__init__(*words, **more)
-        self.timer, self.ns, self.zero = timer, ns, self.clock
+        self.timer, self.ns, self.zero, self.off, self.readings = timer, ns, self.clock, off, 0
 
     def step_one(self, at):
         self.clock += 4 + self.specials.get("%smid", 0) % 2
@@ -30,7 +30,8 @@ class Gpu(Machine):
 
     def special(self, name):
         if name == "%globaltimer":
-            return int(self.timer + (self.clock - self.zero) * self.ns)
+            self.readings += 1
+            return int(self.timer + (self.clock - self.zero) * self.ns) + self.off.get(self.readings - 1, 0)
         return super().special(name)
 
 
@@ -45,14 +46,14 @@ def instrument(name, *options):
     return told, path, (WORK / f"{name}.ptx").read_text()
 
 
-def run(told, text, host_ns, loops=2, clock=1000, ns=0.5, specials=()):
+def run(told, text, host_ns, loops=2, clock=1000, ns=0.5, specials=(), off={}):
     """A launch of one block of 64 threads; the buffer."""
     memory = bytearray(told["buffer_bytes"]) + bytearray(256)
     gpu = Gpu(text, memory, {"rbwp_ptx_buffer": Machine.BASE, "rbwp_ptx_dropped": 0},
               {"k_param_0": Machine.BASE + told["buffer_bytes"], "k_param_1": loops}, clock=clock, step=10,
-              timer=DEVICE + host_ns, ns=ns)
+              timer=DEVICE + host_ns, ns=ns, off=off)
     for thread in range(64):
-        gpu.clock = clock
+        gpu.clock, gpu.readings = clock, 0
         gpu.thread(ntid_x=64, tid_x=thread, smid=3 + thread // 32, warpid=thread // 32, **dict(specials))
     return bytes(memory[:told["buffer_bytes"]])
 
@@ -141,6 +142,25 @@ def wide():
     return told, path, raws[0]
 
 
+
+def timer():
+    """A timer that is off: the line through a lane's head is moved to where it is as much too early as too late, and that is the bound."""
+    fresh()
+    told, path, text = instrument("timer", "--mode", "warp", "--threads", "0-1", "--capacity", 16)
+    at = 100_000_000
+    for off in {}, {3: 300}, {3: 300, 4: -101}, {2: -50, 5: -102}, {4: 7, 5: 8, 6: 4}, {0: 400}, {0: -401}:
+        raw = run(told, text, at + 3000, ns=1, off=off)
+        (FOLDER / "12-0.raw").write_bytes(raw)
+        write([CLOCK, line(0, path, at, clock_hz=1_000_000_000)])
+        decode()
+        for lane in range(2):
+            head = 32 + lane * 32 * (told["capacity"] + 1)
+            first, clock = struct.unpack_from("<QQ", raw, head)
+            cells = list(wide_cells(raw, told, lane))
+            errors = [0] + [struct.unpack_from("<Q", raw, head + 32 * (n + 1) + 16)[0] - first - (cell[3] - clock) for n, cell in enumerate(cells)]
+            shift, bound = min(errors) + (max(errors) - min(errors)) // 2, (max(errors) - min(errors) + 1) // 2
+            check(f"times with {off}", [(row["start"], row["bound"]) for row in rows("kernel_block") if row["thread"] == 32 * lane],
+                  [(WALL + first - DEVICE + cell[2] - clock + shift, bound + 20) for cell in cells])
 
 
 def model(told):
@@ -371,6 +391,7 @@ told, path, raw = wide()
 model(told)
 hostile(told, path, raw)
 compat()
+timer()
 second_pass()
 told, path, raw = wide()
 anchors(path, raw)

@@ -55,6 +55,48 @@ def plans():
         check(f"which files there are, {file}", f"no .file in it is '{file}'; it has 1 " in said, True)
 
 
+# Three ends of the kernel, the last one on a line of its own, or not.
+ENDS = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 k_param_0, .param .u32 k_param_1)
+{
+	.reg .pred %p<4>;
+	.reg .b32 %r<4>;
+	.loc 1 10 1
+	ld.param.u32 %r1, [k_param_1];
+	.loc 1 11 1
+	setp.eq.s32 %p1, %r1, 0;
+	@%p1 bra DONE;
+	.loc 1 12 1
+	setp.eq.s32 %p2, %r1, 1;
+	@%p2 bra SECOND;
+	.loc 1 13 1
+	add.s32 %r2, %r1, 1;
+	ret;
+SECOND:
+	.loc 1 14 1
+	add.s32 %r2, %r1, 2;
+	ret;
+DONE:
+	.loc 1 15 1
+	add.s32 %r3, %r1, 3;
+	ret;
+}
+"""
+
+
+def ends():
+    """Mode entire: one number, a START, and an END before each end of the kernel: every way through it is one record."""
+    path = WORK / "ends.ptx"
+    second = ENDS.replace("\t.loc 1 11 1\n", "").replace("@%p1 bra DONE;", "@!%p1 bra ON;\n\t.loc 1 11 1\n\tmov.u32 %r3, 0;\n\tret;\nON:")
+    for text in ENDS, ENDS.replace("3;\n\tret", "3;\n\t.loc 1 16 1\n\tret"), second:
+        path.write_text(text)
+        for way in range(3):
+            memory, _, told = run(["--mode", "entire", "--threads", "0", "--capacity", 4, "--cells", "compat"], way, path=path)
+            check(f"way {way}", [cell[:2] for cell in cells(memory, told)], [(0, 0)])
+
+
 def active():
     """P4: a list leaves out STARTs and ENDs, and renumbers nothing."""
     (WORK / "active.json").write_text('{"active_start": {"list": [7, 0]}, "active_end": {"list": [2, 7]}}')
@@ -130,9 +172,9 @@ EARLY = """.version 8.0
 GUARD = b"\xa5" * 64
 
 
-def run(options, loops, threads=1, buffer=True, memory_bytes=None, **clock):
-    """Runs fixture A; (memory without the guard behind it, the machine, the map)."""
-    text, told = instrument(A, *options)
+def run(options, loops, threads=1, buffer=True, memory_bytes=None, path=A, **clock):
+    """Runs fixture A, or another; (memory without the guard behind it, the machine, the map)."""
+    text, told = instrument(path, *options)
     size = told["buffer_bytes"] if memory_bytes is None else memory_bytes
     result = bytearray(256)
     memory = bytearray(size) + bytearray(GUARD) + result
@@ -294,6 +336,7 @@ def others():
 
 
 plans()
+ends()
 active()
 binding()
 records()

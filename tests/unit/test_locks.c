@@ -6,11 +6,14 @@
  */
 #include "control_words.h"
 #include "live.h"
+#include "names.h"
 #include "rbwp_counter.h"
 #include "rbwp_rows.h"
 #include "record_extend.h"
 #include "record_support.h"
+#include "recording.h"
 #include "slot_limits.h"
+#include "tables.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -113,6 +116,16 @@ static void begin_relog(void)
     assert_true(live_relog_begin());
 }
 
+static void attach(void)
+{
+    assert_int_equal(rbwp_thread_attach("attached"), RBWP_OK);
+}
+
+static void slow_rows(void)
+{
+    recording_slow_rows(RBWP_PLACE_COUNTERS_);
+}
+
 static void set_least(void)
 {
     slot_limits_set_least(1, 5);
@@ -189,6 +202,17 @@ static void log_and_relog(void **state)
     end();
 }
 
+/* What others write down of names and tables while the live file's log begins anew. */
+static void facts_and_their_log(void **state)
+{
+    (void)state;
+    begin();
+    one_then_the_other(name_a_slot, names_log);
+    one_then_the_other(intern, tables_log);
+    one_then_the_other(attach, slow_rows);
+    end();
+}
+
 static void limits_of_a_slot(void **state)
 {
     (void)state;
@@ -233,6 +257,7 @@ int main(void)
         cmocka_unit_test(counters),
         cmocka_unit_test(rate),
         cmocka_unit_test(log_and_relog),
+        cmocka_unit_test(facts_and_their_log),
         cmocka_unit_test(limits_of_a_slot),
         cmocka_unit_test(outcome_of_a_rule),
     };

@@ -406,35 +406,56 @@ static void log_with_damage(void **state)
     bytes_free(&file);
 }
 
-/* Guards: kinds of a program's own survive a kill, of sub-items that are known, and logged anew
- * count once. */
+/* Guards: kinds of a program's own survive a kill, of sub-items that are known and of slots, and
+ * logged anew count once. */
 static void own_kinds(void **state)
 {
     (void)state;
     struct live_maker maker;
     struct bytes file = header_only();
-    const uint16_t waits[2] = {9, RBWP_KIND_WAITS}, nobody[2] = {10, 0};
+    const uint16_t waits[2] = {9, RBWP_KIND_WAITS}, nobody[2] = {10, 0}, longest[2] = {11, 0},
+                   first[2] = {0, RBWP_KIND_OF_SLOT},
+                   last[2] = {RBWP_SLOTS_MAX - 1, RBWP_KIND_OF_SLOT | RBWP_KIND_WAITS},
+                   beyond[2] = {RBWP_SLOTS_MAX, RBWP_KIND_OF_SLOT};
+    char name[RBWP_NAME_BYTES_MAX + 2] = "";
+    memset(name, 'n', RBWP_NAME_BYTES_MAX);
     write_file(&file);
     make_live(&maker);
     for (int i = 0; i < 2; i++) {
         live_log_sub_item(&maker, 9, RBWP_AM_HANDLER, "stall");
         live_log_entry(&maker, LIVE_KIND, waits, sizeof waits, "waiting for room");
+        live_log_entry(&maker, LIVE_KIND, last, sizeof last, "idle");
+        live_log_entry(&maker, LIVE_KIND, first, sizeof first, "");
     }
+    live_log_entry(&maker, LIVE_KIND, beyond, sizeof beyond, "no such slot");
+    live_log_sub_item(&maker, 11, RBWP_AM_HANDLER, "long");
+    live_log_entry(&maker, LIVE_KIND, longest, sizeof longest, name);
+    name[RBWP_NAME_BYTES_MAX] = 'n';
+    live_log_entry(&maker, LIVE_KIND, waits, sizeof waits, name); /* too long */
     live_log_entry(&maker, LIVE_KIND, nobody, sizeof nobody, "of none");
     live_log_entry(&maker, LIVE_KIND, waits, sizeof waits[0], ""); /* cut */
     live_make_done(&maker);
     struct recovered recovered = recover(live_path);
     assert_clean(&recovered.bytes);
-    assert_int_equal(recovered.result.damaged_entries, 1);
+    assert_int_equal(recovered.result.damaged_entries, 3);
     struct rbwp_reader *reader;
     assert_int_equal(
         rbwp_reader_open_memory(recovered.bytes.data, recovered.bytes.size, NULL, &reader, NULL),
         RBWP_OK);
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
-    assert_int_equal(trailer->sub_item_kind_count, 1);
-    assert_int_equal(trailer->sub_item_kinds[0].id, 9);
-    assert_int_equal(trailer->sub_item_kinds[0].flags, RBWP_KIND_WAITS);
-    assert_memory_equal(trailer->sub_item_kinds[0].name, "waiting for room", 16);
+    const struct rbwp_sub_item_kind expected[] = {
+        {9, 16, RBWP_KIND_WAITS, "waiting for room"},
+        {11, RBWP_NAME_BYTES_MAX, 0, name},
+        {0, 0, RBWP_KIND_OF_SLOT, ""},
+        {RBWP_SLOTS_MAX - 1, 4, RBWP_KIND_OF_SLOT | RBWP_KIND_WAITS, "idle"}};
+    assert_int_equal(trailer->sub_item_kind_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        const struct rbwp_sub_item_kind *kind = &trailer->sub_item_kinds[i];
+        assert_int_equal(kind->id, expected[i].id);
+        assert_int_equal(kind->flags, expected[i].flags);
+        assert_int_equal(kind->name_bytes, expected[i].name_bytes);
+        assert_memory_equal(kind->name, expected[i].name, kind->name_bytes);
+    }
     rbwp_reader_close(reader);
     bytes_free(&recovered.bytes);
     bytes_free(&file);
