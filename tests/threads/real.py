@@ -155,7 +155,7 @@ def test_redis(folder):
     done = subprocess.run(recording(folder, folder / "redis-server", "--daemonize", "yes", "--port", "0", "--unixsocket", folder / "socket",
                                     "--pidfile", folder / "pid", "--save", "", "--dir", folder), env=ENVIRONMENT, capture_output=True, text=True)
     assert done.returncode == 0 and not done.stdout, done
-    await_that(lambda: (folder / "socket").exists() and (folder / "pid").exists())
+    await_that(lambda: (folder / "socket").exists() and (folder / "pid").exists() and (folder / "pid").read_text().strip())
     daemon = int((folder / "pid").read_text())
     for words in ["set", "a", "b"], ["shutdown", "nosave"]:
         subprocess.run([client, "-s", folder / "socket", *words], check=True, stdout=subprocess.DEVNULL)
