@@ -125,9 +125,12 @@ int record_run(char **words, const struct record_environment *environment)
         message("%s: %s", words[0], strerror(errno));
     program = pid > 0 ? pid : 0;
     sigprocmask(SIG_SETMASK, &before.mask, NULL);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    siginfo_t seen; /* not reaped yet: until program is 0 nobody else has its number */
+    while (pid > 0 && waitid(P_PID, (id_t)pid, &seen, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
     program = 0;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     ended = (struct recover_end){pid > 0 ? (uint64_t)pid : 0,
