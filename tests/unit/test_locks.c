@@ -5,6 +5,7 @@
  * relaxed), so that only the lock makes it no race: without it this is a report, each time.
  */
 #include "control_words.h"
+#include "joined.h"
 #include "live.h"
 #include "names.h"
 #include "rbwp_counter.h"
@@ -151,6 +152,21 @@ static void clear_limits(void)
     slot_limits_clear(1);
 }
 
+static struct rbwp_mpi *job;
+
+static void compare_clocks(void)
+{
+    struct rbwp_error error;
+    assert_int_equal(rbwp_mpi_compare_clocks(job, &error), RBWP_OK);
+}
+
+static void look_at_clocks(void)
+{
+    pthread_mutex_lock(&job->polling);
+    clocks_tick(job, 0);
+    pthread_mutex_unlock(&job->polling);
+}
+
 /* ---- tests ------------------------------------------------------------------------------------
  */
 
@@ -248,6 +264,18 @@ static void outcome_of_a_rule(void **state)
     assert_int_equal(unlink(test_path("test.bin.dump-1")), 0);
 }
 
+/* Of a job of one process: what the thread that looks at MPI goes by. */
+static void clocks_of_a_job(void **state)
+{
+    (void)state;
+    struct rbwp_error error;
+    begin();
+    assert_int_equal(rbwp_mpi_start(NULL, NULL, NULL, &job, &error), RBWP_OK);
+    one_then_the_other(compare_clocks, look_at_clocks);
+    assert_int_equal(rbwp_mpi_stop(job, &error), RBWP_OK);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +288,7 @@ int main(void)
         cmocka_unit_test(facts_and_their_log),
         cmocka_unit_test(limits_of_a_slot),
         cmocka_unit_test(outcome_of_a_rule),
+        cmocka_unit_test(clocks_of_a_job),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
 }
