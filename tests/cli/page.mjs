@@ -215,6 +215,8 @@ function timeline(page) {
   for (const i of [0, 7, cells.count - 1]) for (const part of [.25, .75])
     near(rough.run("cellAt")(row0, cells.start + (i + part) * cells.width).busy, cells.busy[cells.at + i] / 255, 1e-9, "the cell under the pointer");
   assert.deepEqual([-1, cells.count].map(i => rough.run("cellAt")(row0, cells.start + (i + .5) * cells.width)), [null, null]);
+  rough.run("globalThis.asked = []; globalThis.cellsAsked = cellsOf; cellsOf = (row, width) => (asked.push(width), cellsAsked(row, width)); workerShares(321); cellsOf = cellsAsked");
+  assert.ok(rough.run("asked").length === told.length && rough.run("asked").every(width => Math.abs(width / (runLength / 321) - 1.5) < 1e-9), "the strip's cells are one and a half pixels wide at most");
   const names = rough.drawnOn("overview").map(call => call.name);
   assert.ok(names.includes("clip") && names.filter(name => name === "save").length === names.filter(name => name === "restore").length, "stripes where single spans are missing stay in their place");
   assert.deepEqual(names.slice(names.indexOf("save"), names.indexOf("restore")).filter((name, i, all) => name !== all[i - 1] && name !== "lineTo" && (name !== "moveTo" || all[i - 1] === "beginPath")),
