@@ -10,7 +10,11 @@ import csv, json, re, struct, subprocess, sys
 
 rbwp, here, work, make_job = sys.argv[1:]
 sys.path[:0] = [here, here + "/../python"]
+import make_rbwp as raw
+import ranges_make
 import rbwp_make as m
+from make_rbwp import T0
+from test_tables import names
 
 files = [f"{work}/job/bgwork_{node}.bin" for node in range(4)]
 truth = list(csv.DictReader(open(f"{work}/job/messages.csv")))
@@ -220,6 +224,24 @@ text = run("stats", "--critical-path", *paths)[0].decode()
 assert re.match(r"Critical path through \d+ of 120 messages, over a run of .*\nwork [\d.]+ %, handlers .*\n\n +share +messages.*\n"
                 r" +[\d.]+% .* make_job 40000, node \d  \(from the beginning\)\n +[\d.]+% +\d+ .* halo (east|west)\n", text), text
 error = run("stats", "--critical-path", of_job("mute", "-m")[0], code=1)[1]
+
+# Hops that took as long stand in the order of their nodes, whatever their handlers are called.
+SENT = [("time", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 5), ("peer", 1, 0), ("bytes", 1, 0)]
+HANDLED = [("arrived", 4, 0), ("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 6), ("peer", 1, 0), ("bytes", 1, 0)]
+paths = []
+for node, (sent, handled) in enumerate((([(100, 1)], []), ([(200, 2)], [(150, 1)]), ([], [(250, 2)]))):  # when, and the name's number
+    key = lambda sender: (sender << 40) + 1
+    tables = ("message_sent", SENT, [(T0 + at, T0 + at + 1, 7, name, key(node), node + 1, 8) for at, name in sent]), (
+        "message_handled", HANDLED, [(T0 + at, T0 + at, T0 + at + 50, 7, name, key(node - 1), node - 1, 8) for at, name in handled])
+    blocks = [raw.block([raw.begin(raw.ts8(T0)), raw.end(raw.ts8(T0 + 50))], T0), names(1, b"z", b"a")]
+    for number, table in enumerate(tables, 1):
+        blocks += ranges_make.table(number, *table) if table[2] else []
+    paths.append(f"{work}/equal{node}.bin")
+    with open(paths[-1], "wb") as file:
+        file.write(raw.finalised(blocks, zero=T0, node=node))
+lines = json.loads(run("stats", "--critical-path", "--json", *paths)[0])["lines"]
+assert [(line["node"], line["handler"]) for line in lines] == [(1, "z"), (2, "a")], lines
+assert lines[0]["network"] == lines[1]["network"] and lines[0]["handling"] == lines[1]["handling"], lines
 assert "no message has both of its ends in these files" in error, error
 
 # check holds the files of a job against each other, too.
