@@ -124,7 +124,7 @@ done
 
 # Symbols 252-254 and kinds above 124 are refused by the command and by the second reader, also where all else of the chunk would fit:
 # numbers are taken mod 2^64, there are bits for them or none are needed, and what fills the last byte of kinds is no kind of a record.
-"$PYTHON" -B - "$RBWP" "$here" "$work" <<'P' || fail "symbols and kinds that are refused"
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "symbols and kinds that are refused"
 import struct, subprocess, sys
 rbwp, here, work = sys.argv[1:]
 sys.path[:0] = [here, f"{here}/../python"]

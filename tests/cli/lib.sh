@@ -7,6 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 topic=$(basename "$0" .sh)
 : "${RBWP:?the rbwp command}" "${GOLDEN:?the folder of golden files}" "${PYTHON:=python3}"
 dump=$(dirname "$RBWP")/rbwp-dump
+interpreter=$PYTHON
 work=$(mktemp -d) || exit 1
 mkdir "$work/no_files" # a folder without any
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
@@ -39,6 +40,17 @@ expect_silence() {
 expect_no_output() {
     [ ! -s "$work/out" ] || fail "output where none should be: $(head -c 200 "$work/out")"
 }
+
+# "$PYTHON" - ARGUMENT...: a program on standard input, which says what failed (asserts.py).
+run_python() {
+    if [ "$1" = - ]; then
+        shift
+        set -- -B "$here/../cli/asserts.py" "$@"
+    fi
+    "$interpreter" "$@"
+}
+unset PYTHON # for who is called from here
+PYTHON=run_python
 
 # check WHAT COMMAND...: the command succeeds.
 check() {

@@ -51,7 +51,7 @@ starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
 starve timeline timeline "$g/multi_thread.bin"
 starve report report -f -o OUT "$g/gpu_work.bin"
 starve split split -f -o part.bin --by-thread "$g/multi_thread.bin"
-"$PYTHON" -B - "$here" <<'P' || fail "no live file to read"
+"$PYTHON" - "$here" <<'P' || fail "no live file to read"
 import sys
 sys.path.insert(0, sys.argv[1])
 import live_make as live, rbwp_make as rbwp
