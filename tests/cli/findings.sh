@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "findings"
-import json, re, subprocess, sys
+import json, re, struct, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
@@ -59,6 +59,34 @@ work_and_range = m.file([m.block(1, 0, [(1000, "cb", 1), (1005, "ce")]), ranges_
 open(f"{work}/outlasts", "wb").write(m.with_trailer(work_and_range, m.info(stop=2 * 10**9 + 1000), lost))
 said = [f["text"] for f in json.loads(run("--json", "--findings", f"{work}/outlasts"))["findings"]]
 assert said[0].startswith("12 records were lost") and said[1].endswith("hung for 2.00 s in 'train', until this ended, 2.00 s after the last work"), said
+# A rule had it written: which one, and the call that met it, come first. The program went on: who was in a call then, though longer
+# than any that ended, is not hung, but for a second.
+def dump(why, text, calls, opened, **more):
+    kept = m.table_section(b"KEPT", [struct.pack("<qQQQQQIIH6x", 0, 0, 0, 0, 0, 0, why, 0, len(text))], text)
+    records = [r for start, length in calls for r in ((1000 + start * MS, "cb", 1), (1000 + int((start + length) * MS), "ce"))]
+    blocks = [m.block(1, 0, records)] + [m.block(2 + i, 1 + i, [(1000 + start * MS, "cb", slot)]) for i, (start, slot) in enumerate(opened)]
+    threads = [m.thread_entry(1 + i, os_id=71 + i, name=b"w%d" % i) for i in range(1 + len(opened))]
+    names = m.table_section(b"THRD", threads, b"".join(b"w%d" % i for i in range(len(threads))))
+    open(f"{work}/dump", "wb").write(m.with_trailer(m.file(blocks, SLOTS), m.info(stop=1000 + 2000 * MS), names, kept))
+    return json.loads(run("--json", "--findings", *more.get("options", []), f"{work}/dump"))["findings"]
+
+
+CALLS = [(0, 1), (10, 40.4509), (60, 20), (100, 41.0)]
+RULE = b"call:parse>30ms: 40.451 ms"
+for options in [], ["--cache", f"{work}/sums"], ["--cache", f"{work}/sums"]:
+    first, *others = dump(3, RULE, CALLS, [(1958, 1)], options=options)
+    assert first["what"] == "rule" and first["text"] == "a rule had this written: call:parse>30ms: 40.451 ms, in 'parse' on w0", first
+    assert first["from"] == 1000 + 10 * MS and first["thread_id"] == 1 and first["name"] == "parse", first
+    assert "hung" not in [f["what"] for f in others], others
+assert "hung" not in run("--color", "never", f"{work}/dump") and run(f"{work}/dump").startswith("still open for 42.000 ms in  parse  on  w1 ")
+assert run("--color", "always", f"{work}/dump").startswith("still open for 42.000 ms")
+assert [f["what"] for f in dump(3, RULE, CALLS, [(900, 1)])][:2] == ["rule", "hung"], "1.1 s"
+for text in (b"queue:parse>1ms: 3.000 ms", b"call:parse>30ms: 60.000 ms", b"call:nobody>30ms: 40.451 ms", b"call:", b"call:parse", b""):
+    first = dump(3, text, CALLS, [])[0]
+    assert (first["what"], first["text"]) == ("rule", f"a rule had this written{': ' if text else ''}{text.decode()}") and "from" not in first, first
+for why in (0, 2):  # it ended, or somebody asked since it hangs
+    assert [f["what"] for f in dump(why, b"", CALLS, [(1958, 1)])][0] == "hung", why
+    assert run("--color", "always", f"{work}/dump").startswith("\033[31mhung for 42.000 ms")
 # Of a choice of slots nobody can say who was idle.
 assert not {"idle", "idle_at_end", "all_idle"} & set(found(stops and [(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)], "--slot", "2"))
 # Many idle ones are three sentences and a number.

@@ -7,6 +7,7 @@
 #include "quantity.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +29,8 @@ enum {
 #define LEAST_NS UINT64_C(1000000)
 
 const char *const finding_name[FINDING_KINDS] = {
-    "lost",    "refused", "hung",   "idle_at_end", "late_start", "idle",     "tail", "longest",
-    "in_turn", "queued",  "uneven", "all_idle",    "all_busy",   "gpu_idle", "polls"};
+    "lost",    "refused", "rule",   "hung",   "idle_at_end", "late_start", "idle",     "tail",
+    "longest", "in_turn", "queued", "uneven", "all_idle",    "all_busy",   "gpu_idle", "polls"};
 
 struct search {
     struct findings *findings;
@@ -150,6 +151,52 @@ static void find_refused(void *context, const char *sentence)
         return;
     fputs(sentence, search->text);
     end(search);
+}
+
+/* The call that met a rule: "call:NAME>LIMIT: 40.451 ms" (rules.c), as long as it says but for what
+ * the clock was corrected by since. NULL if it is none of the longest. */
+static const struct stats_call *find_met(const struct search *search, struct trace_text rule,
+                                         uint32_t process)
+{
+    const struct stats *stats = search->stats;
+    const char *limit = strrchr(rule.text, '>'), *length = limit ? strchr(limit, ':') : NULL;
+    if (strncmp(rule.text, "call:", strlen("call:")) != 0 || !length)
+        return NULL;
+    const char *name = rule.text + strlen("call:");
+    const double wanted_ns = strtod(length + 1, NULL) * 1e6;
+    for (uint32_t i = 0; i < stats->longest_count; i++) {
+        const struct stats_call *call = &stats->longest[i];
+        const struct stats_row *row = &stats->rows[call->row];
+        if (fabs((double)call->duration_ns - wanted_ns) < 1e3 + wanted_ns / 1e4 &&
+            row->category == TRACE_CALL && row->name.bytes == (size_t)(limit - name) &&
+            memcmp(row->name.text, name, row->name.bytes) == 0 &&
+            stats->tracks[call->track].track.process == process)
+            return call;
+    }
+    return NULL;
+}
+
+static void find_rules(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    for (uint32_t i = 0; i < stats->process_count; i++) {
+        const struct stats_process *process = &stats->processes[i];
+        if (!process->by_rule || !begin(search, FINDING_RULE, 3.25))
+            continue;
+        fputs("a rule had this written", search->text);
+        if (process->rule.bytes)
+            fprintf(search->text, ": %s", process->rule.text);
+        const struct stats_call *call =
+            process->rule.bytes ? find_met(search, process->rule, i) : NULL;
+        if (call) {
+            fputs(", in ", search->text);
+            say_row(search, call->row);
+            fputs(" on ", search->text);
+            say_track(search, call->track);
+            place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
+        }
+        end(search);
+    }
 }
 
 static void find_hung(struct search *search)
@@ -512,6 +559,7 @@ void findings_make(struct findings *findings, const struct stats *stats, bool fi
     *findings = (struct findings){0};
     find_lost(&search);
     losses_each_refused(stats->refused, find_refused, &search);
+    find_rules(&search);
     find_hung(&search);
     if (!filtered) {
         find_idle(&search, FINDING_IDLE_AT_END, idle_at_end);

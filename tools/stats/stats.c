@@ -557,15 +557,22 @@ static void take_loss(void *context, const struct trace_loss *loss)
     };
 }
 
-/* Of all facts only the count of empty polls: "process.0.discarded". */
+/* Of all facts only the count of empty polls, "process.0.discarded", and what had the file written.
+ */
 static void take_fact(void *context, const char *key, struct trace_text value)
 {
     struct stats *stats = context;
-    unsigned process;
+    unsigned number;
     int end = 0;
-    if (sscanf(key, "process.%u.discarded%n", &process, &end) == 1 && end && key[end] == '\0' &&
-        process < stats->process_count)
-        stats->processes[process].empty_polls = strtoull(value.text, NULL, 10);
+    if (sscanf(key, "process.%u.%n", &number, &end) != 1 || !end || number >= stats->process_count)
+        return;
+    struct stats_process *process = &stats->processes[number];
+    if (strcmp(key + end, "discarded") == 0)
+        process->empty_polls = strtoull(value.text, NULL, 10);
+    else if (strcmp(key + end, "kept.why") == 0)
+        process->by_rule = strcmp(value.text, rbwp_kept_why_name(RBWP_KEPT_RULE)) == 0;
+    else if (strcmp(key + end, "kept.text") == 0 && process->by_rule && !process->rule.text)
+        process->rule = copy_text(stats, value);
 }
 
 static bool is_full(void *context)
@@ -719,6 +726,7 @@ void stats_free(struct stats *stats)
     for (uint32_t i = 0; i < stats->process_count; i++) {
         free_text(stats->processes[i].name);
         free_text(stats->processes[i].source);
+        free_text(stats->processes[i].rule);
         busy_cells_free(&stats->processes[i].cells);
     }
     for (uint32_t i = 0; i < stats->loss_count; i++)
@@ -790,7 +798,9 @@ uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *trac
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call)
 {
     const struct stats_row *row = &stats->rows[call->row];
-    bool longest = row->count && call->duration_ns > row->max_ns;
+    const uint32_t process = stats->tracks[call->track].track.process;
+    const bool goes_on = process < stats->process_count && stats->processes[process].by_rule;
+    bool longest = !goes_on && row->count && call->duration_ns > row->max_ns;
     return call->duration_ns >= STATS_HUNG_NS || (longest && call->duration_ns >= STATS_NEWS_NS);
 }
 

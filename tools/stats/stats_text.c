@@ -160,9 +160,9 @@ static void still_open(const struct view *view)
         const struct stats_call *call = &stats->open[shown];
         if (call->duration_ns < STATS_NEWS_NS)
             break;
-        out_format(view->out, "%s%s for %s in", view->colors.red,
-                   stats_is_hung(stats, call) ? "hung" : "still open",
-                   quantity_duration(length, call->duration_ns));
+        const bool hung = stats_is_hung(stats, call);
+        out_format(view->out, "%s%s for %s in", hung ? view->colors.red : "",
+                   hung ? "hung" : "still open", quantity_duration(length, call->duration_ns));
         name(view->out, stats->rows[call->row].name);
         out_text(view->out, "  on");
         name(view->out, stats_thread_of(stats, call)->track.name);
@@ -171,7 +171,7 @@ static void still_open(const struct view *view)
             out_format(view->out, ", %s of it after the last work",
                        quantity_duration(length, stats_after_run_ns(stats, call)));
         arguments_of(view, call);
-        out_format(view->out, "%s\n", view->colors.off);
+        out_format(view->out, "%s\n", hung ? view->colors.off : "");
     }
     if (stats->open_spans > shown)
         out_format(view->out, "%" PRIu64 "%s %s still open when it ended\n",

@@ -203,6 +203,8 @@ static void process(struct transfer *transfer, struct stats_process *process)
     text(transfer, &process->source);
     flag(transfer, &process->began_before);
     flag(transfer, &process->has_gap);
+    flag(transfer, &process->by_rule);
+    text(transfer, &process->rule);
     u64(transfer, &process->empty_polls);
     cells(transfer, &process->cells);
 }
@@ -408,7 +410,7 @@ static bool stats_summary_read(struct stats *stats, const uint8_t *bytes, size_t
 /* ---- summary cache --------------------------------------------------------------------------- */
 
 /* Its last byte counts up when summary_cache.c, or what it carries, changes. */
-static const char magic[8] = "RBWPSUM\3";
+static const char magic[8] = "RBWPSUM\4";
 enum { HEAD_BYTES = 20, TAIL_BYTES = 64 }; /* magic, which file, sum of what is behind */
 
 bool summary_cache_open(const char *place)

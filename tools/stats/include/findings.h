@@ -13,6 +13,7 @@
 enum finding_what {
     FINDING_LOST,
     FINDING_REFUSED,
+    FINDING_RULE,
     FINDING_HUNG,
     FINDING_IDLE_AT_END,
     FINDING_LATE_START,
@@ -28,7 +29,7 @@ enum finding_what {
     FINDING_POLLS,
     FINDING_KINDS
 };
-/* "lost", "hung", "idle_at_end" ... */
+/* "lost", "rule", "hung" ... */
 extern const char *const finding_name[FINDING_KINDS];
 
 struct finding {

@@ -94,6 +94,8 @@ struct stats_process {
     uint32_t node;
     struct trace_text name, source;
     bool began_before, has_gap; /* as in struct trace_process */
+    bool by_rule;               /* a flight recorder's rule had the file written */
+    struct trace_text rule;     /* which one, and what met it: "call:parse>30ms: 40.451 ms" */
     uint64_t empty_polls;       /* calls that did nothing and left no trace */
     struct busy_cells cells;    /* of its workers, if options.cells */
 };
@@ -182,7 +184,8 @@ uint64_t stats_mean_ns(const struct stats_row *row);
 uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
 /* Of the run, neither busy nor waiting. */
 uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track);
-/* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. */
+/* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. What
+ * a rule has written has the program in the middle of its work: there only the latter counts. */
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
 /* Of one that still ran: how much of it came after the run, which ends with the last work. */
 uint64_t stats_after_run_ns(const struct stats *stats, const struct stats_call *call);
