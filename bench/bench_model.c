@@ -128,16 +128,16 @@ static void write_lanes(struct rows_file *file, uint64_t rows)
             int64_t start_ns = now_ns[lane];
             now_ns[lane] += (int64_t)exp2(5 + 8 * random_uniform()) & ~31;
             last_ns = now_ns[lane] > last_ns ? now_ns[lane] : last_ns;
-            uint64_t cells[KERNEL_LANE_COLUMNS] = {(uint64_t)start_ns,
-                                                   (uint64_t)now_ns[lane],
-                                                   5,
-                                                   launch,
-                                                   lane / GROUPS,
-                                                   1 + lane % GROUPS,
-                                                   lane / GROUPS,
-                                                   1 + i / LANES % 3,
-                                                   0,
-                                                   40};
+            uint64_t cells[COLUMNS_lane_span] = {(uint64_t)start_ns,
+                                                 (uint64_t)now_ns[lane],
+                                                 5,
+                                                 launch,
+                                                 lane / GROUPS,
+                                                 1 + lane % GROUPS,
+                                                 lane / GROUPS,
+                                                 1 + i / LANES % 3,
+                                                 0,
+                                                 40};
             file->duration_ns += (uint64_t)(now_ns[lane] - start_ns);
             add_row(file, cells);
         }

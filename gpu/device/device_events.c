@@ -221,7 +221,7 @@ static bool take(void *context, const struct rbwp_device_event *list, size_t cou
 {
     struct recording *recording = context;
     struct rbwp_device_events *events = recording->events;
-    uint64_t cells[KERNEL_EVENT_COLUMNS];
+    uint64_t cells[COLUMNS_device_event];
     char text[RBWP_EVENTS_NAME_BYTES];
     for (size_t i = 0; i < count; i++) {
         uint64_t name = device_names_find(&events->names, list[i].id);

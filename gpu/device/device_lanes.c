@@ -438,7 +438,7 @@ static bool take(void *context, const struct rbwp_lane_span *spans, size_t count
 {
     struct recording *recording = context;
     struct rbwp_device_lanes *lanes = recording->lanes;
-    uint64_t cells[KERNEL_LANE_COLUMNS];
+    uint64_t cells[COLUMNS_lane_span];
     for (size_t i = 0; i < count; i++) {
         struct rbwp_lane_span span = spans[i];
         if (span.kind == RBWP_LANE_STRAY_END)

@@ -5,7 +5,7 @@
 #include "inject_session.h"
 #include "inject_started.h"
 
-#include "gpu_columns.h"
+#include "known_tables.h"
 #include "rbwp_record.h"
 #include "rbwp_rows.h"
 
@@ -13,26 +13,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { DEVICES_MAX = 64, SHAPES = 8192, SHAPE_COLUMNS = 8 };
+enum { DEVICES_MAX = 64, SHAPES = 8192, SHAPE_COLUMNS = COLUMNS_gpu_shape - 1 };
 
-static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_COLUMNS_4};
-static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 4, activity_columns);
-static const struct rbwp_column device_columns[] = {GPU_DEVICE_COLUMNS};
-static const struct rbwp_schema devices = RBWP_SCHEMA("gpu_device", 1, device_columns);
-static const struct rbwp_column shape_columns[] = {
-    RBWP_COLUMN(U64, ID, "shape", ""),         RBWP_COLUMN(U64, NONE, "grid_x", ""),
-    RBWP_COLUMN(U64, NONE, "grid_y", ""),      RBWP_COLUMN(U64, NONE, "grid_z", ""),
-    RBWP_COLUMN(U64, NONE, "block_x", ""),     RBWP_COLUMN(U64, NONE, "block_y", ""),
-    RBWP_COLUMN(U64, NONE, "block_z", ""),     RBWP_COLUMN(U64, NONE, "registers", ""),
-    RBWP_COLUMN(U64, NONE, "shared", "bytes"),
-};
-static const struct rbwp_schema shapes_schema = RBWP_SCHEMA("gpu_shape", 1, shape_columns);
-static const struct rbwp_column call_columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),     RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),    RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, NONE, "correlation", ""), RBWP_COLUMN(U64, NONE, "range", ""),
-};
-static const struct rbwp_schema calls_schema = RBWP_SCHEMA("gpu_call", 1, call_columns);
+static const struct rbwp_schema activity = KNOWN_SCHEMA(gpu_activity);
+static const struct rbwp_schema devices = KNOWN_SCHEMA(gpu_device);
+static const struct rbwp_schema shapes_schema = KNOWN_SCHEMA(gpu_shape);
+static const struct rbwp_schema calls_schema = KNOWN_SCHEMA(gpu_call);
 
 static unsigned activity_table, device_table, shape_table, call_table; /* 0: not known */
 static unsigned slot;
@@ -137,9 +123,7 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
         work->kind == WORK_KERNEL ? shape_of(work->shape) : 0,
         inject_call_name(call->called, call->function),
     };
-    _Static_assert(sizeof cells / sizeof cells[0] ==
-                       sizeof activity_columns / sizeof activity_columns[0],
-                   "a cell a column");
+    _Static_assert(sizeof cells / sizeof cells[0] == COLUMNS_gpu_activity, "a cell a column");
     if (work->device < DEVICES_MAX)
         atomic_store_explicit(&met[work->device], true, memory_order_relaxed);
     if (activity_table)
@@ -187,9 +171,7 @@ static void tell_device(int device)
                               0,
                               (uint64_t)facts->processors,
                               facts->memory};
-    _Static_assert(sizeof cells / sizeof cells[0] ==
-                       sizeof device_columns / sizeof device_columns[0],
-                   "a cell a column");
+    _Static_assert(sizeof cells / sizeof cells[0] == COLUMNS_gpu_device, "a cell a column");
     rbwp_row_add(device_table, cells);
 }
 
@@ -210,8 +192,7 @@ void inject_rows_wait(const char *call, uint64_t begin_ns, uint64_t end_ns, uint
     const uint64_t cells[] = {begin_ns + offset_ns, end_ns + offset_ns,
                               inject_thread(),      inject_name(call ? call : "wait"),
                               correlation,          inject_range_now()};
-    _Static_assert(sizeof cells / sizeof cells[0] == sizeof call_columns / sizeof call_columns[0],
-                   "a cell a column");
+    _Static_assert(sizeof cells / sizeof cells[0] == COLUMNS_gpu_call, "a cell a column");
     if (call_table)
         rbwp_row_add(call_table, cells);
 }

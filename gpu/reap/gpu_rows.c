@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu_rows.h"
 
-#include "gpu_columns.h"
+#include "known_tables.h"
 #include "rbwp_rows.h"
 
 #include <string.h>
 
-static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_COLUMNS_2};
-static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 2, activity_columns);
+enum { ACTIVITY_COLUMNS = AT_gpu_activity_range + 1 };
+static const struct rbwp_schema activity = KNOWN_SCHEMA_FIRST(gpu_activity, 2, ACTIVITY_COLUMNS);
 
-static const struct rbwp_column device_columns[] = {GPU_DEVICE_COLUMNS};
-static const struct rbwp_schema devices = RBWP_SCHEMA("gpu_device", 1, device_columns);
+static const struct rbwp_schema devices = KNOWN_SCHEMA(gpu_device);
 
 /* Set before any device can be reaped. 0: not known to the process. */
 static _Atomic unsigned activity_table, device_table;
@@ -59,9 +58,7 @@ void gpu_rows_device(struct rbwp_gpu_device *device)
         facts->multiprocessors,
         facts->memory_bytes,
     };
-    _Static_assert(sizeof cells / sizeof cells[0] ==
-                       sizeof device_columns / sizeof device_columns[0],
-                   "a cell a column");
+    _Static_assert(sizeof cells / sizeof cells[0] == COLUMNS_gpu_device, "a cell a column");
     rbwp_row_add(table, cells);
 }
 
@@ -87,9 +84,7 @@ void gpu_rows_activity(struct rbwp_gpu_stream *stream, const struct gpu_node *en
         times->idle,
         end->range,
     };
-    _Static_assert(sizeof cells / sizeof cells[0] ==
-                       sizeof activity_columns / sizeof activity_columns[0],
-                   "a cell a column");
+    _Static_assert(sizeof cells / sizeof cells[0] == ACTIVITY_COLUMNS, "a cell a column");
     gpu_rows_device(device);
     if (table)
         rbwp_row_add(table, cells);

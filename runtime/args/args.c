@@ -5,6 +5,7 @@
  */
 #include "rbwp_args.h"
 
+#include "known_tables.h"
 #include "record_extend.h"
 #include "row_hold.h"
 
@@ -14,14 +15,7 @@
 
 enum { PIECE_BYTES = 8, PIECES_MAX = RBWP_ARG_TEXT_BYTES_MAX / PIECE_BYTES };
 
-static const struct rbwp_column argument_columns[] = {
-    RBWP_COLUMN(TIME, START, "begun", ""), RBWP_COLUMN(U64, THREAD, "thread", ""),
-    RBWP_COLUMN(NAME, LABEL, "key", ""),   RBWP_COLUMN(U64, NONE, "type", ""),
-    RBWP_COLUMN(U64, NONE, "value", ""),
-};
-static const struct rbwp_schema argument_schema = RBWP_SCHEMA("argument", 1, argument_columns);
-enum { BEGUN_COLUMN, THREAD_COLUMN, KEY_COLUMN, TYPE_COLUMN, VALUE_COLUMN, COLUMNS };
-_Static_assert(sizeof argument_columns / sizeof argument_columns[0] == COLUMNS, "a cell a column");
+static const struct rbwp_schema argument_schema = KNOWN_SCHEMA(argument);
 
 /* One argument: its first row, and the pieces of a text behind that. */
 struct argument {
@@ -52,11 +46,11 @@ uint64_t rbwp_arg_key(const char *name)
 static inline void fill(uint64_t *cells, uint64_t thread, const struct argument *argument,
                         unsigned row, uint64_t begun_ticks)
 {
-    cells[BEGUN_COLUMN] = begun_ticks;
-    cells[THREAD_COLUMN] = thread;
-    cells[KEY_COLUMN] = argument->key;
-    cells[TYPE_COLUMN] = row ? RBWP_ARG_TEXT_MORE : argument->type;
-    cells[VALUE_COLUMN] = argument->values[row];
+    cells[AT_argument_begun] = begun_ticks;
+    cells[AT_argument_thread] = thread;
+    cells[AT_argument_key] = argument->key;
+    cells[AT_argument_type] = row ? RBWP_ARG_TEXT_MORE : argument->type;
+    cells[AT_argument_value] = argument->values[row];
 }
 
 /* The thread's first row of a session, or of a chunk. */
@@ -90,7 +84,7 @@ static inline void write_inside(const struct rbwp_self_ *self, const struct argu
         return;
     }
     for (unsigned i = 0; i < argument->rows; i++)
-        fill(rbwp_place_take_(place, COLUMNS), rbwp_own_places_.thread_number, argument, i,
+        fill(rbwp_place_take_(place, COLUMNS_argument), rbwp_own_places_.thread_number, argument, i,
              begun_ticks);
     rbwp_place_count_(place, argument->rows);
 }

@@ -2,6 +2,7 @@
 /* counter.c - counters by name, and the rows of the table "counter". */
 #include "rbwp_counter.h"
 
+#include "known_tables.h"
 #include "record_extend.h"
 #include "row_hold.h"
 #include "rule_watch.h"
@@ -9,15 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-static const struct rbwp_column counter_columns[] = {
-    RBWP_COLUMN(TIME, START, "time", ""),
-    RBWP_COLUMN(NAME, LABEL, "counter", ""),
-    RBWP_COLUMN(I64, COUNTER, "value", ""),
-    RBWP_COLUMN(NAME, NONE, "unit", ""),
-};
-static const struct rbwp_schema counter_schema = RBWP_SCHEMA("counter", 1, counter_columns);
-enum { TIME_COLUMN, COUNTER_COLUMN, VALUE_COLUMN, UNIT_COLUMN, COLUMNS };
-_Static_assert(sizeof counter_columns / sizeof counter_columns[0] == COLUMNS, "a cell a column");
+static const struct rbwp_schema counter_schema = KNOWN_SCHEMA(counter);
 
 struct counter {
     uint64_t name, unit;
@@ -82,10 +75,10 @@ enum rbwp_status rbwp_counter_register(const char *name, const char *unit, unsig
 static inline void fill(uint64_t *cells, const struct counter *counter, int64_t value,
                         uint64_t ticks)
 {
-    cells[TIME_COLUMN] = ticks;
-    cells[COUNTER_COLUMN] = counter->name;
-    cells[VALUE_COLUMN] = (uint64_t)value;
-    cells[UNIT_COLUMN] = counter->unit;
+    cells[AT_counter_time] = ticks;
+    cells[AT_counter_counter] = counter->name;
+    cells[AT_counter_value] = (uint64_t)value;
+    cells[AT_counter_unit] = counter->unit;
 }
 
 struct watched {
@@ -104,7 +97,7 @@ static __attribute__((noinline)) void write_slowly(const struct counter *counter
                                                    uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    uint64_t cells[COLUMNS];
+    uint64_t cells[COLUMNS_counter];
     fill(cells, counter, value, ticks);
     rbwp_row_add_(table, cells);
     if (!self->thread && rule_watch_wants(RULE_WATCH_COUNTERS))
@@ -133,7 +126,7 @@ void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)
     struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_COUNTERS_];
     bool plain = rbwp_place_has_room_(place);
     if (__builtin_expect(plain, 1)) {
-        fill(rbwp_place_take_(place, COLUMNS), counter, value, ticks);
+        fill(rbwp_place_take_(place, COLUMNS_counter), counter, value, ticks);
         rbwp_place_count_(place, 1);
     }
     rbwp_leave_(self);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message_rows.h"
 
+#include "known_tables.h"
 #include "record_extend.h"
 #include "row_hold.h"
 
@@ -11,45 +12,8 @@
 
 #define KEY_COUNT_BITS 40
 
-static const struct rbwp_column sent_columns[] = {
-    RBWP_COLUMN(TIME, START, "time", ""),          RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),        RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, LINK_FROM, "key", "message"), RBWP_COLUMN(U64, NONE, "peer", ""),
-    RBWP_COLUMN(U64, NONE, "bytes", "bytes"),
-};
-enum {
-    SENT_TIME,
-    SENT_STOP,
-    SENT_THREAD,
-    SENT_NAME,
-    SENT_KEY,
-    SENT_PEER,
-    SENT_BYTES,
-    SENT_COLUMNS
-};
-_Static_assert(sizeof sent_columns / sizeof sent_columns[0] == SENT_COLUMNS, "a cell a column");
-static const struct rbwp_schema sent_schema = RBWP_SCHEMA("message_sent", 1, sent_columns);
-
-static const struct rbwp_column handled_columns[] = {
-    RBWP_COLUMN(TIME, NONE, "arrived", ""), RBWP_COLUMN(TIME, START, "start", ""),
-    RBWP_COLUMN(TIME, STOP, "stop", ""),    RBWP_COLUMN(U64, THREAD, "thread", ""),
-    RBWP_COLUMN(NAME, LABEL, "name", ""),   RBWP_COLUMN(U64, LINK_TO, "key", "message"),
-    RBWP_COLUMN(U64, NONE, "peer", ""),     RBWP_COLUMN(U64, NONE, "bytes", "bytes"),
-};
-enum {
-    HANDLED_ARRIVED,
-    HANDLED_START,
-    HANDLED_STOP,
-    HANDLED_THREAD,
-    HANDLED_NAME,
-    HANDLED_KEY,
-    HANDLED_PEER,
-    HANDLED_BYTES,
-    HANDLED_COLUMNS
-};
-_Static_assert(sizeof handled_columns / sizeof handled_columns[0] == HANDLED_COLUMNS,
-               "a cell a column");
-static const struct rbwp_schema handled_schema = RBWP_SCHEMA("message_handled", 1, handled_columns);
+static const struct rbwp_schema sent_schema = KNOWN_SCHEMA(message_sent);
+static const struct rbwp_schema handled_schema = KNOWN_SCHEMA(message_handled);
 
 /* ---- labels ----------------------------------------------------------------- */
 
@@ -150,13 +114,13 @@ void message_row_sent(const struct message_row *row)
     uint64_t thread;
     if (!row_begin(sent_table, &held, &thread))
         return;
-    held.cells[SENT_TIME] = row->start_ticks;
-    held.cells[SENT_STOP] = row->stop_ticks;
-    held.cells[SENT_THREAD] = thread;
-    held.cells[SENT_NAME] = row->name;
-    held.cells[SENT_KEY] = row->key;
-    held.cells[SENT_PEER] = row->peer;
-    held.cells[SENT_BYTES] = row->bytes;
+    held.cells[AT_message_sent_time] = row->start_ticks;
+    held.cells[AT_message_sent_stop] = row->stop_ticks;
+    held.cells[AT_message_sent_thread] = thread;
+    held.cells[AT_message_sent_name] = row->name;
+    held.cells[AT_message_sent_key] = row->key;
+    held.cells[AT_message_sent_peer] = row->peer;
+    held.cells[AT_message_sent_bytes] = row->bytes;
     row_end(&held);
 }
 
@@ -166,13 +130,13 @@ void message_row_handled(const struct message_row *row)
     uint64_t thread;
     if (!row_begin(handled_table, &held, &thread))
         return;
-    held.cells[HANDLED_ARRIVED] = row->arrived_ticks;
-    held.cells[HANDLED_START] = row->start_ticks;
-    held.cells[HANDLED_STOP] = row->stop_ticks;
-    held.cells[HANDLED_THREAD] = thread;
-    held.cells[HANDLED_NAME] = row->name;
-    held.cells[HANDLED_KEY] = row->key;
-    held.cells[HANDLED_PEER] = row->peer;
-    held.cells[HANDLED_BYTES] = row->bytes;
+    held.cells[AT_message_handled_arrived] = row->arrived_ticks;
+    held.cells[AT_message_handled_start] = row->start_ticks;
+    held.cells[AT_message_handled_stop] = row->stop_ticks;
+    held.cells[AT_message_handled_thread] = thread;
+    held.cells[AT_message_handled_name] = row->name;
+    held.cells[AT_message_handled_key] = row->key;
+    held.cells[AT_message_handled_peer] = row->peer;
+    held.cells[AT_message_handled_bytes] = row->bytes;
     row_end(&held);
 }

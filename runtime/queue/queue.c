@@ -5,20 +5,15 @@
  */
 #include "rbwp_queue.h"
 
+#include "known_tables.h"
 #include "record_extend.h"
 #include "row_hold.h"
 #include "rule_watch.h"
 
 #include <pthread.h>
 
-static const struct rbwp_column queued_columns[] = {
-    RBWP_COLUMN(TIME, START, "enqueued", ""), RBWP_COLUMN(TIME, STOP, "begun", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),   RBWP_COLUMN(U64, NONE, "slot", ""),
-    RBWP_COLUMN(U64, NONE, "from", ""),
-};
-static const struct rbwp_schema queued_schema = RBWP_SCHEMA("queued", 1, queued_columns);
-_Static_assert(sizeof queued_columns / sizeof queued_columns[0] == RBWP_QUEUED_COLUMNS_,
-               "a cell a column");
+static const struct rbwp_schema queued_schema = KNOWN_SCHEMA(queued);
+_Static_assert((unsigned)COLUMNS_queued == RBWP_QUEUED_COLUMNS_, "a cell a column");
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned table; /* 0: could not be made known */

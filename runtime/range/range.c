@@ -11,6 +11,7 @@
  */
 #include "range.h"
 
+#include "known_tables.h"
 #include "record_extend.h"
 
 #include <pthread.h>
@@ -20,16 +21,8 @@
 
 #define NUMBERS_AT_ONCE 1024u
 
-static const struct rbwp_column range_columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),      RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),     RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, ID, "range", ""),          RBWP_COLUMN(U64, NONE, "id", ""),
-    RBWP_COLUMN(U64, PARENT, "parent", ""),     RBWP_COLUMN(U64, NONE, "kind", ""),
-    RBWP_COLUMN(U64, NONE, "payload_type", ""), RBWP_COLUMN(U64, NONE, "payload", ""),
-};
-static const struct rbwp_schema range_schema = RBWP_SCHEMA("range", 1, range_columns);
-_Static_assert(sizeof range_columns / sizeof range_columns[0] == RBWP_RANGE_COLUMNS_,
-               "a cell a column");
+static const struct rbwp_schema range_schema = KNOWN_SCHEMA(range);
+_Static_assert((unsigned)COLUMNS_range == RBWP_RANGE_COLUMNS_, "a cell a column");
 _Static_assert(RBWP_RANGE_PUSHED == 0 && RBWP_PAYLOAD_NONE == 0, "a push in line stores neither");
 
 /* From 1 on; the first one is none, and the last stands for those that had no room. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control_rows.h"
 
+#include "known_tables.h"
 #include "names.h"
 #include "rbwp_rows.h"
 #include "recording.h"
@@ -9,12 +10,7 @@
 #include <pthread.h>
 #include <string.h>
 
-static const struct rbwp_column columns[] = {
-    RBWP_COLUMN(TIME, NONE, "time", ""), RBWP_COLUMN(NAME, NONE, "what", ""),
-    RBWP_COLUMN(U64, NONE, "slot", ""),  RBWP_COLUMN(NAME, NONE, "name", ""),
-    RBWP_COLUMN(U64, NONE, "value", ""),
-};
-static const struct rbwp_schema schema = RBWP_SCHEMA("control", 1, columns);
+static const struct rbwp_schema schema = KNOWN_SCHEMA(control);
 
 /* Guarded by the registry's lock. */
 static uint64_t left_out_before[RBWP_SLOTS_MAX];

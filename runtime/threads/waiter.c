@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "waiter.h"
 
+#include "known_tables.h"
 #include "rbwp_record.h"
 #include "rbwp_rows.h"
 #include "record_extend.h"
@@ -121,13 +122,7 @@ static uint64_t look_ticks; /* when the only thread is to look at the clock agai
 
 /* ---- once ------------------------------------------------------------------------------------ */
 
-static const struct rbwp_column columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),      RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),     RBWP_COLUMN(NAME, LABEL, "kind", ""),
-    RBWP_COLUMN(U64, NONE, "object", ""),       RBWP_COLUMN(U64, NONE, "waker", ""),
-    RBWP_COLUMN(DURATION, NONE, "delay", "ns"), RBWP_COLUMN(U64, NONE, "outcome", ""),
-};
-static const struct rbwp_schema schema = RBWP_SCHEMA("wait", 1, columns);
+static const struct rbwp_schema schema = KNOWN_SCHEMA(wait);
 
 /* A call that looks whether there is something, and one that moves data, may take this long without
  * having waited. Of the others those that need not wait were not begun. */
@@ -282,8 +277,6 @@ void waiter_end_stretch(struct wait *wait)
 /* Nothing else of this library has rows that inlined calls write: a wait's row goes where they
  * would find it, which touches less memory than to look it up. After a sleep that memory is far. */
 #define WAITS_PLACE RBWP_PLACE_QUEUED_
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
-
 /* Its times are ticks, as those of the stretches. */
 static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct wait *wait,
                              enum wait_outcome outcome, uint64_t stop_ticks,
@@ -306,7 +299,7 @@ static __attribute__((noinline)) void add_row(uint64_t thread_id, const struct w
                                               const struct wakes_found *waker)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    uint64_t cells[COLUMNS];
+    uint64_t cells[COLUMNS_wait];
     sigset_t signals;
     hold_signals(&signals);
     put_cells(cells, thread_id, wait, outcome, stop_ticks, waker);
@@ -342,7 +335,8 @@ static inline void tell(struct waiter *waiter, const struct wait *wait, enum wai
     begin_stretch(self, wait->kind, stop_ticks);
     const bool has_room = rbwp_place_has_room_(place);
     if (has_room) {
-        put_cells(rbwp_place_take_(place, COLUMNS), thread_id, wait, outcome, stop_ticks, waker);
+        put_cells(rbwp_place_take_(place, COLUMNS_wait), thread_id, wait, outcome, stop_ticks,
+                  waker);
         rbwp_place_count_(place, 1);
     }
     rbwp_leave_(self);

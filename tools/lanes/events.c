@@ -608,7 +608,7 @@ static enum exit_code show_durations(struct events_job *job, struct operands fil
 static bool take_rows(void *context, const struct rbwp_device_event *events, size_t count)
 {
     struct events_job *job = context;
-    uint64_t cells[KERNEL_EVENT_COLUMNS];
+    uint64_t cells[COLUMNS_device_event];
     char text[ID_NAME_BYTES];
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {

@@ -462,7 +462,7 @@ static uint64_t number_of_event(struct lanes *lanes, uint32_t event)
 static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t count)
 {
     struct lanes *lanes = context;
-    uint64_t cells[KERNEL_LANE_COLUMNS];
+    uint64_t cells[COLUMNS_lane_span];
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
         if (spans[i].kind == RBWP_LANE_STRAY_END)
@@ -471,7 +471,7 @@ static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t 
         uint64_t event = number_of_event(lanes, spans[i].event);
         kernel_lane_cells(&lanes->place, &spans[i], group, event, cells);
         if (lanes->options->by_block)
-            cells[KERNEL_LANE_SM] = KERNEL_SM_UNKNOWN;
+            cells[AT_lane_span_sm] = KERNEL_SM_UNKNOWN;
         good = rows_file_add(lanes->file, 0, cells);
     }
     return good;

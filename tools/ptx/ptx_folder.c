@@ -2,7 +2,7 @@
 /* A profile of a folder: rows as launches come. */
 #include "ptx_folder.h"
 
-#include "gpu_columns.h"
+#include "known_tables.h"
 #include "grow.h"
 #include "message.h"
 #include "ptx_launches.h"
@@ -56,26 +56,15 @@ struct ptx_rows {
 #define UNKNOWN UINT64_MAX
 #define WARP 32
 
-static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_LAUNCH_COLUMNS};
-static const struct rbwp_column block_columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),      RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, NONE, "processor", ""),    RBWP_COLUMN(U64, NONE, "launch", ""),
-    RBWP_COLUMN(NAME, NONE, "kernel", ""),      RBWP_COLUMN(NAME, LABEL, "place", ""),
-    RBWP_COLUMN(NAME, NONE, "file", ""),        RBWP_COLUMN(U64, NONE, "line", ""),
-    RBWP_COLUMN(U64, NONE, "first", ""),        RBWP_COLUMN(U64, NONE, "last", ""),
-    RBWP_COLUMN(U64, NONE, "block", ""),        RBWP_COLUMN(U64, NONE, "thread", ""),
-    RBWP_COLUMN(U64, NONE, "warp", ""),         RBWP_COLUMN(U64, NONE, "sm", ""),
-    RBWP_COLUMN(U64, NONE, "cycles", "cycles"), RBWP_COLUMN(U64, NONE, "cost", "cycles"),
-    RBWP_COLUMN(DURATION, NONE, "bound", ""),
-};
+enum { ACTIVITY_COLUMNS = AT_gpu_activity_correlation + 1 };
 static const struct rbwp_column device_columns[] = {
     RBWP_COLUMN(U64, ID, "processor", ""),
     RBWP_COLUMN(NAME, LABEL, "name", ""),
     RBWP_COLUMN(U64, NONE, "multiprocessors", ""),
 };
 static const struct rbwp_schema schemas[] = {
-    RBWP_SCHEMA("gpu_activity", 1, activity_columns),
-    RBWP_SCHEMA("kernel_block", 1, block_columns),
+    KNOWN_SCHEMA_FIRST(gpu_activity, 1, ACTIVITY_COLUMNS),
+    KNOWN_SCHEMA(kernel_block),
     RBWP_SCHEMA("gpu_device", 1, device_columns),
 };
 enum { ACTIVITY, BLOCK, DEVICE };
