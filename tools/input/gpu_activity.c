@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns are found by name, so that later versions may add some and other writers leave some out.
- */
 #include "gpu_activity.h"
 
 #include "rbwp_reader.h"
+#include "table_bind.h"
 #include "thread_map.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { GPU_DEVICES_MAX = 4096 };
 
@@ -39,120 +37,78 @@ bool gpu_facts_of_block(const struct rbwp_block *block, gpu_fact_fn *found, void
 
 /* ---- tables ----------------------------------------------------------------- */
 
-static bool is_table(const struct rbwp_rows *rows, const char *name)
-{
-    const struct rbwp_schema *schema = rows->schema;
-    return schema->name_bytes == strlen(name) && memcmp(schema->name, name, strlen(name)) == 0;
-}
-
-/* The cells of a column; NULL if there is none of this name and type. */
-static const uint64_t *column(const struct rbwp_rows *rows, const char *name, unsigned type)
-{
-    const struct rbwp_schema *schema = rows->schema;
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        const struct rbwp_column *one = &schema->columns[i];
-        if (one->type == type && one->name_bytes == strlen(name) &&
-            memcmp(one->name, name, one->name_bytes) == 0)
-            return rows->cells[i];
-    }
-    return NULL;
-}
-
-static uint64_t cell(const uint64_t *cells, uint32_t row)
-{
-    return cells ? cells[row] : 0;
-}
-
 bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *context)
 {
-    if (!is_table(rows, GPU_ACTIVITY_TABLE))
+    const uint64_t *cells[COLUMNS_gpu_activity];
+    if (!table_bind_rows(rows, KNOWN_gpu_activity, cells))
         return false;
-    const uint64_t *start = column(rows, "start", RBWP_COLUMN_TIME);
-    const uint64_t *stop = column(rows, "stop", RBWP_COLUMN_TIME);
-    const uint64_t *begin = column(rows, "begin", RBWP_COLUMN_TIME);
-    const uint64_t *end = column(rows, "end", RBWP_COLUMN_TIME);
-    const uint64_t *processor = column(rows, "processor", RBWP_COLUMN_U64);
-    const uint64_t *stream = column(rows, "stream", RBWP_COLUMN_U64);
-    const uint64_t *thread = column(rows, "thread", RBWP_COLUMN_U64);
-    const uint64_t *slot = column(rows, "slot", RBWP_COLUMN_U64);
-    const uint64_t *correlation = column(rows, "correlation", RBWP_COLUMN_U64);
-    const uint64_t *idle = column(rows, "idle", RBWP_COLUMN_U64);
-    const uint64_t *start_bound = column(rows, "start_bound", RBWP_COLUMN_DURATION);
-    const uint64_t *stop_bound = column(rows, "stop_bound", RBWP_COLUMN_DURATION);
-    const uint64_t *launching = column(rows, "launching", RBWP_COLUMN_DURATION);
-    const uint64_t *name = column(rows, "name", RBWP_COLUMN_NAME);
-    const uint64_t *range = column(rows, "range", RBWP_COLUMN_U64);
-    const uint64_t *kind = column(rows, "kind", RBWP_COLUMN_U64);
-    const uint64_t *bytes = column(rows, "bytes", RBWP_COLUMN_U64);
-    const uint64_t *node = column(rows, "graph_node", RBWP_COLUMN_U64);
-    const uint64_t *shape = column(rows, "shape", RBWP_COLUMN_U64);
-    const uint64_t *call = column(rows, "call", RBWP_COLUMN_NAME);
+#define CELL(name) table_cell(cells[AT_gpu_activity_##name], i)
     for (uint32_t i = 0; i < rows->rows; i++)
         found(context, &(struct gpu_fact){
-                           .proc_id = cell(processor, i),
-                           .start_ns = (int64_t)cell(start, i),
-                           .stop_ns = (int64_t)cell(stop, i),
-                           .launch_ns = (int64_t)cell(begin, i),
-                           .launched_ns = (int64_t)cell(end, i),
-                           .thread_id = cell(thread, i),
-                           .start_bound_ns = cell(start_bound, i),
-                           .stop_bound_ns = cell(stop_bound, i),
-                           .launching_ns = cell(launching, i),
-                           .stream = cell(stream, i),
-                           .correlation = cell(correlation, i),
-                           .range = cell(range, i),
-                           .bytes = cell(bytes, i),
-                           .graph_node = cell(node, i),
-                           .shape = cell(shape, i),
-                           .kind = cell(kind, i) == GPU_COPY  ? GPU_COPY
-                                   : cell(kind, i) == GPU_SET ? GPU_SET
-                                                              : GPU_KERNEL,
-                           .name = (uint32_t)cell(name, i), /* names are fewer than 2^32 */
-                           .call_name = (uint32_t)cell(call, i),
-                           .slot = (int)(cell(slot, i) & (RBWP_SLOTS_MAX - 1)),
-                           .idle = cell(idle, i) == 1,
+                           .proc_id = CELL(processor),
+                           .start_ns = (int64_t)CELL(start),
+                           .stop_ns = (int64_t)CELL(stop),
+                           .launch_ns = (int64_t)CELL(begin),
+                           .launched_ns = (int64_t)CELL(end),
+                           .thread_id = CELL(thread),
+                           .start_bound_ns = CELL(start_bound),
+                           .stop_bound_ns = CELL(stop_bound),
+                           .launching_ns = CELL(launching),
+                           .stream = CELL(stream),
+                           .correlation = CELL(correlation),
+                           .range = CELL(range),
+                           .bytes = CELL(bytes),
+                           .graph_node = CELL(graph_node),
+                           .shape = CELL(shape),
+                           .kind = CELL(kind) == GPU_COPY  ? GPU_COPY
+                                   : CELL(kind) == GPU_SET ? GPU_SET
+                                                           : GPU_KERNEL,
+                           .name = (uint32_t)CELL(name), /* names are fewer than 2^32 */
+                           .call_name = (uint32_t)CELL(call),
+                           .slot = (int)(CELL(slot) & (RBWP_SLOTS_MAX - 1)),
+                           .idle = CELL(idle) == 1,
                            .is_row = true,
                        });
+#undef CELL
     return true;
 }
 
-static struct rbwp_gpu_info device_of(const struct rbwp_rows *rows, uint32_t row,
+#define CELL(name) table_cell(cells[AT_gpu_device_##name], row)
+
+static struct rbwp_gpu_info device_of(const uint64_t *const *cells, uint32_t row,
                                       const struct rbwp_catalog *catalog)
 {
-#define CELL(name, type) cell(column(rows, name, type), row)
     struct rbwp_text name = {"", 0};
     if (catalog)
-        name = rbwp_catalog_name(catalog, CELL("name", RBWP_COLUMN_NAME));
+        name = rbwp_catalog_name(catalog, CELL(name));
     return (struct rbwp_gpu_info){
         .name = name.text,
         .name_bytes = (uint16_t)(name.bytes < UINT16_MAX ? name.bytes : UINT16_MAX),
-        .proc_id = CELL("processor", RBWP_COLUMN_U64),
-        .api = (uint32_t)CELL("api", RBWP_COLUMN_U64),
-        .rounds = (uint32_t)CELL("rounds", RBWP_COLUMN_U64),
-        .bias_ns = (int64_t)CELL("bias", RBWP_COLUMN_I64),
-        .spread_ns = (int64_t)CELL("bias_spread", RBWP_COLUMN_U64),
-        .idle_rounds = (uint32_t)CELL("idle_rounds", RBWP_COLUMN_U64),
-        .idle_bias_ns = (int64_t)CELL("idle_bias", RBWP_COLUMN_I64),
-        .idle_spread_ns = (int64_t)CELL("idle_bias_spread", RBWP_COLUMN_U64),
+        .proc_id = CELL(processor),
+        .api = (uint32_t)CELL(api),
+        .rounds = (uint32_t)CELL(rounds),
+        .bias_ns = (int64_t)CELL(bias),
+        .spread_ns = (int64_t)CELL(bias_spread),
+        .idle_rounds = (uint32_t)CELL(idle_rounds),
+        .idle_bias_ns = (int64_t)CELL(idle_bias),
+        .idle_spread_ns = (int64_t)CELL(idle_bias_spread),
     };
-#undef CELL
 }
 
 bool gpu_properties_of_rows(const struct rbwp_rows *rows, gpu_properties_fn *found, void *context)
 {
-    if (!is_table(rows, GPU_DEVICE_TABLE))
+    const uint64_t *cells[COLUMNS_gpu_device];
+    if (!table_bind_rows(rows, KNOWN_gpu_device, cells))
         return false;
-    const uint64_t *processor = column(rows, "processor", RBWP_COLUMN_U64);
-    const uint64_t *name = column(rows, "name", RBWP_COLUMN_NAME);
-    const uint64_t *multiprocessors = column(rows, "multiprocessors", RBWP_COLUMN_U64);
-    const uint64_t *memory = column(rows, "memory", RBWP_COLUMN_U64);
-    for (uint32_t i = 0; i < rows->rows; i++)
-        found(context, &(struct gpu_properties){.proc_id = cell(processor, i),
-                                                .multiprocessors = cell(multiprocessors, i),
-                                                .memory_bytes = cell(memory, i),
-                                                .name = (uint32_t)cell(name, i)});
+    for (uint32_t row = 0; row < rows->rows; row++)
+        found(context, &(struct gpu_properties){.proc_id = CELL(processor),
+                                                .multiprocessors = CELL(multiprocessors),
+                                                .memory_bytes = CELL(memory),
+                                                .name = (uint32_t)CELL(name)});
     return true;
 }
+
+#undef CELL
 
 /* ---- devices ---------------------------------------------------------------- */
 
@@ -182,17 +138,13 @@ bool gpu_devices_add(struct gpu_devices *devices, const struct rbwp_gpu_info *gp
     return good;
 }
 
-bool gpu_devices_is_table(const struct rbwp_rows *rows)
-{
-    return is_table(rows, GPU_DEVICE_TABLE);
-}
-
 bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows,
                       const struct rbwp_catalog *catalog)
 {
-    bool good = true;
-    for (uint32_t i = 0; good && i < rows->rows && is_table(rows, GPU_DEVICE_TABLE); i++)
-        good = add(devices, device_of(rows, i, catalog));
+    const uint64_t *cells[COLUMNS_gpu_device];
+    bool good = true, is = table_bind_rows(rows, KNOWN_gpu_device, cells);
+    for (uint32_t i = 0; good && is && i < rows->rows; i++)
+        good = add(devices, device_of(cells, i, catalog));
     return good;
 }
 

@@ -8,7 +8,7 @@
  */
 #include "window.h"
 #include "crc32c.h"
-#include "rbwp_table.h"
+#include "table_bind.h"
 #include "thread_map.h"
 
 #include <stdlib.h>
@@ -213,11 +213,6 @@ static bool knows_launches(const struct finding *finding, uint32_t first, uint32
     return true;
 }
 
-static bool is_named(const struct rbwp_schema *schema, const char *name)
-{
-    return schema->name_bytes == strlen(name) && memcmp(schema->name, name, strlen(name)) == 0;
-}
-
 /* Whether the table that begins there tells of GPU work. */
 static bool is_gpu_table(struct rbwp_reader *reader, uint64_t offset)
 {
@@ -231,7 +226,7 @@ static bool is_gpu_table(struct rbwp_reader *reader, uint64_t offset)
     struct rbwp_catalog *catalog = rbwp_catalog_new();
     if (catalog && rbwp_catalog_take(catalog, &block, &rows, &error) == RBWP_END &&
         rbwp_catalog_schema_count(catalog) == 1)
-        is = is_named(rbwp_catalog_schema(catalog, 0), "gpu_activity");
+        is = table_is(rbwp_catalog_schema(catalog, 0), KNOWN_gpu_activity);
     rbwp_catalog_free(catalog);
     return is;
 }

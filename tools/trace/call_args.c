@@ -4,7 +4,7 @@
 #include "catalog_join.h"
 #include "grow.h"
 #include "message.h"
-#include "table_shape.h"
+#include "table_bind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,15 +28,11 @@ struct thread_args {
     bool jumbled;    /* the clock was set back */
 };
 
-struct argument_columns {
-    uint16_t begun, thread, key, type, value;
-};
-
 /* Where rows are read from. */
 struct loading {
     struct call_args *args;
     struct rbwp_reader *reader;
-    struct argument_columns columns;
+    uint16_t columns[COLUMNS_argument];
     uint64_t left_out;
     uint64_t before; /* how many there were */
     int64_t from_ns, until_ns;
@@ -67,10 +63,11 @@ static bool add(struct call_args *args, uint64_t thread_id, struct argument argu
 static void take_rows(struct loading *loading, const struct rbwp_rows *rows)
 {
     struct call_args *args = loading->args;
-    const struct argument_columns *at = &loading->columns;
+    const uint16_t *at = loading->columns;
     for (uint32_t i = 0; i < rows->rows && !args->failed; i++) {
-        uint64_t type = rows->cells[at->type][i], key = rows->cells[at->key][i];
-        int64_t begun_ns = (int64_t)rows->cells[at->begun][i];
+        uint64_t type = rows->cells[at[AT_argument_type]][i],
+                 key = rows->cells[at[AT_argument_key]][i];
+        int64_t begun_ns = (int64_t)rows->cells[at[AT_argument_begun]][i];
         if (type < U64 || type > TEXT_MORE || begun_ns < loading->from_ns ||
             begun_ns >= loading->until_ns)
             continue; /* of a later version, or of another file */
@@ -78,9 +75,9 @@ static void take_rows(struct loading *loading, const struct rbwp_rows *rows)
             loading->left_out++;
             continue;
         }
-        args->failed = !add(args, rows->cells[at->thread][i],
+        args->failed = !add(args, rows->cells[at[AT_argument_thread]][i],
                             (struct argument){.begun_ns = begun_ns,
-                                              .value = rows->cells[at->value][i],
+                                              .value = rows->cells[at[AT_argument_value]][i],
                                               .key = key < UINT32_MAX ? (uint32_t)key : 0},
                             (unsigned)type);
         args->count++;
@@ -89,22 +86,12 @@ static void take_rows(struct loading *loading, const struct rbwp_rows *rows)
 
 /* ---- which blocks ------------------------------------------------------------------------ */
 
-static uint16_t column(const struct rbwp_schema *schema, const char *name, unsigned type)
+static bool has_all_columns(const uint16_t *columns)
 {
-    uint16_t at = schema_column(schema, name);
-    return at != TABLE_NO_COLUMN && schema->columns[at].type == type ? at : TABLE_NO_COLUMN;
-}
-
-static bool find_columns(struct argument_columns *at, const struct rbwp_schema *schema)
-{
-    *at = (struct argument_columns){.begun = column(schema, "begun", RBWP_COLUMN_TIME),
-                                    .thread = column(schema, "thread", RBWP_COLUMN_U64),
-                                    .key = column(schema, "key", RBWP_COLUMN_NAME),
-                                    .type = column(schema, "type", RBWP_COLUMN_U64),
-                                    .value = column(schema, "value", RBWP_COLUMN_U64)};
-    return schema_is_named(schema, "argument") && at->begun != TABLE_NO_COLUMN &&
-           at->thread != TABLE_NO_COLUMN && at->key != TABLE_NO_COLUMN &&
-           at->type != TABLE_NO_COLUMN && at->value != TABLE_NO_COLUMN;
+    unsigned found = 0;
+    while (found < COLUMNS_argument && columns[found] != TABLE_NO_COLUMN)
+        found++;
+    return found == COLUMNS_argument;
 }
 
 /* Of a table: its number; else 0. */
@@ -133,7 +120,8 @@ static void take_block(struct loading *loading, const struct rbwp_block *block)
     uint32_t known = rbwp_catalog_schema_count(args->catalog);
     for (uint32_t i = 0; !args->table && table && i < known; i++) {
         const struct rbwp_schema *schema = rbwp_catalog_schema(args->catalog, i);
-        if (find_columns(&loading->columns, schema))
+        if (table_bind(schema, KNOWN_argument, loading->columns) &&
+            has_all_columns(loading->columns))
             args->table = schema->table;
     }
     if (status == RBWP_OK && rows.schema->table == args->table)

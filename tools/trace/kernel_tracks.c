@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel_tracks.h"
 #include "id_texts.h"
-#include "table_shape.h"
+#include "table_bind.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,25 +11,32 @@
 
 void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schema *schema)
 {
-    bool lanes = schema_is_named(schema, "lane_span");
-    bool events = schema_is_named(schema, "device_event");
-    bool blocks = schema_is_named(schema, "kernel_block");
-    *columns = (struct kernel_columns){.table = lanes    ? KERNEL_LANES
-                                                : events ? KERNEL_EVENTS
-                                                : blocks ? KERNEL_BLOCKS
-                                                         : KERNEL_NONE,
-                                       .processor = schema_column(schema, "processor"),
-                                       .launch = schema_column(schema, "launch"),
-                                       .kind = schema_column(schema, "kind"),
-                                       .bound = schema_column(schema, "bound"),
-                                       .block = schema_column(schema, "block"),
-                                       .group = schema_column(schema, "group"),
-                                       .sm = schema_column(schema, "sm"),
-                                       .program = schema_column(schema, "program"),
-                                       .xcc = schema_column(schema, "xcc"),
-                                       .cu = schema_column(schema, "cu"),
-                                       .thread = schema_column(schema, "thread"),
-                                       .warp = schema_column(schema, "warp")};
+    uint16_t lane[COLUMNS_lane_span], event[COLUMNS_device_event], block[COLUMNS_kernel_block];
+    const bool lanes = table_bind(schema, KNOWN_lane_span, lane);
+    const bool events = table_bind(schema, KNOWN_device_event, event);
+    const bool blocks = table_bind(schema, KNOWN_kernel_block, block);
+#define ANY(name)                                                                                  \
+    (lanes    ? lane[AT_lane_span_##name]                                                          \
+     : events ? event[AT_device_event_##name]                                                      \
+              : block[AT_kernel_block_##name])
+    *columns = (struct kernel_columns){
+        .table = lanes    ? KERNEL_LANES
+                 : events ? KERNEL_EVENTS
+                 : blocks ? KERNEL_BLOCKS
+                          : KERNEL_NONE,
+        .processor = ANY(processor),
+        .launch = ANY(launch),
+        .bound = ANY(bound),
+        .kind = lane[AT_lane_span_kind],
+        .group = lane[AT_lane_span_group],
+        .block = lanes ? lane[AT_lane_span_block] : block[AT_kernel_block_block],
+        .sm = lanes ? lane[AT_lane_span_sm] : block[AT_kernel_block_sm],
+        .program = event[AT_device_event_program],
+        .xcc = event[AT_device_event_xcc],
+        .cu = event[AT_device_event_cu],
+        .thread = block[AT_kernel_block_thread],
+        .warp = block[AT_kernel_block_warp]};
+#undef ANY
 }
 
 bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns are found by name. Halves of ranges are sorted by their number, so that those of one come
- * together. */
+/* Halves of ranges are sorted by their number, so that those of one come together. */
 #include "range_rows.h"
 #include "message.h"
 #include "rbwp_annotate.h"
+#include "table_bind.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,28 +15,18 @@ enum { ANNOTATED_MAX = 4 << 20 };       /* ranges; what is beyond is told */
 enum { KEY_ID, KEY_RANGE, KEY_PARENT, KEY_PAYLOAD, KEY_WORKS };
 static const char *const key_names[] = {"id", "range", "parent", "payload", "works"};
 
-enum { START, STOP, THREAD, NAME, RANGE, ID, PARENT, KIND, PAYLOAD_TYPE, PAYLOAD, COLUMNS };
-static const struct {
-    const char *name;
-    unsigned type;
-} column_facts[COLUMNS] = {
-    {"start", RBWP_COLUMN_TIME},  {"stop", RBWP_COLUMN_TIME}, {"thread", RBWP_COLUMN_U64},
-    {"name", RBWP_COLUMN_NAME},   {"range", RBWP_COLUMN_U64}, {"id", RBWP_COLUMN_U64},
-    {"parent", RBWP_COLUMN_U64},  {"kind", RBWP_COLUMN_U64},  {"payload_type", RBWP_COLUMN_U64},
-    {"payload", RBWP_COLUMN_U64},
-};
-
 struct range_row {
-    uint64_t cell[COLUMNS]; /* name: as a label */
-    uint64_t order;         /* of coming */
+    uint64_t cell[COLUMNS_range]; /* name: as a label */
+    uint64_t order;               /* of coming */
 };
 
 static int compare(const void *left, const void *right)
 {
     const struct range_row *a = left, *b = right;
-    if (a->cell[RANGE] != b->cell[RANGE])
-        return a->cell[RANGE] < b->cell[RANGE] ? -1 : 1;
-    bool a_stops = a->cell[KIND] >= KIND_STOP, b_stops = b->cell[KIND] >= KIND_STOP;
+    if (a->cell[AT_range_range] != b->cell[AT_range_range])
+        return a->cell[AT_range_range] < b->cell[AT_range_range] ? -1 : 1;
+    bool a_stops = a->cell[AT_range_kind] >= KIND_STOP,
+         b_stops = b->cell[AT_range_kind] >= KIND_STOP;
     if (a_stops != b_stops)
         return a_stops ? 1 : -1;
     return (a->order > b->order) - (a->order < b->order);
@@ -120,23 +110,24 @@ static void tell_range(struct range_rows *ranges, const uint64_t *cell)
 {
     static const uint8_t types[] = {TRACE_ARG_U64, TRACE_ARG_U64, TRACE_ARG_I64, TRACE_ARG_F64};
     span_detail_start(&ranges->detail);
-    tell(ranges, KEY_ID, TRACE_ARG_U64, cell[ID]);
-    tell(ranges, KEY_RANGE, TRACE_ARG_U64, cell[RANGE]);
-    if (cell[PARENT])
-        tell(ranges, KEY_PARENT, TRACE_ARG_U64, cell[PARENT]);
-    if (cell[PAYLOAD_TYPE] && cell[PAYLOAD_TYPE] < sizeof types)
-        tell(ranges, KEY_PAYLOAD, types[cell[PAYLOAD_TYPE]], cell[PAYLOAD]);
+    tell(ranges, KEY_ID, TRACE_ARG_U64, cell[AT_range_id]);
+    tell(ranges, KEY_RANGE, TRACE_ARG_U64, cell[AT_range_range]);
+    if (cell[AT_range_parent])
+        tell(ranges, KEY_PARENT, TRACE_ARG_U64, cell[AT_range_parent]);
+    if (cell[AT_range_payload_type] && cell[AT_range_payload_type] < sizeof types)
+        tell(ranges, KEY_PAYLOAD, types[cell[AT_range_payload_type]], cell[AT_range_payload]);
 }
 
 static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
 {
-    const int64_t start_ns = (int64_t)cell[START];
-    const int64_t stop_ns = (int64_t)cell[STOP] > start_ns ? (int64_t)cell[STOP] : start_ns;
+    const int64_t start_ns = (int64_t)cell[AT_range_start];
+    const int64_t stop_ns =
+        (int64_t)cell[AT_range_stop] > start_ns ? (int64_t)cell[AT_range_stop] : start_ns;
     const struct trace_axis *axis = &ranges->options->axis;
     if (ranges->filtered &&
-        !ranges->host.wanted(ranges->host.context, cell[THREAD], start_ns, stop_ns))
+        !ranges->host.wanted(ranges->host.context, cell[AT_range_thread], start_ns, stop_ns))
         return;
-    uint32_t track = track_of(ranges, cell[THREAD], start_ns);
+    uint32_t track = track_of(ranges, cell[AT_range_thread], start_ns);
     struct trace_span span = {.start_ns = trace_on_axis(axis, start_ns),
                               .stop_ns = trace_on_axis(axis, stop_ns),
                               .track = track,
@@ -146,32 +137,13 @@ static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
                                 !ranges->host.clip(ranges->host.context, &span)))
         return;
     span.id = ranges->host.new_ids(ranges->host.context, 1);
-    span.name = name_of(ranges, cell[NAME]);
+    span.name = name_of(ranges, cell[AT_range_name]);
     tell_range(ranges, cell);
     span_sorter_add(&ranges->spans, &span, span_detail_finish(&ranges->detail));
     ranges->failed |= ranges->detail.failed;
 }
 
 /* ---- rows ------------------------------------------------------------------- */
-
-static bool is_table(const struct rbwp_rows *rows, const char *name)
-{
-    const struct rbwp_schema *schema = rows->schema;
-    return schema->name_bytes == strlen(name) && memcmp(schema->name, name, strlen(name)) == 0;
-}
-
-/* NULL: there is none, and its cells are 0. */
-static const uint64_t *find_column(const struct rbwp_rows *rows, unsigned which)
-{
-    const char *name = column_facts[which].name;
-    for (uint32_t i = 0; i < rows->schema->column_count; i++) {
-        const struct rbwp_column *column = &rows->schema->columns[i];
-        if (column->type == column_facts[which].type && column->name_bytes == strlen(name) &&
-            memcmp(column->name, name, column->name_bytes) == 0)
-            return rows->cells[i];
-    }
-    return NULL;
-}
 
 /* Of a name of the file; 0 for none. */
 static uint32_t label_of(struct range_rows *ranges, const struct rbwp_catalog *catalog,
@@ -195,16 +167,17 @@ static uint32_t label_of(struct range_rows *ranges, const struct rbwp_catalog *c
 static void take(struct range_rows *ranges, const struct range_row *row)
 {
     const uint64_t *cell = row->cell;
-    if (cell[KIND] == KIND_MARK) {
+    if (cell[AT_range_kind] == KIND_MARK) {
         emit(ranges, cell, TRACE_INSTANT);
         return;
     }
     if (ranges->annotator)
-        rbwp_annotator_range(
-            ranges->annotator,
-            &(struct rbwp_annotate_range){
-                .id = cell[RANGE], .parent = cell[PARENT], .name = cell[NAME], .tag = cell[ID]});
-    if (cell[KIND] >= KIND_STOP || !cell[STOP])
+        rbwp_annotator_range(ranges->annotator,
+                             &(struct rbwp_annotate_range){.id = cell[AT_range_range],
+                                                           .parent = cell[AT_range_parent],
+                                                           .name = cell[AT_range_name],
+                                                           .tag = cell[AT_range_id]});
+    if (cell[AT_range_kind] >= KIND_STOP || !cell[AT_range_stop])
         merge_sorter_add(&ranges->halves, row, NULL);
     else
         emit(ranges, cell, 0);
@@ -213,17 +186,15 @@ static void take(struct range_rows *ranges, const struct range_row *row)
 bool range_rows_take(struct range_rows *ranges, const struct rbwp_catalog *catalog,
                      const struct rbwp_rows *rows)
 {
-    const uint64_t *columns[COLUMNS];
-    ranges->annotated |= is_table(rows, "annotation");
-    if (!is_table(rows, "range"))
+    const uint64_t *cells[COLUMNS_range];
+    ranges->annotated |= table_is(rows->schema, KNOWN_annotation);
+    if (!table_bind_rows(rows, KNOWN_range, cells))
         return false;
-    for (unsigned c = 0; c < COLUMNS; c++)
-        columns[c] = find_column(rows, c);
     for (uint32_t i = 0; i < rows->rows && !ranges->failed; i++) {
         struct range_row row = {.order = rows->first_row + i};
-        for (unsigned c = 0; c < COLUMNS; c++)
-            row.cell[c] = columns[c] ? columns[c][i] : 0;
-        row.cell[NAME] = label_of(ranges, catalog, row.cell[NAME]);
+        for (unsigned c = 0; c < COLUMNS_range; c++)
+            row.cell[c] = table_cell(cells[c], i);
+        row.cell[AT_range_name] = label_of(ranges, catalog, row.cell[AT_range_name]);
         take(ranges, &row);
     }
     return true;
@@ -244,8 +215,8 @@ static void emit_open(struct pairing *pairing)
     uint64_t *cell = pairing->open.cell;
     if (!pairing->any)
         return;
-    const bool open = (int64_t)cell[START] >= ranges->unsure_ns;
-    cell[STOP] = (uint64_t)(open ? ranges->last_ns : (int64_t)cell[START]);
+    const bool open = (int64_t)cell[AT_range_start] >= ranges->unsure_ns;
+    cell[AT_range_stop] = (uint64_t)(open ? ranges->last_ns : (int64_t)cell[AT_range_start]);
     emit(pairing->ranges, cell, TRACE_UNFINISHED | (open ? TRACE_OPEN : 0));
     pairing->any = false;
 }
@@ -255,12 +226,12 @@ static bool pair(void *context, const void *item, const uint64_t *payload)
     struct pairing *pairing = context;
     struct range_row row = *(const struct range_row *)item;
     (void)payload;
-    if (row.cell[KIND] < KIND_STOP) {
+    if (row.cell[AT_range_kind] < KIND_STOP) {
         emit_open(pairing);
         pairing->open = row;
         pairing->any = true;
-    } else if (pairing->any && pairing->open.cell[RANGE] == row.cell[RANGE]) {
-        pairing->open.cell[STOP] = row.cell[STOP];
+    } else if (pairing->any && pairing->open.cell[AT_range_range] == row.cell[AT_range_range]) {
+        pairing->open.cell[AT_range_stop] = row.cell[AT_range_stop];
         emit(pairing->ranges, pairing->open.cell, 0);
         pairing->any = false;
     } else {

@@ -3,6 +3,7 @@
 #include "rbwp_gpu.h"
 
 #include "message.h"
+#include "table_bind.h"
 #include "thread_map.h"
 #include "window.h"
 
@@ -160,33 +161,17 @@ static bool gpu_join_finish(struct gpu_join *join,
 }
 
 /* ---- the ways in which kernels were launched ------------------------------------------------- */
-/*
- * Rows of gpu_shape (SPEC.md, section 9.3).
- *
- * Columns are found by name.
- */
-
-static uint64_t cell(const struct rbwp_rows *rows, const char *name, uint32_t row)
-{
-    const struct rbwp_schema *schema = rows->schema;
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        const struct rbwp_column *column = &schema->columns[i];
-        if (column->type == RBWP_COLUMN_U64 && column->name_bytes == strlen(name) &&
-            memcmp(column->name, name, column->name_bytes) == 0)
-            return rows->cells[i][row];
-    }
-    return 0;
-}
+/* Rows of gpu_shape (SPEC.md, appendix A). */
 
 /* False if they are rows of another table. *failed: no memory. */
 static bool gpu_shapes_take(struct gpu_shapes *shapes, const struct rbwp_rows *rows, bool *failed)
 {
-    static const char table[] = "gpu_shape";
-    if (rows->schema->name_bytes != strlen(table) ||
-        memcmp(rows->schema->name, table, strlen(table)) != 0)
+    const uint64_t *cells[COLUMNS_gpu_shape];
+    if (!table_bind_rows(rows, KNOWN_gpu_shape, cells))
         return false;
+#define CELL(name) table_cell(cells[AT_gpu_shape_##name], i)
     for (uint32_t i = 0; i < rows->rows; i++) {
-        uint64_t number = cell(rows, "shape", i);
+        uint64_t number = CELL(shape);
         if (number == 0 || number >= GPU_SHAPES_MAX)
             continue;
         if (!thread_array_grow(&shapes->list, &shapes->room, (uint32_t)number + 1,
@@ -194,13 +179,14 @@ static bool gpu_shapes_take(struct gpu_shapes *shapes, const struct rbwp_rows *r
             *failed = true;
             return true;
         }
-        shapes->list[number] = (struct gpu_shape){
-            .known = true,
-            .grid = {cell(rows, "grid_x", i), cell(rows, "grid_y", i), cell(rows, "grid_z", i)},
-            .block = {cell(rows, "block_x", i), cell(rows, "block_y", i), cell(rows, "block_z", i)},
-            .registers = cell(rows, "registers", i),
-            .shared = cell(rows, "shared", i)};
+        shapes->list[number] =
+            (struct gpu_shape){.known = true,
+                               .grid = {CELL(grid_x), CELL(grid_y), CELL(grid_z)},
+                               .block = {CELL(block_x), CELL(block_y), CELL(block_z)},
+                               .registers = CELL(registers),
+                               .shared = CELL(shared)};
     }
+#undef CELL
     return true;
 }
 
@@ -352,7 +338,7 @@ bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
     if (gpu_facts_of_rows(rows, come_to_call, gpu) ||
         gpu_shapes_take(&gpu->shapes, rows, &gpu->failed))
         return true;
-    if (!gpu_devices_is_table(rows))
+    if (!table_is(rows->schema, KNOWN_gpu_device))
         return false;
     (void)gpu_properties_of_rows(rows, take_properties, gpu);
     gpu->failed |= !gpu_devices_take(&gpu->devices, rows, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_shape.h"
 
-#include <string.h>
-
 /* ---- message rows ---------------------------------------------------------------------------- */
 /*
  * What rows of the tables message_sent and message_handled (SPEC.md, section 9.3) say beyond their
@@ -11,17 +9,13 @@
 
 static void message_columns_find(struct message_columns *columns, const struct rbwp_schema *schema)
 {
-    *columns = (struct message_columns){
-        .key = TABLE_NO_COLUMN, .arrived = TABLE_NO_COLUMN, .bytes = TABLE_NO_COLUMN};
-    columns->handled = schema_is_named(schema, "message_handled");
-    if (!columns->handled && !schema_is_named(schema, "message_sent"))
-        return;
-    uint16_t key = schema_column(schema, "key");
-    if (key == TABLE_NO_COLUMN || schema->columns[key].type != RBWP_COLUMN_U64)
-        return;
-    columns->key = key;
-    columns->bytes = schema_column(schema, "bytes");
-    columns->arrived = schema_column(schema, "arrived");
+    uint16_t sent[COLUMNS_message_sent], handled[COLUMNS_message_handled];
+    table_bind(schema, KNOWN_message_sent, sent);
+    columns->handled = table_bind(schema, KNOWN_message_handled, handled);
+    columns->arrived = handled[AT_message_handled_arrived];
+    columns->key = columns->handled ? handled[AT_message_handled_key] : sent[AT_message_sent_key];
+    columns->bytes =
+        columns->handled ? handled[AT_message_handled_bytes] : sent[AT_message_sent_bytes];
 }
 
 struct trace_message_end message_rows_end(const struct message_columns *columns,
@@ -53,13 +47,12 @@ enum { STILL_WAITS = 2 }; /* an outcome */
 
 static void wait_columns_find(struct wait_columns *columns, const struct rbwp_schema *schema)
 {
-    *columns = (struct wait_columns){TABLE_NO_COLUMN, TABLE_NO_COLUMN, TABLE_NO_COLUMN};
-    if (!schema_is_named(schema, "wait"))
-        return;
-    columns->delay = schema_column(schema, "delay");
-    columns->outcome = schema_column(schema, "outcome");
-    if (columns->delay != TABLE_NO_COLUMN)
-        columns->waker = schema_column(schema, "waker");
+    uint16_t at[COLUMNS_wait];
+    table_bind(schema, KNOWN_wait, at);
+    *columns = (struct wait_columns){
+        .waker = at[AT_wait_delay] != TABLE_NO_COLUMN ? at[AT_wait_waker] : TABLE_NO_COLUMN,
+        .delay = at[AT_wait_delay],
+        .outcome = at[AT_wait_outcome]};
 }
 
 bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *rows, uint32_t row,
@@ -79,35 +72,12 @@ bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *
 
 static void queue_columns_find(struct queue_columns *columns, const struct rbwp_schema *schema)
 {
-    *columns = (struct queue_columns){TABLE_NO_COLUMN, TABLE_NO_COLUMN};
-    if (!schema_is_named(schema, "queued"))
-        return;
-    uint16_t slot = schema_column(schema, "slot");
-    if (slot == TABLE_NO_COLUMN || schema->columns[slot].type != RBWP_COLUMN_U64)
-        return;
-    columns->slot = slot;
-    columns->from = schema_column(schema, "from");
+    uint16_t at[COLUMNS_queued];
+    table_bind(schema, KNOWN_queued, at);
+    *columns = (struct queue_columns){.slot = at[AT_queued_slot], .from = at[AT_queued_from]};
 }
 
 /* ---- table shape ----------------------------------------------------------------------------- */
-
-static bool is_text(const char *text, uint32_t bytes, const char *wanted)
-{
-    return bytes == strlen(wanted) && memcmp(text, wanted, bytes) == 0;
-}
-
-bool schema_is_named(const struct rbwp_schema *schema, const char *name)
-{
-    return is_text(schema->name, schema->name_bytes, name);
-}
-
-uint16_t schema_column(const struct rbwp_schema *schema, const char *name)
-{
-    for (uint16_t i = 0; i < schema->column_count; i++)
-        if (is_text(schema->columns[i].name, schema->columns[i].name_bytes, name))
-            return i;
-    return TABLE_NO_COLUMN;
-}
 
 static bool is_number(unsigned type)
 {
@@ -187,13 +157,6 @@ static enum table_kind kind_of(const struct table_shape *shape)
     return shape->counter_count ? TABLE_COUNTERS : TABLE_INSTANTS;
 }
 
-static uint16_t unit_column(const struct rbwp_schema *schema)
-{
-    uint16_t at = schema_column(schema, "unit");
-    return at != TABLE_NO_COLUMN && schema->columns[at].type == RBWP_COLUMN_NAME ? at
-                                                                                 : TABLE_NO_COLUMN;
-}
-
 void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schema)
 {
     const uint16_t none = TABLE_NO_COLUMN;
@@ -220,8 +183,9 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
     shape->stop_is_duration =
         shape->stop != TABLE_NO_COLUMN && schema->columns[shape->stop].type == RBWP_COLUMN_DURATION;
     if (shape->kind == TABLE_COUNTERS) {
-        if (schema_is_named(schema, "counter"))
-            shape->unit = unit_column(schema);
+        uint16_t at[COLUMNS_counter];
+        table_bind(schema, KNOWN_counter, at);
+        shape->unit = at[AT_counter_unit];
         return;
     }
     for (uint16_t i = 0; i < shape->counter_count; i++) /* of a span they are arguments */

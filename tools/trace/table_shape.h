@@ -6,7 +6,7 @@
 #define TABLE_SHAPE_H
 
 #include "kernel_tracks.h"
-#include "rbwp_table.h"
+#include "table_bind.h"
 #include "trace.h"
 
 #include <stdbool.h>
@@ -51,8 +51,6 @@ struct queue_columns {
 
 enum table_kind { TABLE_UNKNOWN, TABLE_SPANS, TABLE_COUNTERS, TABLE_INSTANTS };
 
-#define TABLE_NO_COLUMN UINT16_MAX
-
 struct table_shape {
     enum table_kind kind;
     uint16_t start, stop, label, track, thread; /* columns, TABLE_NO_COLUMN none */
@@ -75,10 +73,5 @@ struct table_shape {
 
 /* The first column of a role and of a type that suits it counts; others are arguments. */
 void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schema);
-
-/* Of schemas that SPEC.md names. The column's number, TABLE_NO_COLUMN if it has none of the name.
- */
-bool schema_is_named(const struct rbwp_schema *schema, const char *name);
-uint16_t schema_column(const struct rbwp_schema *schema, const char *name);
 
 #endif /* TABLE_SHAPE_H */

@@ -8,8 +8,6 @@
 
 #include "rbwp_table.h"
 
-#define GPU_ACTIVITY_TABLE "gpu_activity"
-#define GPU_DEVICE_TABLE "gpu_device"
 #define GPU_ANY_SLOT (-1)
 
 enum gpu_work_kind { GPU_KERNEL = 0, GPU_COPY = 1, GPU_SET = 2 }; /* as in the table */
@@ -71,8 +69,6 @@ typedef void gpu_properties_fn(void *context, const struct gpu_properties *prope
 /* Of the rows of gpu_device; false if it is another table. */
 bool gpu_properties_of_rows(const struct rbwp_rows *rows, gpu_properties_fn *found, void *context);
 
-/* Whether they are rows of gpu_device. */
-bool gpu_devices_is_table(const struct rbwp_rows *rows);
 void gpu_devices_free(struct gpu_devices *devices);
 
 /* True if the bias of one of them is known. */
