@@ -8,7 +8,6 @@ recorder's, keep.bin and ring.bin, with their dumps).
 """
 import os
 import pathlib
-import re
 import struct
 import subprocess
 import sys
@@ -18,42 +17,26 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
 sys.dont_write_bytecode = True
-sys.path[:0] = [str(TESTS / "python"), str(TESTS / "cli")]
+sys.path[:0] = [str(TESTS / "python"), str(TESTS / "cli"), str(TESTS.parent / "python" / "rbwp")]
 import kernels_make  # noqa: E402
 import live_make  # noqa: E402
 import make_rbwp as r  # noqa: E402
 import rbwp_make as m  # noqa: E402
+from tables import TABLES  # noqa: E402
 from test_tables import names, rows, schema, varint  # noqa: E402
 
 T, S = r.T0, 10**9
 BUILD, RECORDED = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 HOSTILE = b"<b>&\"'\\,;\n\x1b[31m\xff=1+2"
 TYPES = {"u64": 1, "i64": 2, "f64": 3, "time": 4, "duration": 5, "name": 6}
-ROLES = {"start": 1, "stop": 2, "track": 3, "name": 4, "key of a link that leaves": 5, "key of a link that arrives": 6,
-         "value of a counter": 7, "bound on the start": 8, "the same of stop": 9, "thread": 10, "id of the row": 11, "row that encloses it": 12}
+ROLES = ["", "start", "stop", "track", "label", "link from", "link to", "counter", "start bound", "stop bound", "thread", "id", "parent"]
 
 
 def known_tables():
-    """Name, version and columns of each table of SPEC.md, section 9.3."""
-    text = (TESTS.parent / "SPEC.md").read_text()
-    text = text[text.index("### 9.3"):text.index("## 10. The trailer")]
-    for part in re.split(r"\n(?=\*\*`)", text)[1:]:
-        name, version = re.match(r"\*\*`(\w+)`\*\*, version (\d+)", part).groups()
-        columns, before = [], None
-        for line in re.findall(r"^\| (.*) \|$", part, re.M):
-            cells = [cell.strip() for cell in line.split("|")]
-            if cells[0] in ("column", "---"):
-                continue
-            if cells[0].startswith("idle_rounds"):  # the same as three lines
-                columns += [(TYPES[kind], 0, 0, one, unit) for one, kind, unit in (
-                    (b"idle_rounds", "u64", b""), (b"idle_bias", "i64", b"ns"), (b"idle_bias_spread", "u64", b"ns"))]
-                continue
-            kind = before if cells[1] == "the same" else cells[1]
-            before = kind
-            word, _, unit = kind.partition(", ")
-            role = 9 if cells[2] == "the same" else ROLES.get(cells[2], 0)
-            columns += [(TYPES[word], role, 0, one.strip().encode(), unit.strip('"').encode()) for one in cells[0].split(",")]
-        yield name, int(version), columns
+    """Name, version and columns of each known table."""
+    for name, columns in TABLES.items():
+        yield name, max(one.since for one in columns), [
+            (TYPES[one.type], ROLES.index(one.role), 0, one.name.encode(), one.unit.encode()) for one in columns]
 
 
 def table(number, name, version, columns, made, first=1):
