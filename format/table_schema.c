@@ -34,6 +34,10 @@ const char *rbwp_column_role_name(unsigned role)
         [RBWP_ROLE_THREAD] = "thread",
         [RBWP_ROLE_ID] = "id",
         [RBWP_ROLE_PARENT] = "parent",
+        [RBWP_ROLE_CATEGORY] = "category",
+        [RBWP_ROLE_LINK_KIND] = "link kind",
+        [RBWP_ROLE_ITEM] = "item",
+        [RBWP_ROLE_ARGUMENT] = "argument",
     };
     return role < sizeof(names) / sizeof(names[0]) ? names[role] : "";
 }

@@ -57,7 +57,12 @@ enum rbwp_column_role {
     RBWP_ROLE_STOP_BOUND = 9,
     RBWP_ROLE_THREAD = 10, /* as in block headers */
     RBWP_ROLE_ID = 11,     /* of the row; others may name it */
-    RBWP_ROLE_PARENT = 12  /* the row that encloses this one */
+    RBWP_ROLE_PARENT = 12, /* the row that encloses this one */
+    /* Of type NAME; where a cell is 0 the column's unit is the word (SPEC.md, 9.2). */
+    RBWP_ROLE_CATEGORY = 13,  /* what the row is: "copy", "task", "wait" ... */
+    RBWP_ROLE_LINK_KIND = 14, /* what its keys link: "launch", "wake" ... */
+    RBWP_ROLE_ITEM = 15,      /* slot of the work item that it is about */
+    RBWP_ROLE_ARGUMENT = 16   /* what it was about: shown with it, before columns of no role */
 };
 /* "start", "counter" ...; "" for none and other values. Static text. */
 RBWP_API const char *rbwp_column_role_name(unsigned role);

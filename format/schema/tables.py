@@ -13,7 +13,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ROLES = {"NONE": "", "START": "start", "STOP": "stop", "TRACK": "track", "LABEL": "name", "LINK_FROM": "key of a link that leaves",
          "LINK_TO": "key of a link that arrives", "COUNTER": "value of a counter", "START_BOUND": "bound on the start",
-         "STOP_BOUND": "bound on the stop", "THREAD": "thread", "ID": "id of the row", "PARENT": "row that encloses it"}
+         "STOP_BOUND": "bound on the stop", "THREAD": "thread", "ID": "id of the row", "PARENT": "row that encloses it",
+         "CATEGORY": "category", "LINK_KIND": "kind of link", "ITEM": "work item", "ARGUMENT": "argument"}
 COLUMN = re.compile(r'COLUMN\((\w+), (\w+), (\w+), (\w+), "(\w*)", (\d+), "((?:[^"\\]|\\.)*)"\)')
 
 

@@ -29,7 +29,8 @@ T, S = r.T0, 10**9
 BUILD, RECORDED = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
 HOSTILE = b"<b>&\"'\\,;\n\x1b[31m\xff=1+2"
 TYPES = {"u64": 1, "i64": 2, "f64": 3, "time": 4, "duration": 5, "name": 6}
-ROLES = ["", "start", "stop", "track", "label", "link from", "link to", "counter", "start bound", "stop bound", "thread", "id", "parent"]
+ROLES = ["", "start", "stop", "track", "label", "link from", "link to", "counter", "start bound", "stop bound", "thread", "id", "parent",
+         "category", "link kind", "item", "argument"]
 
 
 def known_tables():

@@ -85,15 +85,16 @@ void link_join_add(struct link_join *join, const struct trace_link_end *end)
 static void pass(struct link_join *join, const struct trace_link_end *to)
 {
     const struct trace_link_end *from = &join->departure;
-    join->found(join->context,
-                &(struct trace_link){.kind = from->kind == TRACE_FLOW ? to->kind : from->kind,
-                                     .label = to->label ? to->label : from->label,
-                                     .from_track = from->track,
-                                     .to_track = to->track,
-                                     .from_ns = from->time_ns,
-                                     .to_ns = to->time_ns,
-                                     .from_span = from->span,
-                                     .to_span = to->span});
+    const unsigned meant = from->meant ? from->meant : to->meant;
+    const unsigned kind = from->kind == TRACE_FLOW ? to->kind : from->kind;
+    join->found(join->context, &(struct trace_link){.kind = meant ? meant - 1 : kind,
+                                                    .label = to->label ? to->label : from->label,
+                                                    .from_track = from->track,
+                                                    .to_track = to->track,
+                                                    .from_ns = from->time_ns,
+                                                    .to_ns = to->time_ns,
+                                                    .from_span = from->span,
+                                                    .to_span = to->span});
     join->used = true;
 }
 

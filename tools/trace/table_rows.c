@@ -113,6 +113,14 @@ static uint64_t cell(const struct rbwp_rows *rows, uint16_t column, uint32_t row
     return has(column) ? rows->cells[column][row] : 0;
 }
 
+/* The word that a row or its column says, a label; 0: none. */
+static inline uint32_t word_of(struct table_rows *tables, const struct rbwp_rows *rows,
+                               uint16_t column, uint32_t row, uint32_t word_of_column)
+{
+    uint64_t name = cell(rows, column, row);
+    return name ? label_of(tables, name) : word_of_column;
+}
+
 /* A value of a column that names something, as text. */
 static int put_value(struct table_rows *tables, const struct rbwp_column *column, uint64_t value,
                      char *to, size_t room)
@@ -146,6 +154,15 @@ static uint32_t key_space(struct table_rows *tables, const struct rbwp_schema *s
                            : add_label(tables, schema->name, schema->name_bytes);
 }
 
+/* What a column says of rows whose cell says nothing. */
+static uint32_t unit_word(struct table_rows *tables, const struct rbwp_schema *schema,
+                          uint16_t column)
+{
+    return has(column)
+               ? add_label(tables, schema->columns[column].unit, schema->columns[column].unit_bytes)
+               : 0;
+}
+
 /* What no row of the table changes is set. */
 static bool make_room_for_detail(struct table_shape *shape)
 {
@@ -173,6 +190,11 @@ static struct table_shape *make_shape(struct table_rows *tables, const struct rb
     shape->label_name = add_label(tables, schema->name, schema->name_bytes);
     if (shape->kind != TABLE_COUNTERS && !shape->has_bytes)
         tables->failed |= !make_room_for_detail(shape);
+    shape->category_word = unit_word(tables, schema, shape->category);
+    if (shape->category_word)
+        shape->category_meant = table_category(trace_label_of(tables->trace, shape->category_word));
+    shape->link_word = unit_word(tables, schema, shape->link_kind);
+    shape->link_meant = table_link_kind(trace_label_of(tables->trace, shape->link_word));
     shape->from_space = key_space(tables, schema, shape->from);
     shape->to_space = key_space(tables, schema, shape->to);
     for (uint32_t i = 0; shape->kind != TABLE_COUNTERS && i < shape->arg_count; i++) {
@@ -415,9 +437,14 @@ static inline void tell_kernel(const struct kernel_columns *kernel, const struct
         add_bounds(head, bound_ns, bound_ns, trace_duration_ns(span));
 }
 
-static inline void tell_row(const struct table_shape *shape, const struct rbwp_rows *rows,
-                            uint32_t row, const struct trace_span *span, struct trace_detail *head)
+static inline void tell_row(struct table_rows *tables, const struct table_shape *shape,
+                            const struct rbwp_rows *rows, uint32_t row,
+                            const struct trace_span *span, struct trace_detail *head)
 {
+    if (has(shape->category)) { /* a word that is none of ours is the program's own */
+        uint32_t word = word_of(tables, rows, shape->category, row, shape->category_word);
+        head->category = word && span->category == TRACE_RANGE ? word : shape->label_name;
+    }
     if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT))
         add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
                    trace_duration_ns(span));
@@ -435,7 +462,7 @@ static inline const struct trace_detail *change_detail(struct table_rows *tables
     struct trace_arg *args = (void *)(head + 1), *arg = args;
     head->flags = 0;
     head->start_uncertain_ns = head->stop_uncertain_ns = head->certain_ns = 0;
-    tell_row(shape, rows, row, span, head);
+    tell_row(tables, shape, rows, row, span, head);
     for (uint32_t i = 0; i < shape->arg_count; i++) {
         uint16_t column = shape->args[i];
         unsigned type = rows->schema->columns[column].type;
@@ -459,7 +486,7 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
         return change_detail(tables, shape, rows, row, span);
     span_detail_start(&tables->detail);
     tables->detail.head.category = shape->label_name;
-    tell_row(shape, rows, row, span, &tables->detail.head);
+    tell_row(tables, shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         add_arg(tables, shape, rows, shape->args[i], row);
     const struct trace_detail *made = span_detail_finish(&tables->detail);
@@ -467,39 +494,45 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
     return made;
 }
 
-static void add_end(struct table_rows *tables, const struct rbwp_rows *rows, uint16_t column,
-                    uint32_t space, bool arrives, uint32_t row, const struct trace_span *span)
+static void add_end(struct table_rows *tables, const struct table_shape *shape, bool arrives,
+                    const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
 {
-    uint64_t key = cell(rows, column, row);
+    const uint16_t column = arrives ? shape->to : shape->from;
+    const uint32_t space = arrives ? shape->to_space : shape->from_space;
+    const uint64_t key = cell(rows, column, row);
     if (!key || !space)
         return;
+    const uint32_t word = word_of(tables, rows, shape->link_kind, row, shape->link_word);
     bool own = rows->schema->columns[column].unit_bytes == 0;
     trace_add_link_end(tables->trace,
-                       &(struct trace_link_end){.arrives = arrives,
-                                                .kind = TRACE_FLOW,
-                                                .label = space,
-                                                .space = space - 1,
-                                                .process = own ? tables->process : TRACE_NONE,
-                                                .track = span->track,
-                                                .key = key,
-                                                .time_ns = span->start_ns,
-                                                .span = span->id});
+                       &(struct trace_link_end){
+                           .arrives = arrives,
+                           .kind = TRACE_FLOW,
+                           .meant = word == shape->link_word
+                                        ? shape->link_meant
+                                        : table_link_kind(trace_label_of(tables->trace, word)),
+                           .label = space,
+                           .space = space - 1,
+                           .process = own ? tables->process : TRACE_NONE,
+                           .track = span->track,
+                           .key = key,
+                           .time_ns = span->start_ns,
+                           .span = span->id});
 }
 
-/* Of a work item that waited. */
-static inline bool is_queued(const struct table_shape *shape, const struct rbwp_rows *rows,
-                             uint32_t row)
+/* It is about a work item. */
+static inline bool has_item(const struct table_shape *shape, const struct rbwp_rows *rows,
+                            uint32_t row)
 {
-    return has(shape->queue.slot) && rows->cells[shape->queue.slot][row] < RBWP_SLOTS_MAX;
+    return has(shape->item) && rows->cells[shape->item][row] < RBWP_SLOTS_MAX;
 }
 
 static uint32_t span_name(struct table_rows *tables, const struct table_shape *shape,
                           const struct rbwp_rows *rows, uint32_t row)
 {
     char number[32];
-    if (is_queued(shape, rows, row))
-        return tables->host.slot_name(tables->host.context,
-                                      (uint32_t)rows->cells[shape->queue.slot][row],
+    if (!has(shape->label) && has_item(shape, rows, row))
+        return tables->host.slot_name(tables->host.context, (uint32_t)rows->cells[shape->item][row],
                                       (int64_t)rows->cells[shape->start][row]);
     if (!has(shape->label))
         return shape->label_name ? shape->label_name - 1 : trace_add_name(tables->trace, "", 0);
@@ -626,8 +659,25 @@ static void mark_rows(struct table_rows *tables, const struct table_shape *shape
             marks->name[i] = span_name(tables, shape, rows, i);
 }
 
-static inline void make_span(const struct table_shape *shape, const struct rbwp_rows *rows,
-                             uint32_t row, const struct row_marks *marks, struct trace_span *span)
+/* What the row is, by its category's word. Work of an item waits only where it says of which. */
+static void mark_category(struct table_rows *tables, const struct table_shape *shape,
+                          const struct rbwp_rows *rows, uint32_t row, struct trace_span *span)
+{
+    const bool item = has_item(shape, rows, row);
+    const uint32_t word = word_of(tables, rows, shape->category, row, shape->category_word);
+    unsigned category = shape->category_meant;
+    if (word != shape->category_word)
+        category = table_category(trace_label_of(tables->trace, word));
+    if (item)
+        span->item = (uint32_t)rows->cells[shape->item][row];
+    if (category == TRACE_WAIT)
+        span->flags |= TRACE_WAITS;
+    span->category = (uint8_t)(category == TRACE_QUEUED && !item ? TRACE_RANGE : category);
+}
+
+static inline void make_span(struct table_rows *tables, const struct table_shape *shape,
+                             const struct rbwp_rows *rows, uint32_t row,
+                             const struct row_marks *marks, struct trace_span *span)
 {
     *span = (struct trace_span){.start_ns = marks->start_ns[row],
                                 .stop_ns = marks->stop_ns[row],
@@ -638,10 +688,8 @@ static inline void make_span(const struct table_shape *shape, const struct rbwp_
                                 .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0};
     if (shape->kernel.table)
         mark_kernel_span(&shape->kernel, rows, row, span);
-    if (is_queued(shape, rows, row)) {
-        span->category = TRACE_QUEUED;
-        span->item = (uint32_t)rows->cells[shape->queue.slot][row];
-    }
+    if (has(shape->category) || has(shape->item))
+        mark_category(tables, shape, rows, row, span);
 }
 
 /* From the thread that handed the work over to the call that took it up. */
@@ -649,7 +697,7 @@ static void link_queued(struct table_rows *tables, const struct table_shape *sha
                         const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
 {
     const struct trace_axis *axis = &tables->options->axis;
-    uint64_t from = cell(rows, shape->queue.from, row), thread = cell(rows, shape->thread, row);
+    uint64_t from = cell(rows, shape->handed_by, row), thread = cell(rows, shape->thread, row);
     if (!from)
         return;
     uint32_t from_track =
@@ -675,12 +723,12 @@ static inline void add_ends(struct table_rows *tables, const struct table_shape 
             trace_add_message_end(tables->trace, &end);
         return;
     }
-    if (is_queued(shape, rows, row))
+    if (has(shape->handed_by) && has_item(shape, rows, row))
         link_queued(tables, shape, rows, row, span);
     if (!shape->from_space && !shape->to_space)
         return;
-    add_end(tables, rows, shape->from, shape->from_space, false, row, span);
-    add_end(tables, rows, shape->to, shape->to_space, true, row, span);
+    add_end(tables, shape, false, rows, row, span);
+    add_end(tables, shape, true, rows, row, span);
 }
 
 /* How long the thread that waited had been free to run, as a span of its own, and the link to that
@@ -722,7 +770,7 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
     for (uint32_t i = 0; i < rows->rows && !tables->failed; i++) {
         if (marks->track[i] == TRACE_NONE)
             continue;
-        make_span(shape, rows, i, marks, &span);
+        make_span(tables, shape, rows, i, marks, &span);
         bool delayed = has(shape->wait.waker) && make_delay(tables, shape, rows, i, &span, &delay);
         if (clips && !tables->host.clip(tables->host.context, &span))
             continue;
@@ -765,7 +813,7 @@ static void pass_ready(struct table_rows *tables, const struct table_shape *shap
     }
     for (uint32_t i = 0; i < count && !tables->failed; i++) {
         struct span_place *place = place_of(tables, marks->track[ready[i]]);
-        make_span(shape, rows, ready[i], marks, &span);
+        make_span(tables, shape, rows, ready[i], marks, &span);
         bool delayed =
             has(shape->wait.waker) && make_delay(tables, shape, rows, ready[i], &span, &delay);
         add_ends(tables, shape, rows, ready[i], &span);

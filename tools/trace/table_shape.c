@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_shape.h"
 
+#include <string.h>
+
 /* ---- message rows ---------------------------------------------------------------------------- */
 /*
  * What rows of the tables message_sent and message_handled (SPEC.md, section 9.3) say beyond their
@@ -68,13 +70,38 @@ bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *
 }
 
 /* ---- what rows of the table queued (SPEC.md, section 9.3) say beyond their roles ------------- */
-/* Of which work item it is that waited, and who had handed it over. */
 
-static void queue_columns_find(struct queue_columns *columns, const struct rbwp_schema *schema)
+static void queue_columns_find(struct table_shape *shape, const struct rbwp_schema *schema)
 {
     uint16_t at[COLUMNS_queued];
-    table_bind(schema, KNOWN_queued, at);
-    *columns = (struct queue_columns){.slot = at[AT_queued_slot], .from = at[AT_queued_from]};
+    if (table_bind(schema, KNOWN_queued, at))
+        shape->category_meant = TRACE_QUEUED;
+    shape->item = at[AT_queued_slot];
+    shape->handed_by = at[AT_queued_from];
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+/* count: none of them. */
+static unsigned word_number(const char *const *words, unsigned count, struct trace_text word)
+{
+    unsigned i = 0;
+    while (i < count && (strlen(words[i]) != word.bytes || memcmp(words[i], word.text, word.bytes)))
+        i++;
+    return i;
+}
+
+uint8_t table_category(struct trace_text word)
+{
+    unsigned found = word_number(trace_category_name, TRACE_CATEGORIES, word);
+    bool is_other_rows = found <= TRACE_GPU_WORK || found == TRACE_ANNOTATION;
+    return (uint8_t)(is_other_rows || found == TRACE_CATEGORIES ? TRACE_RANGE : found);
+}
+
+uint8_t table_link_kind(struct trace_text word)
+{
+    unsigned found = word_number(trace_link_kind_name, TRACE_LINK_KINDS, word);
+    return (uint8_t)(found < TRACE_LINK_KINDS ? found + 1 : 0);
 }
 
 /* ---- table shape ----------------------------------------------------------------------------- */
@@ -94,6 +121,10 @@ static bool suits(unsigned role, unsigned type)
     case RBWP_ROLE_TRACK:
     case RBWP_ROLE_LABEL:
         return is_number(type) || type == RBWP_COLUMN_NAME;
+    case RBWP_ROLE_CATEGORY:
+    case RBWP_ROLE_LINK_KIND:
+        return type == RBWP_COLUMN_NAME;
+    case RBWP_ROLE_ITEM:
     case RBWP_ROLE_THREAD:
     case RBWP_ROLE_LINK_FROM:
     case RBWP_ROLE_LINK_TO:
@@ -130,6 +161,12 @@ static uint16_t *place_of(struct table_shape *shape, unsigned role)
         return &shape->start_bound;
     case RBWP_ROLE_STOP_BOUND:
         return &shape->stop_bound;
+    case RBWP_ROLE_CATEGORY:
+        return &shape->category;
+    case RBWP_ROLE_LINK_KIND:
+        return &shape->link_kind;
+    case RBWP_ROLE_ITEM:
+        return &shape->item;
     default:
         return NULL;
     }
@@ -169,13 +206,21 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
                                   .stop_bound = none,
                                   .from = none,
                                   .to = none,
+                                  .category = none,
+                                  .link_kind = none,
+                                  .item = none,
+                                  .category_meant = TRACE_RANGE,
                                   .unit = none};
     kernel_columns_find(&shape->kernel, schema);
     wait_columns_find(&shape->wait, schema);
-    queue_columns_find(&shape->queue, schema);
+    queue_columns_find(shape, schema);
     message_columns_find(&shape->message, schema);
     for (uint16_t i = 0; i < schema->column_count; i++)
-        if (!kernel_columns_hide(&shape->kernel, i))
+        if (schema->columns[i].role == RBWP_ROLE_ARGUMENT)
+            shape->args[shape->arg_count++] = i;
+    for (uint16_t i = 0; i < schema->column_count; i++)
+        if (schema->columns[i].role != RBWP_ROLE_ARGUMENT &&
+            !kernel_columns_hide(&shape->kernel, i))
             take_column(shape, schema, i);
     for (uint16_t i = 0; i < schema->column_count; i++)
         shape->has_bytes |= schema->columns[i].type == RBWP_COLUMN_BYTES;

@@ -40,13 +40,6 @@ struct wait_wake {
 bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *rows, uint32_t row,
                     struct trace_span *span, struct wait_wake *wake_out);
 
-/* ---- what rows of the table queued (SPEC.md, section 9.3) say beyond their roles ------------- */
-
-/* Its columns; slot is TABLE_NO_COLUMN of any other table. */
-struct queue_columns {
-    uint16_t slot, from;
-};
-
 /* ---- table shape ----------------------------------------------------------------------------- */
 
 enum table_kind { TABLE_UNKNOWN, TABLE_SPANS, TABLE_COUNTERS, TABLE_INSTANTS };
@@ -54,22 +47,29 @@ enum table_kind { TABLE_UNKNOWN, TABLE_SPANS, TABLE_COUNTERS, TABLE_INSTANTS };
 struct table_shape {
     enum table_kind kind;
     uint16_t start, stop, label, track, thread; /* columns, TABLE_NO_COLUMN none */
-    uint16_t start_bound, stop_bound, from, to;
-    uint16_t unit; /* of counters: a name that is the unit of the row's value */
+    uint16_t start_bound, stop_bound, from, to, category, link_kind, item;
+    uint16_t handed_by; /* of the table queued: the thread that did so */
+    uint16_t unit;      /* of counters: a name that is the unit of the row's value */
     bool stop_is_duration;
     uint16_t counters[RBWP_COLUMNS_MAX], args[RBWP_COLUMNS_MAX];
     uint16_t counter_count, arg_count;
     uint32_t keys[RBWP_COLUMNS_MAX];           /* names of the columns as labels, by column */
     uint32_t table;                            /* number in the trace, of TABLE_UNKNOWN; */
     uint32_t label_name, from_space, to_space; /* labels: the table's name, of the keys */
+    uint32_t category_word, link_word;         /* of rows whose cell has none, 0 none; */
+    uint8_t category_meant, link_meant;        /* what these say */
     struct kernel_columns kernel;
     struct wait_columns wait;
-    struct queue_columns queue;
     struct message_columns message;
     bool has_bytes;              /* a column of bytes */
     struct trace_detail *detail; /* of the row before; NULL: rows have texts, or no detail */
     struct row_stream *stream;   /* of spans; NULL: their order says nothing */
 };
+
+/* The category and kind of link (and one more, 0 for a word of nobody) that a word means. Those of
+ * records and of what is made of other rows are nobody's. */
+uint8_t table_category(struct trace_text word);
+uint8_t table_link_kind(struct trace_text word);
 
 /* The first column of a role and of a type that suits it counts; others are arguments. */
 void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schema);

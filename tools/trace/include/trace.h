@@ -262,7 +262,8 @@ struct trace_link {
 struct trace_link_end {
     bool arrives;   /* else it departs */
     bool passes_on; /* it arrives, and departs again: a step of a longer way */
-    uint8_t kind;   /* enum trace_link_kind */
+    uint8_t kind;   /* enum trace_link_kind: ends of one kind are joined */
+    uint8_t meant;  /* 1 + the kind that the link has then, 0: what it is joined as */
     uint32_t label;
     uint32_t space; /* whose key it is: number of a name; TRACE_NONE: nobody's, it is unique without
                        kind, too */
