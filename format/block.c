@@ -10,6 +10,7 @@
 #include "block.h"
 
 #include "bytes.h"
+#include "format_fields.h"
 #include "inflater.h"
 #include "rbwp_reader.h"
 #include "rbwp_writer.h"
@@ -98,25 +99,13 @@ uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_extra *ex
 void block_header_encode(const struct rbwp_block_header *header,
                          uint8_t bytes[RBWP_BLOCK_HEADER_BYTES])
 {
-    store_le64(bytes, header->thread_id);
-    store_le32(bytes + 8, header->sequence);
-    store_le32(bytes + 12, header->records);
-    store_le_i64(bytes + 16, header->base_time_ns);
-    store_le32(bytes + 24, header->data_bytes);
-    store_le32(bytes + 28, header->stored_bytes);
+    fields_put(&block_header_layout, header, bytes);
 }
 
 void block_header_decode(const uint8_t bytes[RBWP_BLOCK_HEADER_BYTES],
                          struct rbwp_block_header *header_out)
 {
-    *header_out = (struct rbwp_block_header){
-        .thread_id = load_le64(bytes),
-        .sequence = load_le32(bytes + 8),
-        .records = load_le32(bytes + 12),
-        .base_time_ns = load_le_i64(bytes + 16),
-        .data_bytes = load_le32(bytes + 24),
-        .stored_bytes = load_le32(bytes + 28),
-    };
+    fields_take(&block_header_layout, bytes, header_out);
 }
 
 static bool is_letter(uint8_t byte)

@@ -6,6 +6,7 @@
 #include "descriptor.h"
 
 #include "bytes.h"
+#include "format_fields.h"
 #include "reader_error.h"
 
 #include <inttypes.h>
@@ -14,27 +15,22 @@
 #define WORK_ITEM_BYTES 4 /* without the name */
 #define SUB_ITEM_BYTES 5
 
-static bool take_work_item(struct cursor *cursor, struct rbwp_work_item_name *item)
+static bool take_entry(struct cursor *cursor, const struct layout *layout, size_t entry_bytes,
+                       void *entry)
 {
-    const uint8_t *fixed = cursor_take(cursor, WORK_ITEM_BYTES);
-    if (!fixed)
-        return false;
-    item->slot = load_le16(fixed);
-    item->name_bytes = load_le16(fixed + 2);
-    item->name = (const char *)cursor_take(cursor, item->name_bytes);
-    return item->name;
+    const uint8_t *fixed = cursor_take(cursor, entry_bytes);
+    if (fixed)
+        fields_take(layout, fixed, entry);
+    return fixed && fields_take_text(layout, cursor, entry);
 }
 
-static bool take_sub_item(struct cursor *cursor, struct rbwp_sub_item_name *item)
+static void put_entry(struct buffer *buffer, const struct layout *layout, size_t entry_bytes,
+                      const void *entry)
 {
-    const uint8_t *fixed = cursor_take(cursor, SUB_ITEM_BYTES);
-    if (!fixed)
-        return false;
-    item->id = load_le16(fixed);
-    item->type = fixed[2];
-    item->name_bytes = load_le16(fixed + 3);
-    item->name = (const char *)cursor_take(cursor, item->name_bytes);
-    return item->name;
+    uint8_t fixed[SUB_ITEM_BYTES];
+    fields_put(layout, entry, fixed);
+    buffer_append(buffer, fixed, entry_bytes);
+    fields_put_text(layout, entry, buffer);
 }
 
 /* Memory for the entries that the bytes can hold, whatever the count says. */
@@ -61,14 +57,14 @@ static enum rbwp_status take_entries(struct cursor *cursor, uint64_t offset,
     const uint8_t *begin = cursor->next;
     for (uint32_t *i = &tables->work_item_count; *i < counts.work_items; ++*i) {
         struct cursor before = *cursor;
-        if (!take_work_item(cursor, &tables->work_items[*i])) {
+        if (!take_entry(cursor, &work_item_layout, WORK_ITEM_BYTES, &tables->work_items[*i])) {
             *cursor = before;
             return broken(cursor, begin, offset, "work-item", *i, error);
         }
     }
     for (uint32_t *i = &tables->sub_item_count; *i < counts.sub_items; ++*i) {
         struct cursor before = *cursor;
-        if (!take_sub_item(cursor, &tables->sub_items[*i])) {
+        if (!take_entry(cursor, &sub_item_layout, SUB_ITEM_BYTES, &tables->sub_items[*i])) {
             *cursor = before;
             return broken(cursor, begin, offset, "sub-item", *i, error);
         }
@@ -149,23 +145,10 @@ enum rbwp_status descriptor_encode(const struct rbwp_tables *tables, struct buff
     size_t before = buffer->count;
     if (tables->work_item_count > TABLE_ENTRIES_MAX || tables->sub_item_count > TABLE_ENTRIES_MAX)
         return RBWP_E_LIMIT;
-    for (uint32_t i = 0; i < tables->work_item_count; i++) {
-        const struct rbwp_work_item_name *item = &tables->work_items[i];
-        uint8_t fixed[WORK_ITEM_BYTES];
-        store_le16(fixed, item->slot);
-        store_le16(fixed + 2, item->name_bytes);
-        buffer_append(buffer, fixed, sizeof(fixed));
-        buffer_append(buffer, item->name, item->name_bytes);
-    }
-    for (uint32_t i = 0; i < tables->sub_item_count; i++) {
-        const struct rbwp_sub_item_name *item = &tables->sub_items[i];
-        uint8_t fixed[SUB_ITEM_BYTES];
-        store_le16(fixed, item->id);
-        fixed[2] = item->type;
-        store_le16(fixed + 3, item->name_bytes);
-        buffer_append(buffer, fixed, sizeof(fixed));
-        buffer_append(buffer, item->name, item->name_bytes);
-    }
+    for (uint32_t i = 0; i < tables->work_item_count; i++)
+        put_entry(buffer, &work_item_layout, WORK_ITEM_BYTES, &tables->work_items[i]);
+    for (uint32_t i = 0; i < tables->sub_item_count; i++)
+        put_entry(buffer, &sub_item_layout, SUB_ITEM_BYTES, &tables->sub_items[i]);
     if (buffer->failed)
         return RBWP_E_MEMORY;
     return buffer->count - before > TABLES_BYTES_MAX ? RBWP_E_LIMIT : RBWP_OK;

@@ -3,26 +3,23 @@
 #include "header.h"
 
 #include "bytes.h"
+#include "format_fields.h"
 #include "reader_error.h"
 
 #define FLAGS_REFUSED 0xff00u
 #define OLDER_LAYOUT_NAME_BYTES_MAX 4096u
 
-void header_encode_patch(const struct rbwp_file_header *header, uint8_t bytes[HEADER_PATCH_BYTES])
-{
-    store_le32(bytes, header->work_items);
-    store_le32(bytes + 4, header->sub_items);
-    store_le64(bytes + 8, header->descriptor_offset);
-}
-
 void header_encode(const struct rbwp_file_header *header, uint8_t bytes[RBWP_FILE_HEADER_BYTES])
 {
     memcpy(bytes, RBWP_MAGIC, 4);
-    store_le16(bytes + 4, header->version);
-    store_le16(bytes + 6, header->flags);
-    store_le32(bytes + 8, header->node);
-    store_le_i64(bytes + 12, header->zero_time_ns);
-    header_encode_patch(header, bytes + HEADER_PATCH_OFFSET);
+    fields_put(&file_header_layout, header, bytes);
+}
+
+void header_encode_patch(const struct rbwp_file_header *header, uint8_t bytes[HEADER_PATCH_BYTES])
+{
+    uint8_t all[RBWP_FILE_HEADER_BYTES];
+    header_encode(header, all);
+    memcpy(bytes, all + HEADER_PATCH_OFFSET, HEADER_PATCH_BYTES);
 }
 
 /*
@@ -52,15 +49,8 @@ enum rbwp_status header_decode(const uint8_t *bytes, size_t count, uint64_t file
     if (count < RBWP_FILE_HEADER_BYTES)
         return error_set(error, RBWP_E_TRUNCATED, (struct place){"header", 0, RULE_HEADER_SIZE},
                          "the file has only %zu of the 36 bytes of its header", count);
-    struct rbwp_file_header header = {
-        .version = load_le16(bytes + 4),
-        .flags = load_le16(bytes + 6),
-        .node = load_le32(bytes + 8),
-        .zero_time_ns = load_le_i64(bytes + 12),
-        .work_items = load_le32(bytes + 20),
-        .sub_items = load_le32(bytes + 24),
-        .descriptor_offset = load_le64(bytes + 28),
-    };
+    struct rbwp_file_header header;
+    fields_take(&file_header_layout, bytes, &header);
     if (header.version != RBWP_FILE_VERSION)
         return error_set(error, RBWP_E_VERSION, (struct place){"header", 4, RULE_VERSION},
                          "file version %u; this library reads version 1", header.version);

@@ -10,6 +10,7 @@
 
 #include "buffer.h"
 #include "rbwp_format.h"
+#include "format_fields.h"
 
 #define FOOTER_BYTES 32
 
@@ -21,13 +22,12 @@ struct trailer_tables {
     bool present;
 };
 
-#define TRAILER_TABLES 16 /* table sections */
-
-/* A decoded trailer with its arrays. Names and strings point into the bytes it was decoded from. */
+/* A decoded trailer with its arrays, by section. Names and strings point into the bytes it was
+ * decoded from. */
 struct trailer {
-    struct rbwp_trailer values;
+    struct rbwp_trailer values; /* first: offsets of its members are those in this struct */
     struct trailer_tables tables;
-    void *arrays[TRAILER_TABLES];
+    void *arrays[TRAILER_SECTIONS];
     struct rbwp_section *sections; /* those of other tags */
 };
 

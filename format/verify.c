@@ -354,13 +354,6 @@ static struct rbwp_table_range gather_table(const struct verify *verify,
     return found;
 }
 
-static bool same_table_values(const struct rbwp_table_range *a, const struct rbwp_table_range *b)
-{
-    return a->block_bytes == b->block_bytes && a->blocks == b->blocks && a->rows == b->rows &&
-           a->first_row == b->first_row && a->last_row == b->last_row &&
-           a->first_ns == b->first_ns && a->last_ns == b->last_ns && a->thread_id == b->thread_id;
-}
-
 static void check_table_range(struct verify *verify, const struct rbwp_table_range *range,
                               size_t *next)
 {
@@ -369,7 +362,7 @@ static void check_table_range(struct verify *verify, const struct rbwp_table_ran
         REPORT(verify, "trailer", range->offset, RULE_TABLE_RANGES,
                "a range of %" PRIu64 " bytes does not begin and end with blocks of table %" PRIu32,
                range->bytes, range->table);
-    else if (!same_table_values(range, &found))
+    else if (!trailer_entries_equal("TIDX", range, &found))
         REPORT(verify, "trailer", range->offset, RULE_TABLE_RANGE_VALUES,
                "a range of table %" PRIu32 " says %" PRIu64 " rows in %" PRIu32
                " blocks; its values are not those of its blocks",

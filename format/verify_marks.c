@@ -5,6 +5,7 @@
 #include "grow.h"
 #include "reader_error.h"
 #include "thread_table.h"
+#include "format_fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,12 +64,6 @@ void mark_checker_free(struct mark_checker *checker)
 
 /* ---- at a mark ----------------------------------------------------------------------------- */
 
-static bool same_item(const struct rbwp_open_item *a, const struct rbwp_open_item *b)
-{
-    return a->thread_id == b->thread_id && a->begin_ns == b->begin_ns && a->id == b->id &&
-           a->kind == b->kind;
-}
-
 /* R69. */
 static bool says_what_is_open(struct mark_checker *checker, const struct rbwp_mark *mark)
 {
@@ -79,7 +74,8 @@ static bool says_what_is_open(struct mark_checker *checker, const struct rbwp_ma
         return false;
     for (uint32_t i = 0; i < checker->map.count; i++)
         for (uint32_t j = 0; j < checker->threads[i].count; j++)
-            if (!same_item(&checker->threads[i].open[j], &trailer->open_items[at++]))
+            if (!trailer_entries_equal("OPEN", &checker->threads[i].open[j],
+                                       &trailer->open_items[at++]))
                 return false;
     return true;
 }
@@ -245,13 +241,9 @@ static bool are_first_blocks(const struct mark_checker *checker)
     const struct rbwp_trailer *trailer = checker->trailer;
     if (trailer->first_block_count != checker->map.count)
         return false;
-    for (uint32_t i = 0; i < checker->map.count; i++) {
-        const struct rbwp_first_block *said = &trailer->first_blocks[i];
-        const struct rbwp_first_block *found = &checker->threads[i].first;
-        if (said->thread_id != found->thread_id || said->offset != found->offset ||
-            said->first_ns != found->first_ns || said->last_ns != found->last_ns)
+    for (uint32_t i = 0; i < checker->map.count; i++)
+        if (!trailer_entries_equal("FRST", &trailer->first_blocks[i], &checker->threads[i].first))
             return false;
-    }
     return true;
 }
 

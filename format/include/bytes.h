@@ -59,6 +59,19 @@ static inline void store_le_i64(void *to, int64_t value)
     store_le64(to, (uint64_t)value);
 }
 
+/* A number of 1, 2, 4 or 8 bytes, from the host's order to little-endian or back. */
+static inline void copy_le(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, &(uint64_t){load_le64(from)}, 8);
+    else if (bytes == 4)
+        memcpy(to, &(uint32_t){load_le32(from)}, 4);
+    else if (bytes == 2)
+        memcpy(to, &(uint16_t){load_le16(from)}, 2);
+    else
+        memcpy(to, from, 1);
+}
+
 /* The rest of a byte string that is being taken apart. */
 struct cursor {
     const uint8_t *next;
