@@ -210,6 +210,8 @@ void out_write(struct out *out, const char *bytes, size_t count)
 
 static void pass_on(struct out *out, const char *bytes, size_t count)
 {
+    if (count)
+        out->last = bytes[count - 1];
     if (out->layer)
         out->layer(out, bytes, count);
     else

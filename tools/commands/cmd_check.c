@@ -112,24 +112,15 @@ static void break_json(struct check *check, const struct rbwp_problem *problem)
 {
     struct out *out = check->out;
     const struct rbwp_error *error = &problem->error;
-    out_text(out, check->shown ? ",\n  {" : "\n  {");
-    if (error->rule) {
-        out_format(out, "\"rule\":\"R%u\",", error->rule);
-    } else {
-        out_text(out, "\"rule\":null,");
-    }
-    json_key(out, "offset");
-    if (error->offset == UINT64_MAX)
-        out_text(out, "null");
+    json_open_line(out);
+    if (error->rule)
+        out_format(out, "\"rule\":\"R%u\"", error->rule);
     else
-        out_u64(out, error->offset);
-    out_text(out, ",");
+        json_null(out, "rule");
+    json_known_u64(out, "offset", error->offset != UINT64_MAX, error->offset);
     json_plain(out, "section", error->section);
-    out_text(out, ",");
     json_name(out, "message", error->text, strlen(error->text));
-    out_text(out, ",");
     json_u64(out, "skipped_bytes", problem->skipped_bytes);
-    out_text(out, ",");
     json_bool(out, "cut", problem->cut_tail);
     out_text(out, "}");
 }
@@ -221,20 +212,18 @@ static void tables_text(struct check *check)
 static void tables_json(struct out *out, const struct rbwp_verify_result *result)
 {
     json_u64(out, "table_count", result->table_count);
-    out_text(out, ",");
     json_u64(out, "table_row_count", result->table_rows);
-    out_text(out, ",\"tables\":[");
+    json_open(out, "tables", '[');
     for (uint32_t i = 0; i < result->table_count && i < RBWP_VERIFY_TABLES; i++) {
         const struct rbwp_verify_table *table = &result->tables[i];
-        out_text(out, i ? ",{" : "{");
+        json_separate(out);
+        out_text(out, "{");
         json_u64(out, "table", table->table);
-        out_text(out, ",");
         json_name(out, "name", table->name, table->name_bytes);
-        out_text(out, ",");
         json_u64(out, "row_count", table->rows);
         out_text(out, "}");
     }
-    out_text(out, "],");
+    out_text(out, "]");
 }
 
 static void end_text(struct check *check, const struct losses *losses, bool live)
@@ -269,36 +258,22 @@ static void end_json(struct check *check, const struct losses *losses, bool live
     const struct rbwp_verify_result *result = &check->result;
     out_text(out, "],\n");
     json_bool(out, "good", good);
-    out_text(out, ",");
     json_u64(out, "break_count", result->breaks);
-    out_text(out, ",");
     json_bool(out, "cut", result->cut);
-    out_text(out, ",");
     json_bool(out, "finalized", result->finalised);
-    out_text(out, ",");
     json_bool(out, "has_trailer", result->has_trailer);
-    out_text(out, ",");
     json_bool(out, "blocks_checked", result->blocks_checked);
-    out_text(out, ",");
     json_bool(out, "has_live", live);
-    out_text(out, ",");
     json_u64(out, "file_size", result->bytes);
-    out_text(out, ",");
     json_u64(out, "block_count", result->blocks);
-    out_text(out, ",");
     json_u64(out, "opaque_block_count", result->opaque_blocks);
-    out_text(out, ",");
     json_u64(out, "record_count", result->records);
     out_text(out, ",");
     tables_json(out, result);
     json_u64(out, "lost_records", losses->records);
-    out_text(out, ",");
     json_u64(out, "lost_records_most", losses->records_most);
-    out_text(out, ",");
     json_u64(out, "refused_calls", losses->refused_calls);
-    out_text(out, ",");
     json_u64(out, "left_out", losses->left_out);
-    out_text(out, ",");
     json_u64(out, "unknown_losses", losses->unknown);
     out_text(out, "}");
 }

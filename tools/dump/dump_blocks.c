@@ -15,6 +15,7 @@
 #include "digits.h"
 #include "dump.h"
 #include "dump_tables.h"
+#include "format_fields.h"
 #include "json_file.h"
 #include "json_text.h"
 #include "message.h"
@@ -86,8 +87,8 @@ static void block_head(struct out *out, const struct rbwp_block *block, bool fir
     out_text(out, first ? "\n{" : ",\n{");
     json_u64(out, "offset", block->offset);
     out_text(out, ",");
-    json_block_header(out, &block->header);
-    out_text(out, ",\"records\":[");
+    json_members(out, &block_header_layout, &block->header);
+    json_open(out, "records", '[');
 }
 
 /* The facts beside GPU_WORK records, if that is what the block holds. */
@@ -97,29 +98,23 @@ static void gpu_extras(struct out *out, const struct rbwp_block *block)
     uint32_t count;
     if (!rbwp_gpu_extras(block, &proc_id, &count))
         return;
-    out_text(out, ",\"gpu\":{");
+    json_open(out, "gpu", '{');
     json_u64(out, "proc_id", proc_id);
-    out_text(out, ",\"entries\":[");
+    json_open(out, "entries", '[');
     for (uint32_t i = 0; i < count; i++) {
         struct rbwp_gpu_extra extra;
         rbwp_gpu_extra_get(block, i, &extra);
         out_text(out, i ? ",\n{" : "\n{");
         json_i64(out, "start", extra.start_ns);
-        out_text(out, ",");
         json_i64(out, "stop", extra.stop_ns);
-        out_text(out, ",");
         json_i64(out, "launch", extra.launch_ns);
-        out_text(out, ",");
         json_u64(out, "thread_id", extra.thread_id);
-        out_text(out, ",");
         json_u64(out, "start_gap", extra.start_gap_ns);
-        out_text(out, ",");
         json_u64(out, "stop_gap", extra.stop_gap_ns);
-        out_text(out, ",");
         json_i64(out, "launched", extra.launched_ns);
-        out_text(out, ",");
         json_u64(out, "launching", extra.launching_ns);
-        out_text(out, extra.flags & RBWP_GPU_EXTRA_IDLE ? ",\"idle\":true}" : ",\"idle\":false}");
+        json_bool(out, "idle", extra.flags & RBWP_GPU_EXTRA_IDLE);
+        out_text(out, "}");
     }
     out_text(out, "]}");
 }
@@ -134,7 +129,8 @@ static void opaque_block(struct block_dump *blocks, const struct rbwp_block *blo
     if (blocks->filtered && !table_dump_wants(&blocks->tables, &seen))
         return;
     block_head(out, block, blocks->shown.blocks++ == 0);
-    out_text(out, "],\"opaque\":true,");
+    out_text(out, "]");
+    json_bool(out, "opaque", true);
     json_name(out, "tag", (const char *)block->data,
               block->header.data_bytes < 4 ? block->header.data_bytes : 4);
     gpu_extras(out, block);
@@ -194,10 +190,8 @@ static bool put_records(struct block_text *text, struct rbwp_record_iterator *it
 static void end_block(struct out *out, bool filtered, uint64_t shown)
 {
     out_text(out, "]");
-    if (filtered) {
-        out_text(out, ",");
+    if (filtered)
         json_u64(out, "records_shown", shown);
-    }
     out_text(out, "}");
 }
 
@@ -330,14 +324,10 @@ static void counts(struct dump *dump, const struct input *input, const struct bl
 {
     struct out *out = &dump->out;
     json_u64(out, "block_count", input->blocks);
-    out_text(out, ",");
     json_u64(out, "opaque_block_count", shown->opaque);
-    out_text(out, ",");
     json_u64(out, "record_count", input->records);
     if (filter_is_set(&dump->options->filter)) {
-        out_text(out, ",");
         json_u64(out, "blocks_shown", shown->blocks);
-        out_text(out, ",");
         json_u64(out, "records_shown", shown->records);
     }
 }

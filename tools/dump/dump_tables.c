@@ -86,9 +86,9 @@ static bool find_row(struct table_dump *tables, const struct rbwp_rows *rows, ui
 
 static void put_column_names(struct out *out, const struct rbwp_schema *schema)
 {
-    out_text(out, ",\"columns\":[");
+    json_open(out, "columns", '[');
     for (uint32_t c = 0; c < schema->column_count; c++) {
-        out_text(out, c ? "," : "");
+        json_separate(out);
         json_string(out, schema->columns[c].name, schema->columns[c].name_bytes);
     }
     out_text(out, "]");
@@ -108,25 +108,19 @@ static void put_rows(struct table_dump *tables, struct out *out, const struct rb
 {
     struct cell_source source = {tables->tables.catalog, rows};
     uint64_t shown = 0;
-    out_text(out, ",\"table\":{");
+    json_open(out, "table", '{');
     table_json_head(out, rows->schema);
-    out_text(out, ",");
     json_u64(out, "first_row", rows->first_row);
-    out_text(out, ",");
     json_u64(out, "row_count", rows->rows);
-    out_text(out, ",");
     json_i64(out, "first", rows->first_ns);
-    out_text(out, ",");
     json_i64(out, "last", rows->last_ns);
     put_column_names(out, rows->schema);
-    out_text(out, ",\"rows\":[");
+    json_open(out, "rows", '[');
     for (uint32_t i = 0; !out_failed(out) && find_row(tables, rows, &i); i++)
         put_row(out, &source, i, shown++ == 0);
     out_text(out, "]");
-    if (tables->filtered || tables->shown) {
-        out_text(out, ",");
+    if (tables->filtered || tables->shown)
         json_u64(out, "rows_shown", shown);
-    }
     out_text(out, "}");
 }
 
@@ -151,9 +145,9 @@ static void put_names(struct out *out, const struct rbwp_catalog *catalog,
                       const struct rbwp_block *block)
 {
     uint32_t first = u32_of(block->data + 4), count = u32_of(block->data + 8);
-    out_text(out, ",\"names\":{");
+    json_open(out, "names", '{');
     json_u64(out, "first", first);
-    out_text(out, ",\"names\":[");
+    json_open(out, "names", '[');
     for (uint32_t i = 0; i < count; i++) {
         struct rbwp_text name = rbwp_catalog_name(catalog, (uint64_t)first + i);
         out_text(out, i ? "," : "");
@@ -164,9 +158,8 @@ static void put_names(struct out *out, const struct rbwp_catalog *catalog,
 
 static void put_broken(struct out *out, const struct rbwp_error *error)
 {
-    out_text(out, ",\"broken\":{");
+    json_open(out, "broken", '{');
     json_u64(out, "rule", error->rule);
-    out_text(out, ",");
     json_name(out, "message", error->text, strlen(error->text));
     out_text(out, "}");
 }
@@ -182,9 +175,8 @@ void table_dump_members(struct table_dump *tables, struct out *out, const struct
         put_names(out, tables->tables.catalog, block);
     else if (has_tag(block, RBWP_SCHEMA_TAG)) {
         const struct rbwp_schema *schema = schema_of(tables, block);
-        out_text(out, ",\"schema\":{");
+        json_open(out, "schema", '{');
         table_json_head(out, schema);
-        out_text(out, ",");
         table_json_columns(out, schema);
         out_text(out, "}");
     }
@@ -205,7 +197,6 @@ static void schema_line(struct table_dump *tables, struct out *out,
     line_head(out, tables);
     out_text(out, ",\"type\":\"TABLE\",");
     table_json_head(out, schema);
-    out_text(out, ",");
     table_json_columns(out, schema);
     out_text(out, "}\n");
 }
@@ -222,17 +213,13 @@ static void row_line(struct table_dump *tables, struct out *out, const struct na
     line_head(out, tables);
     if (thread_id)
         json_thread_members(out, names, thread_id, time_ns);
-    if (timed) {
-        out_text(out, ",");
+    if (timed)
         json_i64(out, "ts", time_ns);
-    }
     out_text(out, ",\"type\":\"ROW\",");
     json_u64(out, "table", schema->table);
-    out_text(out, ",");
     json_name(out, "name", schema->name, schema->name_bytes);
-    out_text(out, ",");
     json_u64(out, "row", rows->first_row + row);
-    out_text(out, ",\"cells\":{");
+    json_open(out, "cells", '{');
     table_json_cells(out, source, row);
     out_text(out, "}}\n");
 }

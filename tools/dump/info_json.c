@@ -1,32 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp info --json: the keys of the dump, without its blocks, and the counts. */
 #include "info.h"
+#include "format_fields.h"
 #include "json_file.h"
 #include "json_record.h"
 #include "json_text.h"
 
 static void kinds(struct out *out, const struct info *info)
 {
-    out_text(out, "\"kinds\":{");
-    for (int i = 0; i < INFO_KINDS; i++) {
-        out_text(out, i ? "," : "");
+    json_open(out, "kinds", '{');
+    for (int i = 0; i < INFO_KINDS; i++)
         json_u64(out, rbwp_kind_name(info_kind[i]), info->kinds[i]);
-    }
     out_text(out, "}");
 }
 
 static void slots(struct out *out, const struct info *info)
 {
-    const char *separator = "\n  {";
-    out_text(out, "\"slot_counts\":[");
+    json_open(out, "slot_counts", '[');
     for (uint32_t i = 0; i < info->slots.count; i++) {
         const struct slot_row *row = &info->slots.rows[i];
         if (!row->calls && !row->gpu)
             continue;
-        out_text(out, separator);
-        separator = ",\n  {";
+        json_open_line(out);
         json_u64(out, "calls", row->calls);
-        out_text(out, ",");
         json_u64(out, "gpu_work", row->gpu);
         json_named_slot_members(out, row->slot, row->name);
         out_text(out, "}");
@@ -36,13 +32,11 @@ static void slots(struct out *out, const struct info *info)
 
 static void sub_items(struct out *out, const struct info *info)
 {
-    const char *separator = "\n  {";
-    out_text(out, "\"sub_item_counts\":[");
+    json_open(out, "sub_item_counts", '[');
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++) {
         if (!info->sub_items[id])
             continue;
-        out_text(out, separator);
-        separator = ",\n  {";
+        json_open_line(out);
         json_u64(out, "begins", info->sub_items[id]);
         json_sub_item_members(out, &info->names, id, info->last_ns);
         out_text(out, "}");
@@ -52,17 +46,14 @@ static void sub_items(struct out *out, const struct info *info)
 
 static void threads(struct out *out, const struct info *info)
 {
-    out_text(out, "\"thread_counts\":[");
+    json_open(out, "thread_counts", '[');
     for (uint32_t i = 0; i < info->map.count && i < info->thread_capacity; i++) {
         const struct info_thread *thread = &info->threads[i];
-        out_text(out, i ? ",\n  {" : "\n  {");
+        json_open_line(out);
         json_u64(out, "blocks", thread->blocks);
-        out_text(out, ",");
         json_u64(out, "records", thread->records);
         json_thread_members(out, &info->names, thread->thread_id, thread->first_ns);
-        out_text(out, ",");
         json_i64(out, "first", thread->first_ns);
-        out_text(out, ",");
         json_i64(out, "last", thread->last_ns);
         out_text(out, "}");
     }
@@ -71,13 +62,12 @@ static void threads(struct out *out, const struct info *info)
 
 static void opaque(struct out *out, const struct info *info)
 {
-    out_text(out, "\"opaque_blocks\":[");
+    json_open(out, "opaque_blocks", '[');
     for (unsigned i = 0; i < info->tag_count; i++) {
-        out_text(out, i ? ",{" : "{");
+        json_separate(out);
+        out_text(out, "{");
         json_name(out, "tag", info->tags[i].tag, info->tags[i].bytes);
-        out_text(out, ",");
         json_u64(out, "blocks", info->tags[i].blocks);
-        out_text(out, ",");
         json_u64(out, "data_size", info->tags[i].data_bytes);
         out_text(out, "}");
     }
@@ -87,23 +77,15 @@ static void opaque(struct out *out, const struct info *info)
 static void counts(struct out *out, const struct info *info)
 {
     json_u64(out, "block_count", info->input->blocks);
-    out_text(out, ",");
     json_u64(out, "opaque_block_count", info->opaque_blocks);
-    out_text(out, ",");
     json_u64(out, "record_count", info->input->records);
-    out_text(out, ",");
     json_u64(out, "data_size", info->data_bytes);
-    out_text(out, ",");
     json_u64(out, "stored_size", info->file_bytes);
     uint64_t archive_bytes = input_archive_bytes(info->input);
-    if (archive_bytes) {
-        out_text(out, ",");
+    if (archive_bytes)
         json_u64(out, "archive_size", archive_bytes);
-    }
     if (info->input->records) {
-        out_text(out, ",");
         json_i64(out, "first", info->first_ns);
-        out_text(out, ",");
         json_i64(out, "last", info->last_ns);
     }
     static void (*const parts[])(struct out *, const struct info *) = {kinds, slots, sub_items,
@@ -116,27 +98,15 @@ static void counts(struct out *out, const struct info *info)
     json_table_counts(out, &info->tables);
 }
 
-/* Empty for a file that has none. */
+/* Empty for a file that has none. Times, the last two members, only of ranges with records. */
 static void index_ranges(struct out *out, const struct rbwp_trailer *trailer)
 {
-    out_text(out, "\"index\":[");
+    const struct layout timed = trailer_section_of("INDX")->layout;
+    const struct layout untimed = {timed.fields, timed.count - 2};
+    json_open(out, "index", '[');
     for (uint32_t i = 0; trailer && i < trailer->index_count; i++) {
         const struct rbwp_index_range *range = &trailer->index[i];
-        out_text(out, i ? ",\n  {" : "\n  {");
-        json_u64(out, "offset", range->offset);
-        out_text(out, ",");
-        json_u64(out, "bytes", range->bytes);
-        out_text(out, ",");
-        json_u64(out, "blocks", range->blocks);
-        out_text(out, ",");
-        json_u64(out, "records", range->records);
-        if (range->records) {
-            out_text(out, ",");
-            json_i64(out, "first", range->first_ns);
-            out_text(out, ",");
-            json_i64(out, "last", range->last_ns);
-        }
-        out_text(out, "}");
+        json_elements(out, range->records ? &timed : &untimed, range, sizeof *range, 1);
     }
     out_text(out, "],\n");
 }
@@ -154,11 +124,8 @@ void info_json(struct out *out, const struct info *info)
         index_ranges(out, rbwp_reader_trailer(info->input->reader));
     struct losses losses = losses_total(rbwp_reader_trailer(info->input->reader));
     json_u64(out, "lost_records", losses.records);
-    out_text(out, ",");
     json_u64(out, "lost_records_most", losses.records_most);
-    out_text(out, ",");
     json_u64(out, "refused_calls", losses.refused_calls);
-    out_text(out, ",");
     json_u64(out, "unknown_losses", losses.unknown);
     out_text(out, ",\n");
     json_tail(out, info->input, &info->tables);

@@ -77,11 +77,10 @@ static void line(const struct view *view, const struct family_member *member, ui
 
 static void optional_name(struct out *out, const char *key, const char *text)
 {
-    out_text(out, ",");
     if (text)
         json_name(out, key, text, strlen(text));
     else
-        out_format(out, "\"%s\":null", key);
+        json_null(out, key);
 }
 
 static void json_line(const struct view *view, const struct family_member *member, uint32_t depth)
@@ -89,22 +88,18 @@ static void json_line(const struct view *view, const struct family_member *membe
     static const char *const end_names[] = {"ended", "runs", "died"};
     struct out *out = view->out;
     const struct family *family = view->family;
-    out_format(out, "{\"process\":%" PRIu64 ",\"parent\":", member->pid);
-    if (member->elder > 0)
-        out_i64(out, member->elder);
-    else
-        out_text(out, "null");
-    out_format(out, ",\"depth\":%" PRIu32, depth);
+    out_text(out, "{");
+    json_u64(out, "process", member->pid);
+    json_known_i64(out, "parent", member->elder > 0, member->elder);
+    json_u64(out, "depth", depth);
     optional_name(out, "name", member->title);
     optional_name(out, "host", member->host);
-    out_format(out, ",\"state\":\"%s\",\"start\":%" PRId64 ",\"last\":%" PRId64,
-               end_names[member->end], member->start_ns, member->last_ns);
-    if (member->counted)
-        out_format(out, ",\"threads\":%" PRIu64 ",\"records\":%" PRIu64, member->threads,
-                   member->records);
-    else
-        out_text(out, ",\"threads\":null,\"records\":null");
-    out_text(out, ",\"files\":[");
+    json_plain(out, "state", end_names[member->end]);
+    json_i64(out, "start", member->start_ns);
+    json_i64(out, "last", member->last_ns);
+    json_known_u64(out, "threads", member->counted, member->threads);
+    json_known_u64(out, "records", member->counted, member->records);
+    json_open(out, "files", '[');
     json_string(out, member->file, strlen(member->file));
     for (uint32_t i = member->next_file; i != FAMILY_NONE; i = family->members[i].next_file) {
         out_text(out, ",");

@@ -6,9 +6,7 @@
 void table_json_head(struct out *out, const struct rbwp_schema *schema)
 {
     json_name(out, "name", schema->name, schema->name_bytes);
-    out_text(out, ",");
     json_u64(out, "table", schema->table);
-    out_text(out, ",");
     json_u64(out, "version", schema->version);
 }
 
@@ -16,20 +14,16 @@ static void json_column(struct out *out, const struct rbwp_column *column)
 {
     out_text(out, "{");
     json_name(out, "name", column->name, column->name_bytes);
-    out_text(out, ",");
     json_plain(out, "type", rbwp_column_type_name(column->type));
-    out_text(out, ",");
     json_plain(out, "role", rbwp_column_role_name(column->role));
-    out_text(out, ",");
     json_name(out, "unit", column->unit, column->unit_bytes);
-    out_text(out, ",");
     json_u64(out, "of_table", column->table);
     out_text(out, "}");
 }
 
 void table_json_columns(struct out *out, const struct rbwp_schema *schema)
 {
-    out_text(out, "\"columns\":[");
+    json_open(out, "columns", '[');
     for (uint32_t i = 0; i < schema->column_count; i++) {
         out_text(out, i ? "," : "");
         json_column(out, &schema->columns[i]);

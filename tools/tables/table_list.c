@@ -354,13 +354,9 @@ static void json_table(struct out *out, const struct rbwp_catalog *catalog, uint
     const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, number);
     out_text(out, "{");
     table_json_head(out, schema);
-    out_text(out, ",");
     json_u64(out, "row_count", table->rows);
-    out_text(out, ",");
     json_i64(out, "first", table->first_ns);
-    out_text(out, ",");
     json_i64(out, "last", table->last_ns);
-    out_text(out, ",");
     table_json_columns(out, schema);
     out_text(out, "}");
 }

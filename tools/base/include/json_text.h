@@ -7,10 +7,14 @@
  * with its value. That alone could be mistaken for the character U+00NN, so a
  * name that is not UTF-8 is followed by a second member KEY_hex with all of
  * its bytes in hexadecimal. Nothing is lost, and ordinary names stay readable.
+ *
+ * A member or element that begins where a value has ended gets the comma between them; who wants it
+ * on a line of its own writes comma and line feed itself.
  */
 #ifndef JSON_TEXT_H
 #define JSON_TEXT_H
 
+#include "fields.h"
 #include "out.h"
 
 /* "text", quotes included. */
@@ -21,12 +25,40 @@ bool json_is_plain(const char *text, size_t count);
 /* "KEY":"text", and ,"KEY_hex":"..." if text is not UTF-8. */
 void json_name(struct out *out, const char *key, const char *text, size_t count);
 
-/* "KEY":value, with no comma. The key is plain text, a literal: hence inline. */
+/* A comma, if a value stands before. */
+static inline void json_separate(struct out *out)
+{
+    const char last = out_last(out);
+    if (last == '"' || last == '}' || last == ']' || last == 'e' || last == 'l' ||
+        (last >= '0' && last <= '9'))
+        out_bytes(out, ",", 1);
+}
+/* The next element of an array, an object on a line of its own. */
+static inline void json_open_line(struct out *out)
+{
+    json_separate(out);
+    out_bytes(out, "\n  {", 4);
+}
+
+/* "KEY": to be followed by a value. The key is plain text, a literal: hence inline. */
 static inline void json_key(struct out *out, const char *key)
 {
+    json_separate(out);
     out_bytes(out, "\"", 1);
     out_text(out, key);
     out_bytes(out, "\":", 2);
+}
+/* "KEY":{ or "KEY":[ */
+static inline void json_open(struct out *out, const char *key, char bracket)
+{
+    json_key(out, key);
+    out_bytes(out, &bracket, 1);
+}
+/* "KEY":null */
+static inline void json_null(struct out *out, const char *key)
+{
+    json_key(out, key);
+    out_bytes(out, "null", 4);
 }
 static inline void json_u64(struct out *out, const char *key, uint64_t value)
 {
@@ -38,6 +70,21 @@ static inline void json_i64(struct out *out, const char *key, int64_t value)
     json_key(out, key);
     out_i64(out, value);
 }
+/* The same; "KEY":null of what is not known. */
+static inline void json_known_u64(struct out *out, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        json_u64(out, key, value);
+    else
+        json_null(out, key);
+}
+static inline void json_known_i64(struct out *out, const char *key, bool known, int64_t value)
+{
+    if (known)
+        json_i64(out, key, value);
+    else
+        json_null(out, key);
+}
 static inline void json_bool(struct out *out, const char *key, bool value)
 {
     json_key(out, key);
@@ -47,5 +94,13 @@ static inline void json_bool(struct out *out, const char *key, bool value)
 void json_f64(struct out *out, double value);
 /* value is plain text. */
 void json_plain(struct out *out, const char *key, const char *value);
+
+/* The fields of a struct that have a key, as members. */
+void json_members(struct out *out, const struct layout *layout, const void *from);
+/* Of count structs, an object and a line each; as "KEY":[...]. */
+void json_elements(struct out *out, const struct layout *layout, const void *from,
+                   size_t element_bytes, size_t count);
+void json_array(struct out *out, const char *key, const struct layout *layout, const void *from,
+                size_t element_bytes, size_t count);
 
 #endif /* JSON_TEXT_H */

@@ -46,6 +46,7 @@ struct out {
     bool replaces; /* a file that has this name */
     char *buffer;
     size_t used;
+    char last; /* byte that left the buffer; 0: none did */
     /* Where bytes go instead of to the descriptor: a layer that changes them and hands on what it
      * made with out_write. NULL: none. */
     void (*layer)(struct out *out, const char *bytes, size_t count);
@@ -102,6 +103,12 @@ static inline char *out_room(struct out *out, size_t bytes)
 static inline void out_end(struct out *out, const char *end)
 {
     out->used = (size_t)(end - out->buffer);
+}
+
+/* The byte that was put last, 0 at the beginning. */
+static inline char out_last(const struct out *out)
+{
+    return out->used ? out->buffer[out->used - 1] : out->last;
 }
 
 /* The side of out_bytes for what does not fit. */

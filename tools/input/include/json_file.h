@@ -3,7 +3,7 @@
  * json_file.h - the parts of a file other than its records, as JSON.
  *
  * Shared by dump and info so that both use the same keys. Each call writes
- * one or more members, "key":value with commas between, none around.
+ * one or more members, "key":value with commas between.
  */
 #ifndef JSON_FILE_H
 #define JSON_FILE_H
@@ -24,8 +24,5 @@ void json_tail(struct out *out, const struct input *input, const struct file_tab
 
 /* "table_counts": the tables so far, with their rows. */
 void json_table_counts(struct out *out, const struct file_tables *tables);
-
-/* "thread_id" ... "compressed_size": a block header's members. */
-void json_block_header(struct out *out, const struct rbwp_block_header *header);
 
 #endif /* JSON_FILE_H */

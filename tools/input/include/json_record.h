@@ -2,8 +2,7 @@
 /*
  * json_record.h - what a record or span refers to, as JSON members.
  *
- * Shared by the dumps that resolve names. Each call writes ,"key":value ...
- * with the comma first. A name that is not known is null.
+ * Shared by the dumps that resolve names. A name that is not known is null.
  */
 #ifndef JSON_RECORD_H
 #define JSON_RECORD_H
