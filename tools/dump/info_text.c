@@ -18,15 +18,17 @@ enum { SAMPLES_SHOWN = 4, THREADS_SHOWN = 64, SECTIONS_SHOWN = 16 };
 
 /* ---- pieces ------------------------------------------------------------- */
 
+enum { DATE_BYTES = 48 }; /* of a date or time, with its terminator */
+
+/* Texts for out_format; they live as long as the block that they are made in. */
+#define GROUPED(value) quantity_grouped((char[QUANTITY_BYTES]){0}, value)
+#define DURATION(ns) quantity_duration((char[QUANTITY_BYTES]){0}, ns)
+#define RUN_TIME(info, ns) run_time((char[DATE_BYTES]){0}, info, ns)
+#define DATE(ns) RUN_TIME(NULL, ns)
+
 static void label(struct out *out, const char *name)
 {
     out_format(out, "%-13s", name);
-}
-
-static void grouped(struct out *out, uint64_t value)
-{
-    char text[QUANTITY_BYTES];
-    out_text(out, quantity_grouped(text, value));
 }
 
 static void name(struct out *out, const struct name *known)
@@ -37,56 +39,45 @@ static void name(struct out *out, const struct name *known)
         out_text(out, known ? "(no name)" : "(name not known)");
 }
 
-/* "2026-11-20 20:45:55.123456789 UTC", or the bare number for years that the calendar lacks. */
-static void date(struct out *out, int64_t time_ns)
+/* A time of the run, as filters take it. Where no zero time is known, or without info, as a date:
+ * "2026-11-20 20:45:55.123456789 UTC", or the bare number for years that the calendar lacks. */
+static const char *run_time(char text[DATE_BYTES], const struct info *info, int64_t time_ns)
 {
-    int64_t part = time_ns % 1000000000;
-    time_t seconds = (time_t)(time_ns / 1000000000);
+    const int64_t zero_ns = info ? rbwp_reader_header(info->input->reader)->zero_time_ns : 0;
+    const int part = (int)(time_ns % 1000000000);
+    const time_t seconds = (time_t)(time_ns / 1000000000);
     struct tm utc;
-    if (time_ns < 0 || !gmtime_r(&seconds, &utc))
-        out_i64(out, time_ns);
-    else
-        out_format(out, "%04d-%02d-%02d %02d:%02d:%02d.%09d UTC", utc.tm_year + 1900,
-                   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)part);
-}
-
-static void duration(struct out *out, int64_t first_ns, int64_t last_ns)
-{
-    char text[QUANTITY_BYTES];
-    bool backwards = last_ns < first_ns;
-    out_text(out, backwards ? "backwards"
-                            : quantity_duration(text, (uint64_t)last_ns - (uint64_t)first_ns));
-}
-
-static void range(struct out *out, int64_t first_ns, int64_t last_ns)
-{
-    date(out, first_ns);
-    out_text(out, " to ");
-    date(out, last_ns);
-    out_text(out, " (");
-    duration(out, first_ns, last_ns);
-    out_text(out, ")");
-}
-
-/* A time of the run, as filters take it; where no zero time is known, as a date. */
-static void run_time(struct out *out, const struct info *info, int64_t time_ns)
-{
-    char text[QUANTITY_BYTES];
-    int64_t zero_ns = rbwp_reader_header(info->input->reader)->zero_time_ns;
     if (zero_ns)
-        out_text(out, quantity_time(text, time_ns, zero_ns));
+        quantity_time(text, time_ns, zero_ns);
+    else if (time_ns < 0 || !gmtime_r(&seconds, &utc))
+        snprintf(text, DATE_BYTES, "%" PRId64, time_ns);
     else
-        date(out, time_ns);
+        snprintf(text + strftime(text, DATE_BYTES, "%Y-%m-%d %H:%M:%S", &utc), 16, ".%09d UTC",
+                 part);
+    return text;
 }
 
 static void run_range(struct out *out, const struct info *info, int64_t first_ns, int64_t last_ns)
 {
-    run_time(out, info, first_ns);
-    out_text(out, " to ");
-    run_time(out, info, last_ns);
-    out_text(out, " (");
-    duration(out, first_ns, last_ns);
-    out_text(out, ")");
+    out_format(out, "%s to %s (%s)", RUN_TIME(info, first_ns), RUN_TIME(info, last_ns),
+               last_ns < first_ns ? "backwards" : DURATION((uint64_t)last_ns - (uint64_t)first_ns));
+}
+
+/* Of a list with many lines the first ones are shown, and the last one. */
+static uint32_t next_shown(struct out *out, uint32_t i, uint32_t count)
+{
+    if (count <= SAMPLES_SHOWN || i != SAMPLES_SHOWN - 1)
+        return i;
+    out_text(out, "  ...\n");
+    return count - 1;
+}
+
+/* True, with a line about them, where all others of a list are left out. */
+static bool is_cut(struct out *out, uint32_t i, uint32_t shown, uint32_t count, const char *what)
+{
+    if (i == shown)
+        out_format(out, "  ... and %" PRIu32 " more%s (--json shows all)\n", count - i, what);
+    return i == shown;
 }
 
 /* ---- sections ----------------------------------------------------------- */
@@ -104,38 +95,23 @@ static const char *state_of(const struct input *input)
                : "NEVER FINALISED: the writer did not stop; names from its live file";
 }
 
-static void archive_size(struct out *out, const struct input *input)
-{
-    uint64_t bytes = input_archive_bytes(input);
-    if (!bytes)
-        return;
-    out_text(out, ", in an archive of ");
-    grouped(out, bytes);
-}
-
 static void head(struct out *out, const struct info *info)
 {
     const struct rbwp_reader *reader = info->input->reader;
     const struct rbwp_file_header *header = rbwp_reader_header(reader);
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    const uint64_t archive_bytes = input_archive_bytes(info->input);
     label(out, "file");
     text_name(out, info->input->name, strlen(info->input->name));
-    out_text(out, ", ");
-    grouped(out, rbwp_reader_size(reader));
-    out_text(out, " bytes");
-    archive_size(out, info->input);
-    out_text(out, "\n");
-    label(out, "format");
-    out_format(out, "RBWP %u, level %s, %s\n", header->version,
-               header->flags & RBWP_FLAG_LEVEL2 ? "2" : "1", state_of(info->input));
-    label(out, "node");
-    out_format(out, "%" PRIu32, header->node);
+    out_format(out, ", %s bytes", GROUPED(rbwp_reader_size(reader)));
+    if (archive_bytes)
+        out_format(out, ", in an archive of %s", GROUPED(archive_bytes));
+    out_format(out, "\n%-13sRBWP %u, level %s, %s\n%-13s%" PRIu32, "format", header->version,
+               header->flags & RBWP_FLAG_LEVEL2 ? "2" : "1", state_of(info->input), "node",
+               header->node);
     if (trailer && trailer->nodes)
         out_format(out, " of %" PRIu32, trailer->nodes);
-    out_text(out, "\n");
-    label(out, "zero time");
-    date(out, header->zero_time_ns);
-    out_text(out, "\n");
+    out_format(out, "\n%-13s%s\n", "zero time", DATE(header->zero_time_ns));
 }
 
 /* As a shell would take it, roughly: arguments that are empty or have a blank in quotes. */
@@ -158,7 +134,6 @@ static void command_line(struct out *out, const struct rbwp_trailer *trailer)
 /* Its title, and what tells it from others of the same number. */
 static void process(struct out *out, const struct rbwp_trailer *trailer)
 {
-    char text[QUANTITY_BYTES];
     const struct rbwp_process_info *info = trailer->process_count ? trailer->processes : NULL;
     if (info && info->title_bytes) {
         out_text(out, " ");
@@ -167,13 +142,11 @@ static void process(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "\n");
     if (!info)
         return;
-    label(out, "machine");
-    out_text(out, "boot id ");
+    out_format(out, "%-13sboot id ", "machine");
     for (size_t i = 0; i < sizeof info->boot_id; i++)
         out_format(out, "%02x", info->boot_id[i]);
     if (info->start_ns > 0)
-        out_format(out, ", up for %s when the process began",
-                   quantity_duration(text, (uint64_t)info->start_ns));
+        out_format(out, ", up for %s when the process began", DURATION((uint64_t)info->start_ns));
     out_text(out, "\n");
 }
 
@@ -191,7 +164,7 @@ static void job(struct out *out, const struct rbwp_trailer *trailer)
         const struct rbwp_job_fact *fact = &trailer->job_facts[i];
         out_format(out, "%s%s ", separator, rbwp_job_what_name(fact->what));
         if (fact->what == RBWP_JOB_STARTED)
-            date(out, fact->number);
+            out_text(out, DATE(fact->number));
         else if (is_number(fact->what) || fact->text_bytes == 0)
             out_i64(out, fact->number);
         else
@@ -204,39 +177,30 @@ static void job(struct out *out, const struct rbwp_trailer *trailer)
 static void node_clocks(struct out *out, const struct info *info,
                         const struct rbwp_trailer *trailer)
 {
-    char offset[QUANTITY_BYTES], bound[QUANTITY_BYTES];
-    if (trailer->node_clock_count == 0)
-        return;
-    label(out, "clock of");
-    out_format(out, "rank %" PRIu32 ", compared %" PRIu32 " times\n",
-               trailer->node_clocks[0].reference, trailer->node_clock_count);
-    for (uint32_t i = 0; i < trailer->node_clock_count; i++) {
-        if (trailer->node_clock_count > SAMPLES_SHOWN && i == SAMPLES_SHOWN - 1) {
-            out_text(out, "  ...\n");
-            i = trailer->node_clock_count - 1;
-        }
+    const uint32_t count = trailer->node_clock_count;
+    if (count)
+        out_format(out, "%-13srank %" PRIu32 ", compared %" PRIu32 " times\n", "clock of",
+                   trailer->node_clocks[0].reference, count);
+    for (uint32_t i = 0; i < count; i++) {
+        i = next_shown(out, i, count);
         const struct rbwp_node_clock *clock = &trailer->node_clocks[i];
-        bool behind = clock->offset_ns < 0;
-        uint64_t apart_ns = behind ? 0 - (uint64_t)clock->offset_ns : (uint64_t)clock->offset_ns;
-        out_text(out, "  at ");
-        run_time(out, info, clock->time_ns);
-        out_format(out, " it was %s %s, give or take %s\n", quantity_duration(offset, apart_ns),
-                   behind ? "behind" : "ahead", quantity_duration(bound, clock->bound_ns));
+        const bool behind = clock->offset_ns < 0;
+        const uint64_t offset_ns = (uint64_t)clock->offset_ns;
+        out_format(out, "  at %s it was %s %s, give or take %s\n", RUN_TIME(info, clock->time_ns),
+                   DURATION(behind ? 0 - offset_ns : offset_ns), behind ? "behind" : "ahead",
+                   DURATION(clock->bound_ns));
     }
 }
 
 static void keep_wish(struct out *out, const struct rbwp_kept *kept)
 {
-    char text[QUANTITY_BYTES];
     if (kept->keep_bytes == 0 && kept->keep_ns == 0)
         return;
     out_text(out, "; to be kept were ");
-    if (kept->keep_bytes) {
-        grouped(out, kept->keep_bytes);
-        out_text(out, kept->keep_ns ? " bytes, " : " bytes");
-    }
+    if (kept->keep_bytes)
+        out_format(out, "%s bytes%s", GROUPED(kept->keep_bytes), kept->keep_ns ? ", " : "");
     if (kept->keep_ns)
-        out_text(out, quantity_duration(text, kept->keep_ns));
+        out_text(out, DURATION(kept->keep_ns));
 }
 
 /* Which part of a recording the file has, if not all of it. */
@@ -246,42 +210,30 @@ static void kept_part(struct out *out, const struct info *info, const struct rbw
     if (trailer->kept_count == 0)
         return;
     label(out, "KEPT");
-    if (kept->from_ns) {
-        out_text(out, "what was recorded from ");
-        run_time(out, info, kept->from_ns);
-        out_text(out, " on");
-        if (kept->why != RBWP_KEPT_SPLIT || kept->dropped_records) {
-            out_text(out, "; before it ");
-            grouped(out, kept->dropped_records);
-            out_text(out, " records and ");
-            grouped(out, kept->dropped_rows);
-            out_text(out, " rows were not kept");
-        }
-    } else {
+    if (kept->from_ns)
+        out_format(out, "what was recorded from %s on", RUN_TIME(info, kept->from_ns));
+    else
         out_text(out,
                  kept->why == RBWP_KEPT_SPLIT ? "from the beginning on" : "all that was recorded");
-    }
+    if (kept->from_ns && (kept->why != RBWP_KEPT_SPLIT || kept->dropped_records))
+        out_format(out, "; before it %s records and %s rows were not kept",
+                   GROUPED(kept->dropped_records), GROUPED(kept->dropped_rows));
     keep_wish(out, kept);
     out_text(out, "\n");
-    if (kept->part) {
-        label(out, "part");
-        out_format(out, "%" PRIu32 " of the files that the recording was cut into\n", kept->part);
-    }
-    label(out, "written");
-    out_format(out, "because of: %s", rbwp_kept_why_name(kept->why));
-    if (kept->text_bytes) {
-        out_text(out, ": ");
-        text_name(out, kept->text, kept->text_bytes);
-    }
+    if (kept->part)
+        out_format(out, "%-13s%" PRIu32 " of the files that the recording was cut into\n", "part",
+                   kept->part);
+    out_format(out, "%-13sbecause of: %s%s", "written", rbwp_kept_why_name(kept->why),
+               kept->text_bytes ? ": " : "");
+    text_name(out, kept->text, kept->text_bytes);
     out_text(out, "\n");
 }
 
 static void session(struct out *out, const struct rbwp_trailer *trailer)
 {
     label(out, "session");
-    range(out, trailer->start_ns, trailer->stop_ns);
-    out_format(out, ", level %" PRIu32 "\n", trailer->level);
-    label(out, "host");
+    run_range(out, NULL, trailer->start_ns, trailer->stop_ns);
+    out_format(out, ", level %" PRIu32 "\n%-13s", trailer->level, "host");
     text_name(out, trailer->host, trailer->host_bytes);
     out_format(out, ", process %" PRIu64, trailer->process_id);
     process(out, trailer);
@@ -289,27 +241,17 @@ static void session(struct out *out, const struct rbwp_trailer *trailer)
     command_line(out, trailer);
     label(out, "writer");
     text_name(out, trailer->writer, trailer->writer_bytes);
-    out_text(out, "\n");
-    label(out, "memory");
-    out_text(out, "at most ");
-    grouped(out, trailer->peak_bytes);
-    out_text(out, " bytes waited to be written; the cap was ");
-    if (trailer->cap_bytes)
-        grouped(out, trailer->cap_bytes);
-    else
-        out_text(out, "unlimited");
-    out_text(out, "\n");
-    label(out, "discarded");
-    grouped(out, trailer->discarded);
-    out_text(out, " empty calls left no trace\n");
+    out_format(out, "\n%-13sat most %s bytes waited to be written; the cap was %s\n", "memory",
+               GROUPED(trailer->peak_bytes),
+               trailer->cap_bytes ? GROUPED(trailer->cap_bytes) : "unlimited");
+    out_format(out, "%-13s%s empty calls left no trace\n", "discarded",
+               GROUPED(trailer->discarded));
 }
 
 static void loss_line(struct out *out, const struct info *info, const struct rbwp_loss *loss)
 {
-    out_text(out, "  ");
-    bool at_most = losses_are_at_most(loss->cause);
-    out_text(out, at_most ? "up to " : "");
-    grouped(out, loss->count);
+    const bool at_most = losses_are_at_most(loss->cause);
+    out_format(out, "  %s%s", at_most ? "up to " : "", GROUPED(loss->count));
     if (losses_are_known(loss->cause))
         out_format(out, " %s %s",
                    at_most || losses_are_records(loss->cause) ? "records:" : "calls:",
@@ -330,22 +272,14 @@ static void loss_line(struct out *out, const struct info *info, const struct rbw
 
 static void losses(struct out *out, const struct info *info, const struct rbwp_trailer *trailer)
 {
-    struct losses totals = losses_total(trailer);
-    label(out, totals.records || totals.records_most ? "LOST" : "lost");
-    grouped(out, totals.records);
-    out_text(out, " records; ");
-    if (totals.records_most) {
-        out_text(out, "up to ");
-        grouped(out, totals.records_most);
-        out_text(out, " more died with the program; ");
-    }
-    grouped(out, totals.refused_calls);
-    out_text(out, " calls refused");
-    if (totals.unknown) {
-        out_text(out, "; ");
-        grouped(out, totals.unknown);
-        out_text(out, " of unknown causes");
-    }
+    const struct losses totals = losses_total(trailer);
+    out_format(out, "%-13s%s records; ", totals.records || totals.records_most ? "LOST" : "lost",
+               GROUPED(totals.records));
+    if (totals.records_most)
+        out_format(out, "up to %s more died with the program; ", GROUPED(totals.records_most));
+    out_format(out, "%s calls refused", GROUPED(totals.refused_calls));
+    if (totals.unknown)
+        out_format(out, "; %s of unknown causes", GROUPED(totals.unknown));
     out_text(out, "\n");
     for (uint32_t i = 0; i < trailer->loss_count; i++)
         loss_line(out, info, &trailer->losses[i]);
@@ -356,14 +290,10 @@ static void left_out(struct out *out, const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = 0; i < trailer->left_count; i++) {
         const struct rbwp_left *left = &trailer->left[i];
-        label(out, "left out");
-        grouped(out, left->entries);
-        out_format(out, " %s", rbwp_left_kind_name(left->kind));
-        if (left->records) {
-            out_text(out, ", with ");
-            grouped(out, left->records);
-            out_text(out, " records,");
-        }
+        out_format(out, "%-13s%s %s", "left out", GROUPED(left->entries),
+                   rbwp_left_kind_name(left->kind));
+        if (left->records)
+            out_format(out, ", with %s records,", GROUPED(left->records));
         out_text(out, " are not in the tables\n");
     }
 }
@@ -374,13 +304,9 @@ static void problems(struct out *out, const struct rbwp_reader *reader)
     const struct rbwp_problem *problem;
     for (uint64_t i = 0; (problem = rbwp_reader_problem(reader, i)); i++)
         skipped += problem->skipped_bytes;
-    if (count == 0)
-        return;
-    label(out, "DAMAGED");
-    grouped(out, count);
-    out_text(out, " problems, ");
-    grouped(out, skipped);
-    out_text(out, " bytes could not be read\n");
+    if (count)
+        out_format(out, "%-13s%s problems, %s bytes could not be read\n", "DAMAGED", GROUPED(count),
+                   GROUPED(skipped));
 }
 
 /* ---- what happened to the clocks ------------------------------------------------------------ */
@@ -411,11 +337,8 @@ static bool same(int64_t a_ns, int64_t b_ns)
 static void moved(struct out *out, const struct info *info, const struct rbwp_clock_sample *sample,
                   const char *what, int64_t by_ns)
 {
-    char text[QUANTITY_BYTES];
-    label(out, "");
-    run_time(out, info, sample->time_ns);
-    out_format(out, ": %s %s%s\n", what, by_ns < 0 ? "-" : "",
-               quantity_duration(text, by_ns < 0 ? 0 - (uint64_t)by_ns : (uint64_t)by_ns));
+    out_format(out, "%-13s%s: %s %s%s\n", "", RUN_TIME(info, sample->time_ns), what,
+               by_ns < 0 ? "-" : "", DURATION(by_ns < 0 ? 0 - (uint64_t)by_ns : (uint64_t)by_ns));
 }
 
 /* Between a sample and the next one: the wall clock was set, or the machine slept. Record times go
@@ -432,11 +355,9 @@ static void clock_move(struct out *out, const struct info *info, const struct rb
         moved(out, info, to, "the machine had slept for", set_ns);
     else if (set_ns > MOVED_NS || set_ns < -MOVED_NS)
         moved(out, info, to, "the wall clock was set by", set_ns);
-    if (back) {
-        label(out, "");
-        run_time(out, info, to->time_ns);
-        out_text(out, ": the counter had been set back\n");
-    }
+    if (back)
+        out_format(out, "%-13s%s: the counter had been set back\n", "",
+                   RUN_TIME(info, to->time_ns));
 }
 
 static void clock_moves(struct out *out, const struct info *info,
@@ -455,23 +376,16 @@ static void clock_facts(struct out *out, const struct info *info,
 {
     static const char *const names[] = {"unknown", "time-stamp counter", "monotonic", "user's"};
     uint32_t kind = trailer->clock_kind;
-    label(out, "clock");
-    out_text(out, kind < sizeof names / sizeof names[0] ? names[kind] : names[0]);
-    out_text(out, ", ");
-    grouped(out, trailer->clock_hz);
-    out_text(out, " Hz, error at most ");
-    grouped(out, trailer->clock_error_ns);
-    out_format(out, " ns, %" PRIu32 " samples\n", trailer->sample_count);
+    out_format(out, "%-13s%s, %s Hz, error at most %s ns, %" PRIu32 " samples\n", "clock",
+               kind < sizeof names / sizeof names[0] ? names[kind] : names[0],
+               GROUPED(trailer->clock_hz), GROUPED(trailer->clock_error_ns), trailer->sample_count);
     for (uint32_t i = 0; i < trailer->sample_count; i++) {
-        if (trailer->sample_count > SAMPLES_SHOWN && i == SAMPLES_SHOWN - 1) {
-            out_text(out, "  ...\n");
-            i = trailer->sample_count - 1;
-        }
+        i = next_shown(out, i, trailer->sample_count);
         const struct rbwp_clock_sample *sample = &trailer->samples[i];
-        out_format(out, "  ticks %" PRIu64 " = ", sample->ticks);
-        run_time(out, info, sample->time_ns);
-        out_format(out, ", monotonic %" PRId64 " ns, realtime %" PRId64 " ns\n",
-                   sample->monotonic_ns, sample->realtime_ns);
+        out_format(out,
+                   "  ticks %" PRIu64 " = %s, monotonic %" PRId64 " ns, realtime %" PRId64 " ns\n",
+                   sample->ticks, RUN_TIME(info, sample->time_ns), sample->monotonic_ns,
+                   sample->realtime_ns);
     }
     clock_moves(out, info, trailer);
 }
@@ -503,14 +417,11 @@ static void gpus(struct out *out, const struct rbwp_gpu_info *list, uint32_t cou
 
 static void block_facts(struct out *out, const struct info *info)
 {
-    label(out, "blocks");
-    grouped(out, info->input->blocks);
+    out_format(out, "%-13s%s", "blocks", GROUPED(info->input->blocks));
     if (info->opaque_blocks)
         out_format(out, " (%" PRIu64 " opaque)", info->opaque_blocks);
-    out_text(out, ", ");
-    grouped(out, info->data_bytes);
-    out_text(out, " bytes of records stored as ");
-    grouped(out, info->file_bytes);
+    out_format(out, ", %s bytes of records stored as %s", GROUPED(info->data_bytes),
+               GROUPED(info->file_bytes));
     if (info->file_bytes) {
         uint64_t percent = (uint64_t)((double)info->data_bytes * 100 / (double)info->file_bytes);
         out_format(out, " (ratio %" PRIu64 ".%02" PRIu64 ")", percent / 100, percent % 100);
@@ -519,9 +430,8 @@ static void block_facts(struct out *out, const struct info *info)
     for (unsigned i = 0; i < info->tag_count; i++) {
         out_text(out, "  opaque '");
         text_name(out, info->tags[i].tag, info->tags[i].bytes);
-        out_format(out, "': %" PRIu64 " blocks, ", info->tags[i].blocks);
-        grouped(out, info->tags[i].data_bytes);
-        out_text(out, " bytes\n");
+        out_format(out, "': %" PRIu64 " blocks, %s bytes\n", info->tags[i].blocks,
+                   GROUPED(info->tags[i].data_bytes));
     }
     if (info->other_tag_blocks)
         out_format(out, "  opaque, other tags: %" PRIu64 " blocks\n", info->other_tag_blocks);
@@ -530,18 +440,11 @@ static void block_facts(struct out *out, const struct info *info)
 /* Sections that the format does not name. */
 static void other_sections(struct out *out, const struct rbwp_trailer *trailer)
 {
-    for (uint32_t i = 0; i < trailer->section_count; i++) {
-        const struct rbwp_section *section = &trailer->sections[i];
-        if (i == SECTIONS_SHOWN) {
-            out_format(out, "  ... and %" PRIu32 " more sections (--json shows all)\n",
-                       trailer->section_count - i);
-            break;
-        }
+    const uint32_t count = trailer->section_count;
+    for (uint32_t i = 0; i < count && !is_cut(out, i, SECTIONS_SHOWN, count, " sections"); i++) {
         out_text(out, "  section '");
-        text_name(out, section->tag, sizeof section->tag);
-        out_text(out, "': ");
-        grouped(out, section->bytes);
-        out_text(out, " bytes\n");
+        text_name(out, trailer->sections[i].tag, sizeof trailer->sections[i].tag);
+        out_format(out, "': %s bytes\n", GROUPED(trailer->sections[i].bytes));
     }
 }
 
@@ -563,12 +466,10 @@ static void index_ranges(struct out *out, const struct info *info,
 
 static void counts(struct out *out, const struct info *info)
 {
-    label(out, "records");
-    grouped(out, info->input->records);
-    for (int i = 0; i < INFO_KINDS; i++) {
-        out_format(out, "%s%s ", i ? ", " : ": ", rbwp_kind_name(info_kind[i]));
-        grouped(out, info->kinds[i]);
-    }
+    out_format(out, "%-13s%s", "records", GROUPED(info->input->records));
+    for (int i = 0; i < INFO_KINDS; i++)
+        out_format(out, "%s%s %s", i ? ", " : ": ", rbwp_kind_name(info_kind[i]),
+                   GROUPED(info->kinds[i]));
     out_text(out, "\n");
     if (info->input->records) {
         label(out, "time range");
@@ -587,11 +488,7 @@ static void counted_tables(struct out *out, const struct info *info)
     if (count == 0 && info->tables.broken == 0)
         return;
     out_format(out, "\ntables (%" PRIu32 "):\n", count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i == THREADS_SHOWN) {
-            out_format(out, "  ... and %" PRIu32 " more (--json shows all)\n", count - i);
-            break;
-        }
+    for (uint32_t i = 0; i < count && !is_cut(out, i, THREADS_SHOWN, count, ""); i++) {
         const struct rbwp_schema *schema = rbwp_catalog_schema(info->tables.catalog, i);
         out_format(out, "  %5" PRIu32 " %12" PRIu64 " rows of %u columns  ", schema->table,
                    rbwp_catalog_row_count(info->tables.catalog, i), schema->column_count);
@@ -609,11 +506,7 @@ static void counted_threads(struct out *out, const struct info *info)
     uint32_t count =
         info->map.count < info->thread_capacity ? info->map.count : info->thread_capacity;
     out_format(out, "\nthreads (%" PRIu32 "):\n", count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i == THREADS_SHOWN) {
-            out_format(out, "  ... and %" PRIu32 " more (--json shows all)\n", count - i);
-            break;
-        }
+    for (uint32_t i = 0; i < count && !is_cut(out, i, THREADS_SHOWN, count, ""); i++) {
         const struct info_thread *thread = &info->threads[i];
         out_format(out, "  %20" PRIu64 " %12" PRIu64 " records %6" PRIu64 " blocks  ",
                    thread->thread_id, thread->records, thread->blocks);
@@ -635,6 +528,16 @@ static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
     }
 }
 
+/* False: it is of no kind of the program's own. */
+static bool own_kind(struct out *out, const struct name *name)
+{
+    if (!name || !name->kind_bytes)
+        return false;
+    text_name(out, name->kind, name->kind_bytes);
+    out_text(out, name->waits ? " (waits) " : " ");
+    return true;
+}
+
 static void work_items(struct out *out, const struct info *info)
 {
     uint32_t named = 0, used = 0;
@@ -653,10 +556,7 @@ static void work_items(struct out *out, const struct info *info)
         out_format(out, "  %5u ", row->slot);
         if (info->counted)
             out_format(out, "%12" PRIu64 " calls %9" PRIu64 " GPU  ", row->calls, row->gpu);
-        if (row->name && row->name->kind_bytes) {
-            text_name(out, row->name->kind, row->name->kind_bytes);
-            out_text(out, row->name->waits ? " (waits) " : " ");
-        }
+        (void)own_kind(out, row->name);
         name(out, row->name);
         out_text(out, "\n");
     }
@@ -673,13 +573,8 @@ static void sub_items(struct out *out, const struct info *info)
         out_format(out, "  %5u ", item->id);
         if (info->counted)
             out_format(out, "%12" PRIu64 " begins  ", info->sub_items[item->id]);
-        const struct name *name = names_find(&info->names.sub_items, item->id, INT64_MIN);
-        if (name && name->kind_bytes) {
-            text_name(out, name->kind, name->kind_bytes);
-            out_text(out, name->waits ? " (waits) " : " ");
-        } else {
+        if (!own_kind(out, names_find(&info->names.sub_items, item->id, INT64_MIN)))
             out_format(out, "%-12s ", rbwp_sub_item_type_name(item->type));
-        }
         text_name(out, item->name, item->name_bytes);
         out_text(out, "\n");
     }
