@@ -21,7 +21,7 @@ static bool take_entry(struct cursor *cursor, const struct layout *layout, size_
     const uint8_t *fixed = cursor_take(cursor, entry_bytes);
     if (fixed)
         fields_take(layout, fixed, entry);
-    return fixed && fields_take_text(layout, cursor, entry);
+    return fixed && field_take_text(fields_text(layout), cursor, entry);
 }
 
 static void put_entry(struct buffer *buffer, const struct layout *layout, size_t entry_bytes,
@@ -30,7 +30,7 @@ static void put_entry(struct buffer *buffer, const struct layout *layout, size_t
     uint8_t fixed[SUB_ITEM_BYTES];
     fields_put(layout, entry, fixed);
     buffer_append(buffer, fixed, entry_bytes);
-    fields_put_text(layout, entry, buffer);
+    field_put_text(fields_text(layout), entry, buffer);
 }
 
 /* Memory for the entries that the bytes can hold, whatever the count says. */

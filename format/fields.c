@@ -60,7 +60,7 @@ uint64_t field_number(const struct field *field, const void *from)
     return load_le64(bytes);
 }
 
-static const struct field *text_of(const struct layout *layout)
+const struct field *fields_text(const struct layout *layout)
 {
     for (size_t i = 0; i < layout->count; i++)
         if (layout->fields[i].type == FIELD_TEXT)
@@ -68,18 +68,13 @@ static const struct field *text_of(const struct layout *layout)
     return NULL;
 }
 
-void fields_put_text(const struct layout *layout, const void *from, struct buffer *buffer)
+void field_put_text(const struct field *text, const void *from, struct buffer *buffer)
 {
-    const struct field *text = text_of(layout);
-    if (text)
-        buffer_append(buffer, member_pointer(from, text->text), field_number(text, from));
+    buffer_append(buffer, member_pointer(from, text->text), field_number(text, from));
 }
 
-bool fields_take_text(const struct layout *layout, struct cursor *cursor, void *to)
+bool field_take_text(const struct field *text, struct cursor *cursor, void *to)
 {
-    const struct field *text = text_of(layout);
-    if (!text)
-        return true;
     const uint8_t *bytes = cursor_take(cursor, field_number(text, to));
     member_set_pointer(to, text->text, bytes);
     return bytes;

@@ -2,7 +2,7 @@
 /*
  * trailer.c - see trailer.h.
  *
- * What a section has in it is a table's matter (trailer_sections.h). Here are
+ * What a section has in it is a table's matter (format_fields.h). Here are
  * the walk over sections, the growth rules and the names.
  */
 #include "crc32c.h"
@@ -44,8 +44,9 @@ static enum rbwp_status section_broken(const struct section *section, enum rule 
 static enum rbwp_status take_names(const struct trailer_section *form, struct section *section,
                                    char *elements, uint32_t count, struct rbwp_error *error)
 {
-    for (uint32_t i = 0; i < count; i++, elements += form->element_bytes)
-        if (!fields_take_text(&form->layout, &section->payload, elements))
+    const struct field *text = fields_text(&form->layout);
+    for (uint32_t i = 0; i < count && text; i++, elements += form->element_bytes)
+        if (!field_take_text(text, &section->payload, elements))
             return section_broken(section, RULE_SECTION_NAMES, "a name runs over its end", error);
     if (section->payload.left)
         return section_broken(section, RULE_SECTION_NAMES, "bytes are left behind the last entry",
@@ -58,6 +59,29 @@ static void give_array(const struct trailer_section *form, struct trailer *trail
 {
     member_set_pointer(&trailer->values, form->array, elements);
     memcpy((char *)&trailer->values + form->count, &count, sizeof count);
+}
+
+/* True where an entry has the same bytes in memory and in the file, as those of large tables. */
+static bool is_image(const struct trailer_section *form)
+{
+    size_t same_bytes = 0;
+    for (size_t i = 0; i < form->layout.count; i++) {
+        const struct field *field = &form->layout.fields[i];
+        if (field->at == field->member && field->type != FIELD_TEXT)
+            same_bytes += field->bytes;
+    }
+    return same_bytes == form->entry_bytes && load_le16(&(uint16_t){1}) == 1;
+}
+
+static void take_entry(const struct trailer_section *form, const uint8_t *entry,
+                       uint32_t entry_bytes, void *element)
+{
+    uint8_t widened[ENTRY_BYTES_LARGEST] = {0};
+    if (entry_bytes < form->entry_bytes) {
+        memcpy(widened, entry, form->least_bytes);
+        entry = widened;
+    }
+    fields_take(&form->layout, entry, element);
 }
 
 static enum rbwp_status take_table(const struct trailer_section *form, struct section *section,
@@ -77,11 +101,13 @@ static enum rbwp_status take_table(const struct trailer_section *form, struct se
     if (!elements)
         return error_set_memory(error, "trailer");
     trailer->arrays[form - trailer_sections] = elements;
+    const bool as_stored = entry_bytes >= form->entry_bytes && is_image(form);
     for (uint32_t i = 0; i < count; i++, entry += entry_bytes) {
-        uint8_t widened[ENTRY_BYTES_LARGEST] = {0};
-        memcpy(widened, entry,
-               entry_bytes < form->entry_bytes ? form->least_bytes : form->entry_bytes);
-        fields_take(&form->layout, widened, elements + (size_t)i * form->element_bytes);
+        char *element = elements + (size_t)i * form->element_bytes;
+        if (as_stored)
+            memcpy(element, entry, form->entry_bytes);
+        else
+            take_entry(form, entry, entry_bytes, element);
     }
     give_array(form, trailer, elements, count);
     return take_names(form, section, elements, count, error);
@@ -244,14 +270,15 @@ static void put_table(const struct trailer_section *form, const char *elements, 
                       struct buffer *buffer)
 {
     const char *end = elements + (size_t)count * form->element_bytes;
+    const struct field *text = fields_text(&form->layout);
     uint8_t head[TABLE_HEADER_BYTES];
     store_le32(head, form->entry_bytes);
     store_le32(head + 4, count);
     buffer_append(buffer, head, sizeof(head));
     for (const char *element = elements; element < end; element += form->element_bytes)
         put_entry(form, element, buffer);
-    for (const char *element = elements; element < end; element += form->element_bytes)
-        fields_put_text(&form->layout, element, buffer);
+    for (const char *element = elements; text && element < end; element += form->element_bytes)
+        field_put_text(text, element, buffer);
 }
 
 /* One that the format names; without entries, or of an empty text, it is not written. */

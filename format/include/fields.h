@@ -65,10 +65,11 @@ struct layout {
 /* A struct into bytes, which were 0, and back. Of a text that is its length. */
 void fields_put(const struct layout *layout, const void *from, uint8_t *to);
 void fields_take(const struct layout *layout, const uint8_t *from, void *to);
-/* The text among the fields, if there is one. It is not copied when it is taken; false: the cursor
- * has not so many bytes. */
-void fields_put_text(const struct layout *layout, const void *from, struct buffer *buffer);
-bool fields_take_text(const struct layout *layout, struct cursor *cursor, void *to);
+/* The text among the fields; NULL: there is none. It is not copied when it is taken; false: the
+ * cursor has not so many bytes. */
+const struct field *fields_text(const struct layout *layout);
+void field_put_text(const struct field *text, const void *from, struct buffer *buffer);
+bool field_take_text(const struct field *text, struct cursor *cursor, void *to);
 
 /* The numbers and bytes of both are the same. */
 bool fields_equal(const struct layout *layout, const void *a, const void *b);
