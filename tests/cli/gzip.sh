@@ -25,6 +25,7 @@ cmp -s "$work/want" "$work/got" || fail "a packed pipe is another"
 expect_exit 0 env -u TMPDIR "$RBWP" info "$work/packed.bin"
 expect_exit 1 env TMPDIR="$work/none" "$RBWP" info "$work/packed.bin"
 expect_error "$work/none"
+expect_one_line
 
 # split writes plain files; repair wants the file itself.
 expect_exit 0 "$RBWP" split -o "$work/part.bin" --slot '*' "$work/packed.bin"
