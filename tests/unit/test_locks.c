@@ -4,6 +4,7 @@
  * other does what the lock keeps apart from it. What says "then" orders them in time alone (it is
  * relaxed), so that only the lock makes it no race: without it this is a report, each time.
  */
+#include "clock.h"
 #include "control_words.h"
 #include "joined.h"
 #include "live.h"
@@ -202,7 +203,11 @@ static void counters(void **state)
 static void rate(void **state)
 {
     (void)state;
+    clock_replace_list("/nonexistent"); /* the counter, whatever the kernel goes by */
+    clock_replace(NULL);
     one_then_the_other(measure_rate, measure_rate);
+    clock_replace_list(NULL);
+    clock_replace(NULL);
 }
 
 /* The live file's log, of which somebody else writes the facts anew. */
