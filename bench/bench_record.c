@@ -303,7 +303,7 @@ static void sizes(const char *what, void (*gaps)(void), int level, long pairs)
     figure(name, reencode("zlib -6, 16 KiB (as Realm's writer)", 16384, 6, pairs), "bytes a pair");
     reencode("ours, 16 KiB", 16384, 1, pairs);
     reencode("ours, 64 KiB (the default)", 65536, 1, pairs);
-    reencode("zlib -2, 64 KiB", 65536, 2, pairs);
+    reencode("ours, level 2, 64 KiB", 65536, 2, pairs);
     reencode("zlib -6, 64 KiB", 65536, 6, pairs);
     reencode("zlib -9, 64 KiB", 65536, 9, pairs);
 }
