@@ -11,7 +11,7 @@ rbwp, golden, here, work, make_model = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 sys.path.insert(0, here + "/../python")
-import legion_log, legion_make
+import legion_log, legion_make, ranges_make
 import rbwp_make as m
 
 T = 1_700_000_000_000_000_000
@@ -101,10 +101,13 @@ def content(path):
     return sorted((s["start_ns"], s["duration_ns"], s["name"], kind(s)) for s in spans), launches, sorted((ends["s"][i], ends["f"][i]) for i in ends["s"])
 
 
+# What waited in a queue has the name of its work item, and is no call of it.
+QUEUED = [("enqueued", 4, 1), ("begun", 4, 2), ("thread", 1, 10), ("slot", 1, 0), ("from", 1, 0)]
+ranges_make.write(f"{work}/waited", [b"x"], ("queued", QUEUED, [(ranges_make.T0 + 20000, ranges_make.T0 + 20050, 7, 0, 8)]))
 nested = [r for i in range(9) for r in ((T + 99 * i, "cb", i % 2), (T + 99 * i, "fb", 3), (T + 99 * i + 7, "fb", 4), (T + 99 * i + 8, "fe"), (T + 99 * i + 40, "fe"), (T + 99 * i + 99, "ce"))]
 open(f"{work}/nested", "wb").write(m.file([m.block(1, 0, nested)], [(0, b"w"), (1, b"v")], [(3, 1, b"s"), (4, 0, b"am")], T, 3))
 for version in "1006", "1007", "1008", "1011":
-    for path, launches in ((f"{work}/known", 72), (f"{work}/nested", 0), (f"{golden}/multi_thread.bin", 0)):
+    for path, launches in ((f"{work}/known", 72), (f"{work}/nested", 0), (f"{work}/waited", 0), (f"{golden}/multi_thread.bin", 0)):
         export(path, version=version)
         was, now = content(path), content(*glob.glob(f"{work}/prof_*"))
         assert set(now[2]) <= set(was[2]), set(now[2]) - set(was[2]) # rows of tables may launch, too; they say not what

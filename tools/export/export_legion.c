@@ -28,7 +28,7 @@ enum { NODES_MAX = 1 << 16, FIRST_WORKER = 0xC00, LAST_WORKER = 0xFFF, LEAST_WOR
 #define FIRST_CALL_KIND UINT32_C(0x1000)
 
 /* What a node's file has described: keys are DESCRIBED_... and a number. */
-enum described { DESCRIBED_TASK = 1, DESCRIBED_CALL, DESCRIBED_HOST, DESCRIBED_DEVICE };
+enum described { DESCRIBED_TASK = 1, DESCRIBED_CALL, DESCRIBED_VARIANT /* and which one */ };
 
 struct legion_node {
     struct legion_file file;
@@ -260,18 +260,17 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
 }
 
 static uint32_t task_kind(struct legion_export *legion, struct legion_node *node,
-                          const struct trace_span *span, bool device)
+                          const struct trace_span *span, enum legion_variant variant)
 {
     uint32_t kind = LEGION_OWN_TASK + name_id(legion, span->name);
-    enum described variant = device ? DESCRIBED_DEVICE : DESCRIBED_HOST;
     struct trace_text name = trace_name_of(legion->pass->trace, span->name);
     if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_TASK << 32 | kind))
         legion_file_task_kind(&node->file, kind, name);
-    if (is_new(legion, &node->kinds, (uint64_t)variant << 32 | kind))
-        legion_file_variant(&node->file, kind, device ? LEGION_DEVICE_VARIANT : LEGION_HOST_VARIANT,
-                            device                         ? trace_text(LEGION_GPU_VARIANT)
-                            : span->category == TRACE_CALL ? trace_text(LEGION_CALL_VARIANT)
-                                                           : name);
+    if (is_new(legion, &node->kinds, (uint64_t)(DESCRIBED_VARIANT + variant) << 32 | kind))
+        legion_file_variant(&node->file, kind, variant,
+                            variant == LEGION_DEVICE_VARIANT ? trace_text(LEGION_GPU_VARIANT)
+                            : variant == LEGION_HOST_VARIANT ? trace_text(LEGION_CALL_VARIANT)
+                                                             : name);
     return kind;
 }
 
@@ -333,15 +332,17 @@ static uint64_t write_task(struct legion_export *legion, const struct legion_tra
                            const struct trace_span *span, const struct trace_detail *detail)
 {
     struct legion_node *node = legion->nodes[track->node];
-    bool device = is_device(track->kind);
+    enum legion_variant variant = is_device(track->kind)         ? LEGION_DEVICE_VARIANT
+                                  : span->category == TRACE_CALL ? LEGION_HOST_VARIANT
+                                                                 : LEGION_OTHER_VARIANT;
     struct legion_task task = {
         .op = op_of(node, span->id),
         .proc = track->proc,
         .event = event_of(node, span->id),
-        .kind = task_kind(legion, node, span, device),
+        .kind = task_kind(legion, node, span, variant),
+        .variant = variant,
         .start = relative(legion, span->start_ns),
         .stop = relative(legion, span->stop_ns),
-        .device = device,
     };
     task.create = task.start;
     add_launch(legion, detail, &task);

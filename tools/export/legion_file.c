@@ -345,16 +345,17 @@ void legion_file_call_kind(struct legion_file *file, uint32_t kind, struct trace
 
 void legion_file_task(struct legion_file *file, const struct legion_task *task)
 {
-    begin(file, task->device ? GPU_TASK_INFO : TASK_INFO);
+    const bool device = task->variant == LEGION_DEVICE_VARIANT;
+    begin(file, device ? GPU_TASK_INFO : TASK_INFO);
     put(file, task->op, 8);
     put(file, task->kind, 4);
-    put(file, task->device ? LEGION_DEVICE_VARIANT : LEGION_HOST_VARIANT, 4);
+    put(file, task->variant, 4);
     put(file, task->proc, 8);
     put(file, task->create, 8);
     put(file, task->start, 8); /* ready, start */
     put(file, task->start, 8);
-    put(file, task->device ? task->start : task->stop, 8);
-    if (task->device) {
+    put(file, device ? task->start : task->stop, 8);
+    if (device) {
         put(file, task->start, 8);
         put(file, task->stop, 8);
     }

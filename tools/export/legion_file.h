@@ -53,17 +53,18 @@ struct legion_machine {
     int64_t zero_ns; /* 0 unknown */
 };
 
-/* Work on a GPU has a variant of its own: its host part, a point, is no call of the host's. */
-enum legion_variant { LEGION_HOST_VARIANT = 1, LEGION_DEVICE_VARIANT };
+/* Work on a GPU has a variant of its own: its host part, a point, is no call of the host's. So has
+ * what has a call's name and is none: what waited for it in a queue, a range. */
+enum legion_variant { LEGION_HOST_VARIANT = 1, LEGION_DEVICE_VARIANT, LEGION_OTHER_VARIANT };
 
-/* A task, or what is shown as one. device: gpu_start and gpu_stop are start and stop, and the
+/* A task, or what is shown as one. On a device gpu_start and gpu_stop are start and stop, and the
  * host's part is a point at start. */
 struct legion_task {
     uint64_t op, proc, event;
     uint64_t creator; /* event of the task that launched it, 0 none */
     uint32_t kind;
+    enum legion_variant variant;
     uint64_t create, start, stop; /* create <= start */
-    bool device;
 };
 
 struct legion_output {
