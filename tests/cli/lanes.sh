@@ -16,6 +16,14 @@ expect_error "1 begins have no end"
 for file in v1.npy rows.npy; do
     "$RBWP" lanes "$work/$file" 2>/dev/null | cmp -s - "$work/out" || fail "$file differs from v1.bin"
 done
+# For each block, too.
+expect_exit 0 "$RBWP" lanes --by-block "$work/v1.bin"
+[ "$(sed 's/  */ /g' "$work/out" | cut -d' ' -f2-5)" = "$(printf '%s\n' 'block group event n' '0 group_0 event_0 1' '0 group_1 event_1 1' '1 group_0 event_5 1' '1 group_1 event_1023 0')" ] ||
+    fail "durations by block: $(cat "$work/out")"
+expect_exit 0 "$RBWP" lanes --by-block --json "$work/v1.bin"
+grep -q '^{"block":1,"group":"group_0","event":"event_5","n":1,' "$work/out" || fail "durations by block: $(cat "$work/out")"
+expect_exit 0 "$RBWP" lanes --json "$work/v1.bin"
+grep -q '^{"group":"group_0","event":"event_5","n":1,' "$work/out" || fail "durations: $(cat "$work/out")"
 expect_exit 0 "$RBWP" events "$work/r0.evt" "$work/r1.evt"
 grep -Eq '^rank 0 +store +1( +8\.000){6} +0$' "$work/out" || fail "events: $(cat "$work/out")"
 grep -Eq '^rank 0 +unknown_99 +0 .* 1$' "$work/out" || fail "events: $(cat "$work/out")"

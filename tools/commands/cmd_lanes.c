@@ -54,7 +54,7 @@ static const struct option content_options[] = {
     {"events", 0, "NAMES", NULL, "of events, from 0 on: wait,load,7=store", KERNEL(events),
      option_store_text},
     {"groups", 0, "NAMES", NULL, "of groups: producer,consumer", KERNEL(groups), option_store_text},
-    {"by-block", 0, NULL, NULL, "rows of blocks, also where the SM is known",
+    {"by-block", 0, NULL, NULL, "each block by itself, also where the SM is known",
      offsetof(struct lanes_options, by_block), option_store_true},
     {0},
 };

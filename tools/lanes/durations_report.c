@@ -33,10 +33,13 @@ void durations_text(struct out *out, struct rbwp_durations *durations,
     size_t count;
     char text[NAME_ROOM];
     const struct rbwp_duration *rows = rbwp_durations_rows(durations, &count);
+    out_text(out, names->by_block ? "   block " : "");
     out_format(out, "%-20s %-20s %10s %14s %11s %11s %11s %11s %11s %9s\n", "group", "event", "n",
                "total us", "mean us", "min us", "p50 us", "p99 us", "max us", "unmatched");
     for (size_t i = 0; i < count; i++) {
-        put_name(out, names->group(names->context, rows[i].group, text));
+        if (names->by_block)
+            out_format(out, "%8" PRIu64 " ", rows[i].group >> 32);
+        put_name(out, names->group(names->context, rows[i].group & UINT32_MAX, text));
         put_name(out, names->event(names->context, rows[i].event, text));
         out_format(out, "%10" PRIu64, rows[i].count);
         put_us(out, 14, rows[i].total_ns);
@@ -61,8 +64,10 @@ void durations_json(struct out *out, struct rbwp_durations *durations,
     const struct rbwp_duration *rows = rbwp_durations_rows(durations, &count);
     out_text(out, "{\"durations\":[");
     for (size_t i = 0; i < count; i++) {
-        const char *group = names->group(names->context, rows[i].group, text);
+        const char *group = names->group(names->context, rows[i].group & UINT32_MAX, text);
         out_text(out, i ? ",\n{" : "\n{");
+        if (names->by_block)
+            out_format(out, "\"block\":%" PRIu64 ",", rows[i].group >> 32);
         json_name(out, "group", group, strlen(group));
         const char *event = names->event(names->context, rows[i].event, text);
         out_text(out, ",");

@@ -10,6 +10,7 @@
 
 struct durations_names {
     const void *context;
+    bool by_block; /* the upper half of a group's number is its block */
     /* Into text of 256 bytes, or static; terminated. */
     const char *(*group)(const void *context, uint64_t group, char *text);
     const char *(*event)(const void *context, int64_t event, char *text);

@@ -564,7 +564,7 @@ static void put_file(struct out *out, const struct event_file *file)
 static void put_durations(const struct events_job *job, struct out *out,
                           struct rbwp_durations *durations)
 {
-    const struct durations_names names = {job, rank_name, event_name};
+    const struct durations_names names = {job, false, rank_name, event_name};
     if (!job->options->kernel.json) {
         durations_text(out, durations, &names);
         return;

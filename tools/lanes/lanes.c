@@ -378,7 +378,7 @@ static void put_stats(struct out *out, const struct lanes_file *file)
 static void put_durations(const struct lanes *lanes, struct out *out,
                           struct rbwp_durations *durations)
 {
-    const struct durations_names names = {lanes, group_name, event_name};
+    const struct durations_names names = {lanes, lanes->options->by_block, group_name, event_name};
     if (!lanes->options->kernel.json) {
         durations_text(out, durations, &names);
         return;
@@ -392,13 +392,31 @@ static void put_durations(const struct lanes *lanes, struct out *out,
     out_text(out, "\n]}\n");
 }
 
+/* As rbwp_durations_take_lanes, with the block in the upper half of the group's number. */
+static bool take_of_block(void *durations, const struct rbwp_lane_span *spans, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        const struct rbwp_lane_span *span = &spans[i];
+        const uint64_t group = (uint64_t)span->block << 32 | span->group;
+        if (span->kind == RBWP_LANE_SPAN)
+            good = rbwp_durations_add(durations, group, span->event,
+                                      (uint64_t)span->stop_ns - (uint64_t)span->start_ns);
+        else if (span->kind != RBWP_LANE_INSTANT)
+            good = rbwp_durations_add_unmatched(durations, group, span->event);
+    }
+    return good;
+}
+
 static enum exit_code show_durations(struct lanes *lanes, struct operands files)
 {
     struct out out;
     struct rbwp_durations *durations = rbwp_durations_new();
     bool good = durations != NULL;
     for (int i = 0; i < lanes->count && good; i++)
-        good = decode(&lanes->files[i], rbwp_durations_take_lanes, durations);
+        good =
+            decode(&lanes->files[i],
+                   lanes->options->by_block ? take_of_block : rbwp_durations_take_lanes, durations);
     if (!good)
         message("out of memory");
     else if (!out_open(&out, &lanes->options->kernel.export.reading.output, files))
