@@ -97,7 +97,7 @@ def look(compiler, include):
         head = plain(head)
         name = re.match(r"(struct|enum) (\w+)$", head)
         if body is None:
-            if "(" in head or "extern" in head or "typedef" in head:
+            if ("(" in head or "extern" in head or "typedef" in head) and not head.startswith("static inline "):
                 lines.append("declared " + head)
         elif name and name[1] == "struct":
             probe.append(f'printf("struct {name[2]} %zu\\n", sizeof(struct {name[2]}));')

@@ -98,6 +98,48 @@ RBWP_API uint64_t rbwp_ticks_from_ns(uint64_t duration_ns);
 RBWP_API uint64_t rbwp_ns_from_ticks(uint64_t duration_ticks);
 /* Present time on the time line of the records: absolute nanoseconds. For rbwp_gpu_work. */
 RBWP_API int64_t rbwp_now_ns(void);
+/* Present time in ticks of the recorder's clock. */
+static inline uint64_t rbwp_now_ticks(void);
+
+/* ---- recording: inline, defined below ------------------------------------------- */
+
+/* The calls that take ticks share one clock read between several calls; ticks are rbwp_now_ticks'.
+ */
+
+/* A call of a work item's do_work begins. Inside an open item it is ignored and counted. */
+static inline void rbwp_begin(unsigned slot);
+static inline void rbwp_begin_at(unsigned slot, uint64_t ticks);
+/*
+ * The call ends. If it said that it did no work, all it recorded is taken back, unless it outran
+ * the thread's time limit.
+ */
+static inline void rbwp_end(void);
+static inline void rbwp_end_at(uint64_t ticks);
+/*
+ * Says whether the open item did work; true after begin, and again after each rbwp_fine_begin.
+ * Without an open item it does nothing.
+ */
+static inline void rbwp_set_worked(bool worked);
+/* Ends the open item as one that did no work: rbwp_set_worked(false) and rbwp_end. */
+static inline void rbwp_discard(void);
+#ifndef RBWP_DISABLE
+/*
+ * For this thread's items from now on: one that did no work but lasted at least so long is kept.
+ * UINT64_MAX, the state at attach, keeps none.
+ */
+RBWP_API void rbwp_set_time_limit(uint64_t limit_ns);
+#endif
+/* A sub-item begins or ends, level 2 only. May nest, and may stand outside any item. */
+static inline void rbwp_fine_begin(unsigned id);
+static inline void rbwp_fine_begin_at(unsigned id, uint64_t ticks);
+static inline void rbwp_fine_end(void);
+static inline void rbwp_fine_end_at(uint64_t ticks);
+/*
+ * GPU work that slot launched on processor proc_id ran from start_ns to stop_ns (rbwp_now_ns's time
+ * line; stored as given). Any attached thread, levels 1 and 2, inside or outside an item.
+ */
+static inline void rbwp_gpu_work(uint64_t proc_id, unsigned slot, int64_t start_ns,
+                                 int64_t stop_ns);
 
 /* ---- internals of the inline calls: not for use, change with the library's minor version --- */
 
@@ -173,7 +215,6 @@ RBWP_API uint64_t rbwp_clock_read_(void);
 #define RBWP_HAVE_TSC_ 0
 #endif
 
-/* Present time in ticks of the recorder's clock. */
 static inline uint64_t rbwp_now_ticks(void)
 {
 #if RBWP_HAVE_TSC_
@@ -342,12 +383,7 @@ static inline RBWP_HOT_ void rbwp_put_fine_end_(struct rbwp_self_ *self, uint64_
     }
 }
 
-/* ---- recording -------------------------------------------------------------- */
-
 #ifndef RBWP_DISABLE
-
-/* The calls that take ticks share one clock read between several calls; ticks are rbwp_now_ticks'.
- */
 
 /* The rest of the two below, behind the test for a session. */
 static inline RBWP_HOT_ void rbwp_begin_on_(unsigned slot, uint64_t ticks)
@@ -359,7 +395,6 @@ static inline RBWP_HOT_ void rbwp_begin_on_(unsigned slot, uint64_t ticks)
     rbwp_leave_(self);
 }
 
-/* A call of a work item's do_work begins. Inside an open item it is ignored and counted. */
 static inline RBWP_HOT_ void rbwp_begin_at(unsigned slot, uint64_t ticks)
 {
     if (rbwp_is_on_(1))
@@ -372,10 +407,6 @@ static inline RBWP_HOT_ void rbwp_begin(unsigned slot)
         rbwp_begin_on_(slot, rbwp_now_ticks());
 }
 
-/*
- * The call ends. If it said that it did no work, all it recorded is taken back, unless it outran
- * the thread's time limit.
- */
 static inline RBWP_HOT_ void rbwp_end_at(uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
@@ -399,10 +430,6 @@ static inline RBWP_HOT_ void rbwp_end(void)
     rbwp_leave_(self);
 }
 
-/*
- * Says whether the open item did work; true after begin, and again after each rbwp_fine_begin.
- * Without an open item it does nothing.
- */
 static inline void rbwp_set_worked(bool worked)
 {
     struct rbwp_self_ *self = &rbwp_self_;
@@ -413,18 +440,11 @@ static inline void rbwp_set_worked(bool worked)
     rbwp_leave_(self);
 }
 
-/* Ends the open item as one that did no work: rbwp_set_worked(false) and rbwp_end. */
 static inline void rbwp_discard(void)
 {
     rbwp_set_worked(false);
     rbwp_end();
 }
-
-/*
- * For this thread's items from now on: one that did no work but lasted at least so long is kept.
- * UINT64_MAX, the state at attach, keeps none.
- */
-RBWP_API void rbwp_set_time_limit(uint64_t limit_ns);
 
 /* As rbwp_begin_on_. */
 static inline RBWP_HOT_ void rbwp_fine_begin_on_(unsigned id, uint64_t ticks)
@@ -436,7 +456,6 @@ static inline RBWP_HOT_ void rbwp_fine_begin_on_(unsigned id, uint64_t ticks)
     rbwp_leave_(self);
 }
 
-/* A sub-item begins or ends, level 2 only. May nest, and may stand outside any item. */
 static inline RBWP_HOT_ void rbwp_fine_begin_at(unsigned id, uint64_t ticks)
 {
     if (rbwp_is_on_(2))
@@ -471,10 +490,6 @@ static inline RBWP_HOT_ void rbwp_fine_end(void)
         rbwp_fine_end_on_(rbwp_now_ticks());
 }
 
-/*
- * GPU work that slot launched on processor proc_id ran from start_ns to stop_ns (rbwp_now_ns's time
- * line; stored as given). Any attached thread, levels 1 and 2, inside or outside an item.
- */
 static inline void rbwp_gpu_work(uint64_t proc_id, unsigned slot, int64_t start_ns, int64_t stop_ns)
 {
     struct rbwp_self_ *self = &rbwp_self_;
