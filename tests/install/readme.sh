@@ -61,5 +61,18 @@ for ((tries = 0; tries < 400; tries++)); do
 done
 ((tries < 400)) || { echo "it does not hang" >&3; exit 1; }
 
-# quickstart --help says all of what it does.
-"$source/quickstart" --help | tail -1 | grep -q '\.$' || { echo "quickstart --help ends mid-sentence" >&3; exit 1; }
+# quickstart --help says all of what it does. It shows how far the build is, and what stands out before anything else of the profile.
+# (Here nothing is built: a cmake that only prints, and a bgpack that has packed already.)
+exec 2>&3
+"$source/quickstart" --help | tail -1 | grep -q '\.$' || { echo "quickstart --help ends mid-sentence"; exit 1; }
+mkdir -p fresh/.ci fresh/build/quickstart/examples fresh/bin
+cp "$source/quickstart" fresh
+ln -s "$prefix/bin" fresh/build/quickstart/tools
+printf '#!/bin/sh\n' >fresh/.ci/install_packages
+printf '#!/bin/sh\nfor n in 1 40 100; do echo "[ $n%%] Building"; done\n' >fresh/bin/cmake
+printf '#!/bin/sh\ncp "%s" "$4"\n' "$PWD/bgwork_0.bin" >fresh/build/quickstart/examples/bgpack
+chmod +x fresh/.ci/install_packages fresh/bin/cmake fresh/build/quickstart/examples/bgpack
+PATH=$PWD/fresh/bin:$PATH fresh/quickstart /usr/include >shown || { cat shown; echo "quickstart fails"; exit 1; }
+grep -qx '10% 20% 30% 40% 50% 60% 70% 80% 90% 100% *' shown || { cat shown; echo "quickstart builds in silence"; exit 1; }
+[[ $(grep -oE '^(Findings|Work items|format  |report  )' shown | tr -d ' \n') == FindingsWorkitemsreport ]] ||
+    { cat shown; echo "quickstart does not open with what stands out"; exit 1; }
