@@ -122,8 +122,9 @@ for name in cut flipped; do # of the one nothing is left, of the other the names
     check "nothing of a $name archive" test ! -e "$work/damaged.bin"
 done
 
-# Symbols 252-254 and kinds above 124 are refused by the command and by the second reader, also where all else of the chunk would fit:
-# numbers are taken mod 2^64, there are bits for them or none are needed, and what fills the last byte of kinds is no kind of a record.
+# Symbols 252-254 (and 255, but for times) and kinds above 124 are refused by the command and by the second reader, also where all else
+# of the chunk would fit: numbers are taken mod 2^64, there are bits for them or none are needed, and what fills the last byte of kinds
+# is no kind of a record. What fills last bytes is not looked at.
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "symbols and kinds that are refused"
 import struct, subprocess, sys
 rbwp, here, work = sys.argv[1:]
@@ -181,9 +182,14 @@ def kinds(streams):
     streams[3][0] += 125
 
 
-for change in (lambda streams: None), symbol(251, 8):
+def filled(streams):  # a record's kind, and two that are none; 17 bits of a number, and 7 that are none
+    streams[3][0] += 5 * 3 + 25 * 2
+    symbol(160, b"\xff\xff\xff")(streams)
+
+
+for change in (lambda streams: None), symbol(251, 8), filled:
     assert answers(change) == (None, 0), answers(change)
-for number, bits in [(number, bits) for number in (252, 253, 254) for bits in (8, 0)]:
+for number, bits in [(number, bits) for number in (252, 253, 254, 255) for bits in (8, 0)]:
     assert answers(symbol(number, bits)) == ("R83", 1), (number, bits, answers(symbol(number, bits)))
 assert answers(kinds) == ("R83", 1), answers(kinds)
 P

@@ -137,6 +137,39 @@ assert b"3 unfinished spans, 3 ends without a begin" in done.stderr, done.stderr
 assert [s["open_until"] for s in json.loads(done.stdout) if s.get("open")] == [270]
 assert next(s for s in json.loads(done.stdout) if s["kind"] == "gpu")["duration"] is None
 
+# Begins and ends in any order are paired as SPEC.md says (section 5.2, "Pairing"), which this was written from.
+def specified(records):
+    """(kind, begin, end) of all spans; None: it has none."""
+    call, subs, out = None, [], []  # subs: [begin, whether in the open call]
+
+    def end_call(end):
+        out.extend(("fine", begin, None) for begin, inside in subs if inside)
+        subs[:] = [sub for sub in subs if not sub[1]]
+        out.append(("coarse", call, end))
+
+    for time, kind, *_ in records:
+        if kind == "cb":
+            if call is not None:
+                end_call(None)
+            call = time
+        elif kind == "ce":
+            end_call(time)
+            call = None
+        elif kind == "fb":
+            subs.append((time, call is not None))
+        else:
+            out.append(("fine", subs.pop()[0] if subs and (call is None or subs[-1][1]) else None, time))
+    end_call(None)
+    return sorted((str(span) for span in out + [("fine", begin, None) for begin, _ in subs] if span[1:] != (None, None)))
+
+
+for seed in range(40):
+    r = random.Random(seed)
+    records = [(1000 + 7 * i, *r.choice((("cb", 1), ("ce",), ("fb", 5), ("fe",)))) for i in range(r.randrange(1, 200))]
+    cut = r.randrange(len(records))
+    path = make("crossed", [m.block(1, i, part) for i, part in enumerate((records[:cut], records[cut:])) if part])
+    assert sorted(str((s["kind"], s["begin"], s["end"])) for s in spans(path)) == specified(records), (seed, records)
+
 # Damage between begin and end: never a span across the gap.
 good = [m.block(1, 0, [(100, "cb", 1)]), m.block(1, 1, [(110, "ce"), (120, "cb", 2)]), m.block(1, 2, [(130, "ce")])]
 bad = bytearray(good[1])
