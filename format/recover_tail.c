@@ -199,6 +199,15 @@ static void date_session(struct recover_tail *tail)
         trailer->stop_ns = tail->last_ns;
 }
 
+/* Behind the last look at the clock, since the recording may end at any moment. */
+static void end_with_recording(struct rbwp_trailer *trailer, const struct recover_part *part)
+{
+    const int64_t ended_ns =
+        part && part->ended_ns ? __atomic_load_n(part->ended_ns, __ATOMIC_ACQUIRE) : 0;
+    if (ended_ns && trailer->stop_ns > ended_ns)
+        trailer->stop_ns = ended_ns;
+}
+
 /* A file keeps what it said of itself; of a live file the ring knows it. */
 static void take_trailer(struct recover_tail *tail, const struct rbwp_trailer *trailer)
 {
@@ -236,6 +245,7 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
         take_trailer(tail, trailer);
     if (by_live && tail->alive_ns)
         tail->trailer.stop_ns = tail->alive_ns;
+    end_with_recording(&tail->trailer, part);
     if (!trailer || by_live)
         date_session(tail);
     if (!tail->trailer.writer_bytes) {

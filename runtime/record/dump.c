@@ -202,6 +202,7 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
         .cut_out = &cut,
         .live_fd = open_live(session),
         .since_ns = last_ns ? now_ns - last_ns : INT64_MIN,
+        .ended_ns = &session->ended_ns,
         .why = wish->why,
         .text = text,
         .text_bytes = text_bytes < UINT16_MAX ? (uint16_t)text_bytes : UINT16_MAX,

@@ -391,6 +391,7 @@ static void finish_session(struct finish *finish)
     struct rbwp_session *session = finish->session;
     struct drain_totals totals;
     char unknown_rule[RULES_UNKNOWN_BYTES];
+    TEST_POINT("stop: nothing is recorded any more");
     rules_end_session(unknown_rule);
     drain_finish(session->recording.drain, &totals);
     rotate_end_session();
@@ -519,7 +520,9 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
         ended();
         return false;
     }
-    session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
+    const int64_t offset_ns = session->timeline.line.offset_ns;
+    __atomic_store_n(&session->ended_ns, clock_now_ns(offset_ns), __ATOMIC_RELEASE);
+    session->stop_ns = clock_now_ns(offset_ns);
     extend_tell(RBWP_EXTEND_STOPPED);
     finish_or_leave(session, begin_ns, summary_out);
     return true;

@@ -40,7 +40,8 @@ struct rbwp_session {
     struct rbwp_job_facts job;
     uint32_t node, nodes;
     int64_t start_ns, stop_ns;
-    int64_t zero_ns; /* what the file calls 0 */
+    int64_t ended_ns; /* before stop_ns; 0: not yet; atomic, for parts that are cut meanwhile */
+    int64_t zero_ns;  /* what the file calls 0 */
     struct rbwp_session_summary summary;
     struct rbwp_recover_result kept; /* FILE, with a ring */
 };

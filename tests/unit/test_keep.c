@@ -12,6 +12,7 @@
 #include "record_support.h"
 #include "rotate.h"
 #include "running.h"
+#include "session_parts.h"
 #include "test_point.h"
 
 #include "unit.h"
@@ -835,6 +836,48 @@ static void parts_of_an_earlier_run_stay(void **state)
         (void)unlink(part_path(part));
 }
 
+/* What the rotating thread does, but behind the recording's end, and when the clock has been looked
+ * at once more: as often as it takes until that is in FILE.live. */
+static struct rbwp_session *ending;
+
+static void cut_behind_the_end(const char *place)
+{
+    const struct dump_wish wish = {.cut = true, .while_it_ends = true, .why = RBWP_KEPT_ROTATED};
+    const struct timeline *line = &ending->timeline.line;
+    char path[DUMP_PATH_BYTES_MAX];
+    if (strcmp(place, "stop: nothing is recorded any more") != 0)
+        return;
+    const int64_t took_ns = ending->stop_ns - ending->start_ns;
+    while (line->sample[line->samples - 1].time_ns < ending->stop_ns + took_ns + 1000000)
+        drain_look(ending->recording.drain);
+    assert_int_equal(dump_now(&wish, path, NULL), RBWP_OK);
+}
+
+/* Guards: a part that is cut while the session ends does not say that it was written behind the
+ * last part, by which readers would put it there. */
+static void a_part_is_cut_at_the_end(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = cut_config();
+    struct chain chain = {0};
+    int64_t stop_ns = 0;
+    ending = start(&config);
+    next_slot = 0;
+    work(100);
+    atomic_store(&test_point_hook, cut_behind_the_end);
+    assert_string_equal(stop(ending).path, part_path(2));
+    atomic_store(&test_point_hook, NULL);
+    for (unsigned part = 1; part <= 2; part++) {
+        struct recorded recorded = read_back(part_path(part));
+        take_part(&chain, &recorded, part);
+        assert_true(recorded.trailer->stop_ns >= stop_ns);
+        stop_ns = recorded.trailer->stop_ns;
+        recorded_free(&recorded);
+        assert_int_equal(unlink(part_path(part)), 0);
+    }
+    assert_int_equal(chain.events, 200);
+}
+
 /* Guards: parts that cannot be written are reported while the program runs and at its end, and
  * what is dropped for it is lost, in the summary and in the file. (The name is too long for
  * ".part-1", but not for ".live".) */
@@ -890,6 +933,7 @@ int main(void)
         cmocka_unit_test(a_recording_that_is_cut_is_killed),
         cmocka_unit_test(a_part_has_its_own_losses),
         cmocka_unit_test(parts_of_an_earlier_run_stay),
+        cmocka_unit_test(a_part_is_cut_at_the_end),
         cmocka_unit_test(parts_that_cannot_be_written),
     };
     if (rbwp_thread_attach("test") != RBWP_OK)
