@@ -9,15 +9,24 @@
 #ifndef REAL_H
 #define REAL_H
 
+#include <aio.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -50,6 +59,21 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
     X(pthread_rwlock_clockwrlock) X(sem_clockwait) X(pthread_clockjoin_np)
 #else
 #define REAL_CLOCK_NAMES(X)
+#endif
+#if __GLIBC_PREREQ(2, 28)
+#define REAL_C11_NAMES(X)                                                                          \
+    X(fcntl64)                                                                                     \
+    X(mtx_lock)                                                                                    \
+    X(mtx_timedlock)                                                                               \
+    X(mtx_trylock)                                                                                 \
+    X(mtx_unlock)                                                                                  \
+    X(cnd_wait)                                                                                    \
+    X(cnd_timedwait)                                                                               \
+    X(cnd_signal)                                                                                  \
+    X(cnd_broadcast)                                                                               \
+    X(thrd_sleep)
+#else
+#define REAL_C11_NAMES(X)
 #endif
 #if __GLIBC_PREREQ(2, 35)
 #define REAL_EPOLL2_NAMES(X) X(epoll_pwait2)
@@ -113,6 +137,32 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
     X(sendmsg)                                                                                     \
     X(fsync)                                                                                       \
     X(fdatasync)                                                                                   \
+    X(recvmmsg)                                                                                    \
+    X(sendmmsg)                                                                                    \
+    X(splice)                                                                                      \
+    X(sendfile)                                                                                    \
+    X(sendfile64)                                                                                  \
+    X(mq_receive)                                                                                  \
+    X(mq_timedreceive)                                                                             \
+    X(mq_send)                                                                                     \
+    X(mq_timedsend)                                                                                \
+    X(msgrcv)                                                                                      \
+    X(msgsnd)                                                                                      \
+    X(semop)                                                                                       \
+    X(semtimedop)                                                                                  \
+    X(aio_suspend)                                                                                 \
+    X(aio_suspend64)                                                                               \
+    X(flock)                                                                                       \
+    X(fcntl)                                                                                       \
+    X(lockf)                                                                                       \
+    X(lockf64)                                                                                     \
+    X(pause)                                                                                       \
+    X(sigsuspend)                                                                                  \
+    X(sigwait)                                                                                     \
+    X(sigwaitinfo)                                                                                 \
+    X(sigtimedwait)                                                                                \
+    X(system)                                                                                      \
+    X(pclose)                                                                                      \
     X(__read_chk)                                                                                  \
     X(__pread_chk)                                                                                 \
     X(__pread64_chk)                                                                               \
@@ -125,6 +175,7 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
     X(_longjmp)                                                                                    \
     X(siglongjmp)                                                                                  \
     X(__longjmp_chk)                                                                               \
+    REAL_C11_NAMES(X)                                                                              \
     REAL_CLOCK_NAMES(X)                                                                            \
     REAL_EPOLL2_NAMES(X)
 

@@ -100,15 +100,27 @@ static struct waiter *waiters;        /* WAITERS_MAX, in pages that a child find
 static _Atomic uint32_t waiters_used; /* no place from here on was ever used */
 
 static const char *const kind_names[WAIT_KINDS] = {
-    [WAIT_START] = "start",         [WAIT_CONDITION] = "condition variable",
-    [WAIT_MUTEX] = "mutex",         [WAIT_RWLOCK] = "rwlock",
-    [WAIT_BARRIER] = "barrier",     [WAIT_SEMAPHORE] = "semaphore",
-    [WAIT_FUTEX] = "futex",         [WAIT_JOIN] = "join",
-    [WAIT_SLEEP] = "sleep",         [WAIT_EPOLL] = "epoll",
-    [WAIT_POLL] = "poll",           [WAIT_SELECT] = "select",
-    [WAIT_CHILD] = "child process", [WAIT_READ] = "read",
-    [WAIT_WRITE] = "write",         [WAIT_FSYNC] = "fsync",
-    [WAIT_ACCEPT] = "accept",       [WAIT_CONNECT] = "connect",
+    [WAIT_START] = "start",
+    [WAIT_CONDITION] = "condition variable",
+    [WAIT_MUTEX] = "mutex",
+    [WAIT_RWLOCK] = "rwlock",
+    [WAIT_BARRIER] = "barrier",
+    [WAIT_SEMAPHORE] = "semaphore",
+    [WAIT_FUTEX] = "futex",
+    [WAIT_JOIN] = "join",
+    [WAIT_SLEEP] = "sleep",
+    [WAIT_EPOLL] = "epoll",
+    [WAIT_POLL] = "poll",
+    [WAIT_SELECT] = "select",
+    [WAIT_CHILD] = "child process",
+    [WAIT_READ] = "read",
+    [WAIT_WRITE] = "write",
+    [WAIT_FSYNC] = "fsync",
+    [WAIT_ACCEPT] = "accept",
+    [WAIT_CONNECT] = "connect",
+    [WAIT_SIGNAL] = "signal",
+    [WAIT_FILE_LOCK] = "file lock",
+    [WAIT_SEMAPHORE_SET] = "semaphore set",
 };
 
 static struct {

@@ -103,11 +103,14 @@ enum wait_kind {
     WAIT_POLL,
     WAIT_SELECT,
     WAIT_CHILD,
+    WAIT_SIGNAL,
     WAIT_READ,
     WAIT_WRITE,
     WAIT_FSYNC,
     WAIT_ACCEPT,
     WAIT_CONNECT,
+    WAIT_FILE_LOCK,
+    WAIT_SEMAPHORE_SET,
     WAIT_KINDS,
     WAIT_RUNS /* it waits for nothing */
 };

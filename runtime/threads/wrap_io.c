@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that move data: waits where they took long. */
+/* Calls that move data, and locks of files: waits where they took long. */
 #undef _FILE_OFFSET_BITS /* pread is pread here, and pread64 another one */
 #undef _FORTIFY_SOURCE
 #include "real.h"
 #include "waiter.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
 
 #define MOVE(kind, fd, call)                                                                       \
     do {                                                                                           \
@@ -111,6 +114,132 @@ SHOWN int fdatasync(int fd)
 {
     MOVE(WAIT_FSYNC, fd, REAL(fdatasync)(fd));
 }
+
+SHOWN int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
+                   struct timespec *timeout)
+{
+    MOVE(WAIT_READ, fd, REAL(recvmmsg)(fd, messages, count, flags, timeout));
+}
+
+SHOWN int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+    MOVE(WAIT_WRITE, fd, REAL(sendmmsg)(fd, messages, count, flags));
+}
+
+SHOWN ssize_t splice(int from, off64_t *from_at, int to, off64_t *to_at, size_t bytes,
+                     unsigned flags)
+{
+    MOVE(WAIT_READ, from, REAL(splice)(from, from_at, to, to_at, bytes, flags));
+}
+
+SHOWN ssize_t sendfile(int to, int from, off_t *at, size_t bytes)
+{
+    MOVE(WAIT_WRITE, to, REAL(sendfile)(to, from, at, bytes));
+}
+
+SHOWN ssize_t sendfile64(int to, int from, off64_t *at, size_t bytes)
+{
+    MOVE(WAIT_WRITE, to, REAL(sendfile64)(to, from, at, bytes));
+}
+
+SHOWN int aio_suspend(const struct aiocb *const requests[], int count,
+                      const struct timespec *restrict timeout)
+{
+    MOVE(WAIT_READ, 0, REAL(aio_suspend)(requests, count, timeout));
+}
+
+SHOWN int aio_suspend64(const struct aiocb64 *const requests[], int count,
+                        const struct timespec *restrict timeout)
+{
+    MOVE(WAIT_READ, 0, REAL(aio_suspend64)(requests, count, timeout));
+}
+
+/* ---- messages and semaphores between processes --------------------------------------------------
+ */
+
+SHOWN ssize_t mq_receive(mqd_t queue, char *to, size_t bytes, unsigned *priority)
+{
+    MOVE(WAIT_READ, queue, REAL(mq_receive)(queue, to, bytes, priority));
+}
+
+SHOWN ssize_t mq_timedreceive(mqd_t queue, char *restrict to, size_t bytes,
+                              unsigned *restrict priority, const struct timespec *restrict until)
+{
+    MOVE(WAIT_READ, queue, REAL(mq_timedreceive)(queue, to, bytes, priority, until));
+}
+
+SHOWN int mq_send(mqd_t queue, const char *from, size_t bytes, unsigned priority)
+{
+    MOVE(WAIT_WRITE, queue, REAL(mq_send)(queue, from, bytes, priority));
+}
+
+SHOWN int mq_timedsend(mqd_t queue, const char *from, size_t bytes, unsigned priority,
+                       const struct timespec *until)
+{
+    MOVE(WAIT_WRITE, queue, REAL(mq_timedsend)(queue, from, bytes, priority, until));
+}
+
+SHOWN ssize_t msgrcv(int queue, void *to, size_t bytes, long type, int flags)
+{
+    MOVE(WAIT_READ, queue, REAL(msgrcv)(queue, to, bytes, type, flags));
+}
+
+SHOWN int msgsnd(int queue, const void *from, size_t bytes, int flags)
+{
+    MOVE(WAIT_WRITE, queue, REAL(msgsnd)(queue, from, bytes, flags));
+}
+
+SHOWN int semop(int set, struct sembuf *operations, size_t count)
+{
+    MOVE(WAIT_SEMAPHORE_SET, set, REAL(semop)(set, operations, count));
+}
+
+SHOWN int semtimedop(int set, struct sembuf *operations, size_t count,
+                     const struct timespec *timeout)
+{
+    MOVE(WAIT_SEMAPHORE_SET, set, REAL(semtimedop)(set, operations, count, timeout));
+}
+
+/* ---- locks of files -----------------------------------------------------------------------------
+ */
+
+SHOWN int flock(int fd, int operation)
+{
+    if (operation & (LOCK_NB | LOCK_UN))
+        return REAL(flock)(fd, operation);
+    MOVE(WAIT_FILE_LOCK, fd, REAL(flock)(fd, operation));
+}
+
+SHOWN int lockf(int fd, int command, off_t bytes)
+{
+    if (command != F_LOCK)
+        return REAL(lockf)(fd, command, bytes);
+    MOVE(WAIT_FILE_LOCK, fd, REAL(lockf)(fd, command, bytes));
+}
+
+SHOWN int lockf64(int fd, int command, off64_t bytes)
+{
+    if (command != F_LOCK)
+        return REAL(lockf64)(fd, command, bytes);
+    MOVE(WAIT_FILE_LOCK, fd, REAL(lockf64)(fd, command, bytes));
+}
+
+/* What else it does is nothing but a call. It has one more argument or none. */
+#define FCNTL(name)                                                                                \
+    SHOWN int name(int fd, int command, ...)                                                       \
+    {                                                                                              \
+        va_list list;                                                                              \
+        va_start(list, command);                                                                   \
+        void *argument = va_arg(list, void *);                                                     \
+        va_end(list);                                                                              \
+        if (command != F_SETLKW && command != F_SETLKW64 && command != F_OFD_SETLKW)               \
+            return REAL(name)(fd, command, argument);                                              \
+        MOVE(WAIT_FILE_LOCK, fd, REAL(name)(fd, command, argument));                               \
+    }
+FCNTL(fcntl)
+#if __GLIBC_PREREQ(2, 28)
+FCNTL(fcntl64)
+#endif
 
 /* ---- with checks --------------------------------------------------------------------------------
  */

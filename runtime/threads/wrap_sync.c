@@ -19,10 +19,10 @@ static enum wait_outcome outcome_of(int error)
  */
 
 /* A lock is had by `try`, or waited for by `call`. */
-#define LOCK(kind, object, try, call)                                                              \
+#define LOCK(kind, object, busy, try, call)                                                        \
     do {                                                                                           \
         int got = try;                                                                             \
-        if (__builtin_expect(got != EBUSY, 1))                                                     \
+        if (__builtin_expect(got != (busy), 1))                                                    \
             return got;                                                                            \
         struct wait wait;                                                                          \
         wait_begin_woken(&wait, kind, object);                                                     \
@@ -33,12 +33,13 @@ static enum wait_outcome outcome_of(int error)
 
 SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-    LOCK(WAIT_MUTEX, mutex, REAL(pthread_mutex_trylock)(mutex), REAL(pthread_mutex_lock)(mutex));
+    LOCK(WAIT_MUTEX, mutex, EBUSY, REAL(pthread_mutex_trylock)(mutex),
+         REAL(pthread_mutex_lock)(mutex));
 }
 
 SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-    LOCK(WAIT_MUTEX, mutex, REAL(pthread_mutex_trylock)(mutex),
+    LOCK(WAIT_MUTEX, mutex, EBUSY, REAL(pthread_mutex_trylock)(mutex),
          REAL(pthread_mutex_timedlock)(mutex, until));
 }
 
@@ -50,25 +51,25 @@ SHOWN int pthread_mutex_unlock(pthread_mutex_t *mutex)
 
 SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 {
-    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_tryrdlock)(lock),
+    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_tryrdlock)(lock),
          REAL(pthread_rwlock_rdlock)(lock));
 }
 
 SHOWN int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
-    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_tryrdlock)(lock),
+    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_tryrdlock)(lock),
          REAL(pthread_rwlock_timedrdlock)(lock, until));
 }
 
 SHOWN int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_trywrlock)(lock),
+    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_trywrlock)(lock),
          REAL(pthread_rwlock_wrlock)(lock));
 }
 
 SHOWN int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
 {
-    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_trywrlock)(lock),
+    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_trywrlock)(lock),
          REAL(pthread_rwlock_timedwrlock)(lock, until));
 }
 
@@ -82,21 +83,21 @@ SHOWN int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 SHOWN int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
                                   const struct timespec *until)
 {
-    LOCK(WAIT_MUTEX, mutex, REAL(pthread_mutex_trylock)(mutex),
+    LOCK(WAIT_MUTEX, mutex, EBUSY, REAL(pthread_mutex_trylock)(mutex),
          REAL(pthread_mutex_clocklock)(mutex, clock, until));
 }
 
 SHOWN int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
                                      const struct timespec *until)
 {
-    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_tryrdlock)(lock),
+    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_tryrdlock)(lock),
          REAL(pthread_rwlock_clockrdlock)(lock, clock, until));
 }
 
 SHOWN int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
                                      const struct timespec *until)
 {
-    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_trywrlock)(lock),
+    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_trywrlock)(lock),
          REAL(pthread_rwlock_clockwrlock)(lock, clock, until));
 }
 #endif
@@ -242,5 +243,49 @@ SHOWN int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
 {
     VERSIONED(cond_clockwait_fn, "pthread_cond_clockwait", NULL);
     CONDITION(call(cond, mutex, clock, until));
+}
+#endif
+
+/* ---- C11's --------------------------------------------------------------------------------------
+ */
+
+#if __GLIBC_PREREQ(2, 28)
+SHOWN int mtx_lock(mtx_t *mutex)
+{
+    LOCK(WAIT_MUTEX, mutex, thrd_busy, REAL(mtx_trylock)(mutex), REAL(mtx_lock)(mutex));
+}
+
+SHOWN int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict until)
+{
+    LOCK(WAIT_MUTEX, mutex, thrd_busy, REAL(mtx_trylock)(mutex), REAL(mtx_timedlock)(mutex, until));
+}
+
+SHOWN int mtx_unlock(mtx_t *mutex)
+{
+    wakes_tell((uintptr_t)mutex, WAKES_ONE);
+    return REAL(mtx_unlock)(mutex);
+}
+
+SHOWN int cnd_wait(cnd_t *cond, mtx_t *mutex)
+{
+    CONDITION(REAL(cnd_wait)(cond, mutex));
+}
+
+SHOWN int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
+                        const struct timespec *restrict until)
+{
+    CONDITION(REAL(cnd_timedwait)(cond, mutex, until));
+}
+
+SHOWN int cnd_signal(cnd_t *cond)
+{
+    wakes_tell((uintptr_t)cond, WAKES_ONE);
+    return REAL(cnd_signal)(cond);
+}
+
+SHOWN int cnd_broadcast(cnd_t *cond)
+{
+    wakes_tell((uintptr_t)cond, WAKES_ALL);
+    return REAL(cnd_broadcast)(cond);
 }
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for time, for descriptors, for child processes, and on futexes by syscall(2). */
+/* Waits for time, descriptors, child processes, signals, and on futexes by syscall(2). */
 #include "real.h"
 #include "waiter.h"
 
@@ -40,6 +40,13 @@ SHOWN int clock_nanosleep(clockid_t clock, int flags, const struct timespec *dur
 {
     WAIT_WHILE(WAIT_SLEEP, 0, REAL(clock_nanosleep)(clock, flags, duration, rest), result == 0);
 }
+
+#if __GLIBC_PREREQ(2, 28)
+SHOWN int thrd_sleep(const struct timespec *duration, struct timespec *rest)
+{
+    WAIT_WHILE(WAIT_SLEEP, 0, REAL(thrd_sleep)(duration, rest), result == 0);
+}
+#endif
 
 /* ---- descriptors --------------------------------------------------------------------------------
  */
@@ -141,6 +148,9 @@ SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struc
 }
 #endif
 
+/* ---- child processes ----------------------------------------------------------------------------
+ */
+
 SHOWN pid_t wait(int *status)
 {
     WAIT_WHILE(WAIT_CHILD, 0, REAL(wait)(status), result < 0);
@@ -172,6 +182,47 @@ SHOWN pid_t waitpid(pid_t process, int *status, int options)
     if (options & WNOHANG)
         return REAL(waitpid)(process, status, options);
     WAIT_WHILE(WAIT_CHILD, process, REAL(waitpid)(process, status, options), result < 0);
+}
+
+SHOWN int system(const char *command)
+{
+    WAIT_WHILE(WAIT_CHILD, 0, REAL(system)(command), result < 0);
+}
+
+SHOWN int pclose(FILE *stream)
+{
+    WAIT_WHILE(WAIT_CHILD, 0, REAL(pclose)(stream), result < 0);
+}
+
+/* ---- signals ------------------------------------------------------------------------------------
+ */
+
+SHOWN int pause(void)
+{
+    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(pause)(), false);
+}
+
+SHOWN int sigsuspend(const sigset_t *others)
+{
+    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigsuspend)(others), false);
+}
+
+SHOWN int sigwait(const sigset_t *restrict signals, int *restrict number)
+{
+    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigwait)(signals, number), result != 0);
+}
+
+SHOWN int sigwaitinfo(const sigset_t *restrict signals, siginfo_t *restrict info)
+{
+    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigwaitinfo)(signals, info), result < 0);
+}
+
+SHOWN int sigtimedwait(const sigset_t *restrict signals, siginfo_t *restrict info,
+                       const struct timespec *restrict timeout)
+{
+    if (is_no_time(timeout))
+        return REAL(sigtimedwait)(signals, info, timeout);
+    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigtimedwait)(signals, info, timeout), result < 0);
 }
 
 /* ---- futexes

@@ -6,14 +6,17 @@
  *     witness forever  the same, and then waits until it is killed
  *     witness odd      leaves waits by cancellation and by longjmp, forks, and waits in handlers
  *     witness ready    finds something each time it looks, many times, and then waits in vain
+ *     witness others   waits by calls that others wait by seldom, none of which another thread ends
  *
  * A line for each wait, in the order of its thread, times of CLOCK_MONOTONIC in ns around the call:
  *     wait THREAD KIND BEFORE AFTER [WAKER BEFORE AFTER]
  * the latter three of the signal that ended it. Whoever signals has seen the other one asleep.
  */
+#include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,9 +29,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,7 +87,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, guard = PTHREAD_MUTEX_
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t semaphore, never;
-static int word, files[2];
+static mtx_t plain_mutex;
+static cnd_t plain_cond;
+static int word, files[2], lock_files[2]; /* the latter of one file */
 static bool filled;
 
 static long worker;           /* its number, once it runs */
@@ -146,6 +157,50 @@ static void wait_read(void)
     SEEN(&of_worker, "read", if (read(files[0], &byte, 1) != 1) abort());
 }
 
+static void wait_plain_condition(void)
+{
+    mtx_lock(&plain_mutex);
+    while (!filled)
+        SEEN(&of_worker, "condition variable", cnd_wait(&plain_cond, &plain_mutex));
+    filled = false;
+    mtx_unlock(&plain_mutex);
+}
+
+static void wait_plain_mutex(void)
+{
+    SEEN(&of_worker, "mutex", mtx_lock(&plain_mutex));
+    mtx_unlock(&plain_mutex);
+}
+
+static void wait_signal(void)
+{
+    int number;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    SEEN(&of_worker, "signal", if (sigwait(&set, &number) != 0) abort());
+}
+
+static void wait_file_lock(void)
+{
+    SEEN(&of_worker, "file lock", if (flock(lock_files[1], LOCK_EX) != 0) abort());
+    flock(lock_files[1], LOCK_UN);
+}
+
+/* Of a descriptor, not of the process. */
+static int change_lock(int fd, int command, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+    return fcntl(fd, command, &lock);
+}
+
+static void wait_range_lock(void)
+{
+    SEEN(&of_worker, "file lock",
+         if (change_lock(lock_files[1], F_OFD_SETLKW, F_WRLCK) != 0) abort());
+    change_lock(lock_files[1], F_OFD_SETLK, F_UNLCK);
+}
+
 /* ---- who ends it
  * --------------------------------------------------------------------------------- */
 
@@ -182,6 +237,41 @@ static void hold_mutex(void)
 static void hold_rwlock(void)
 {
     pthread_rwlock_wrlock(&rwlock);
+}
+
+static void hold_plain_mutex(void)
+{
+    mtx_lock(&plain_mutex);
+}
+static void hold_file_lock(void)
+{
+    flock(lock_files[0], LOCK_EX);
+}
+static void hold_range_lock(void)
+{
+    change_lock(lock_files[0], F_OFD_SETLK, F_WRLCK);
+}
+
+static void signal_plain_condition(void)
+{
+    filled = true;
+    cnd_signal(&plain_cond);
+}
+static void release_plain_mutex(void)
+{
+    mtx_unlock(&plain_mutex);
+}
+static void send_signal(void)
+{
+    syscall(SYS_tgkill, getpid(), worker, SIGUSR1);
+}
+static void release_file_lock(void)
+{
+    flock(lock_files[0], LOCK_UN);
+}
+static void release_range_lock(void)
+{
+    change_lock(lock_files[0], F_OFD_SETLK, F_UNLCK);
 }
 
 static void signal_condition(void)
@@ -229,6 +319,11 @@ static const struct {
     {NULL, wait_select, write_byte, false},
     {NULL, wait_read, NULL, false},
     {NULL, wait_read, write_byte, false},
+    {NULL, wait_plain_condition, signal_plain_condition, true},
+    {hold_plain_mutex, wait_plain_mutex, release_plain_mutex, true},
+    {NULL, wait_signal, send_signal, false},
+    {hold_file_lock, wait_file_lock, release_file_lock, false},
+    {hold_range_lock, wait_range_lock, release_range_lock, false},
 };
 enum { TURNS = sizeof turns / sizeof turns[0] };
 
@@ -428,23 +523,120 @@ static void be_ready(void)
     }
 }
 
+/* ---- other calls --------------------------------------------------------------------------------
+ */
+
+static struct timespec in_vain(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += VAIN_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
+
+static void be_woken(int number)
+{
+    (void)number;
+}
+
+/* By an alarm, which is taken while it waits alone. */
+static void wait_for_alarm(void)
+{
+    sigset_t set, others;
+    handle(be_woken);
+    ualarm(20000, 20000); /* one may come before */
+    SEEN(&of_main, "signal", pause());
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(SIG_BLOCK, &set, &others);
+    handle(be_woken);
+    SEEN(&of_main, "signal", sigsuspend(&others));
+    handle(be_woken);
+    SEEN(&of_main, "signal", require(sigwaitinfo(&set, NULL) == SIGALRM));
+    SEEN(&of_main, "signal",
+         require(sigtimedwait(&set, NULL, &(struct timespec){0, VAIN_MS * 1000000}) < 0));
+}
+
+static void wait_for_messages(void)
+{
+    const struct timespec vain = {0, VAIN_MS * 1000000};
+    const struct timeval most = {0, VAIN_MS * 1000};
+    struct mq_attr form = {.mq_maxmsg = 1, .mq_msgsize = 8};
+    struct sembuf down = {0, -1, 0};
+    struct mmsghdr message = {0};
+    struct timespec until;
+    char name[64], bytes[8];
+    int set = semget(IPC_PRIVATE, 1, 0600), datagrams = socket(AF_UNIX, SOCK_DGRAM, 0);
+    struct aiocb request = {.aio_fildes = files[0], .aio_buf = bytes, .aio_nbytes = 1};
+    const struct aiocb *requests[] = {&request};
+    require(set >= 0 && datagrams >= 0);
+    SEEN(&of_main, "semaphore set", require(semtimedop(set, &down, 1, &vain) < 0));
+    semctl(set, 0, IPC_RMID);
+    setsockopt(datagrams, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    SEEN(&of_main, "read", require(recvmmsg(datagrams, &message, 1, 0, NULL) < 0));
+    require(aio_read(&request) == 0);
+    SEEN(&of_main, "read", require(aio_suspend(requests, 1, &vain) < 0));
+    require(write(files[1], "x", 1) == 1);
+    snprintf(name, sizeof name, "/rbwp-witness-%ld", (long)getpid());
+    mqd_t queue = mq_open(name, O_RDONLY | O_CREAT | O_EXCL, 0600, &form);
+    if (queue == (mqd_t)-1) /* not in every container */
+        return;
+    mq_unlink(name);
+    until = in_vain();
+    SEEN(&of_main, "read", require(mq_timedreceive(queue, bytes, 8, NULL, &until) < 0));
+}
+
+static void wait_otherwise(void)
+{
+    const struct timespec vain = {0, VAIN_MS * 1000000};
+    struct timespec until = in_vain();
+    mtx_lock(&plain_mutex);
+    SEEN(&of_main, "condition variable",
+         require(cnd_timedwait(&plain_cond, &plain_mutex, &until) == thrd_timedout));
+    mtx_unlock(&plain_mutex);
+    SEEN(&of_main, "sleep", thrd_sleep(&vain, NULL));
+    SEEN(&of_main, "child process", require(system("sleep 0.03") == 0));
+    FILE *stream = popen("sleep 0.03", "w");
+    require(stream != NULL);
+    SEEN(&of_main, "child process", pclose(stream));
+    wait_for_alarm();
+    wait_for_messages();
+}
+
+static void prepare(void)
+{
+    char path[64];
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    sem_init(&semaphore, 0, 0);
+    sem_init(&never, 0, 0);
+    require(mtx_init(&plain_mutex, mtx_timed) == thrd_success &&
+            cnd_init(&plain_cond) == thrd_success && pipe(files) == 0);
+    lock_files[0] = memfd_create("locked", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", lock_files[0]);
+    lock_files[1] = open(path, O_RDWR | O_CLOEXEC);
+    require(lock_files[0] >= 0 && lock_files[1] >= 0);
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread, sleeper;
-    sem_init(&semaphore, 0, 0);
-    sem_init(&never, 0, 0);
-    if (argc > 1 && strcmp(argv[1], "odd") == 0) {
-        be_odd();
+    const char *way = argc > 1 ? argv[1] : "";
+    void (*const alone)(void) = strcmp(way, "odd") == 0      ? be_odd
+                                : strcmp(way, "ready") == 0  ? be_ready
+                                : strcmp(way, "others") == 0 ? wait_otherwise
+                                                             : NULL;
+    prepare();
+    if (alone) {
+        alone();
         print(&of_main);
         return 0;
     }
-    if (argc > 1 && strcmp(argv[1], "ready") == 0) {
-        require(pipe(files) == 0);
-        be_ready();
-        print(&of_main);
-        return 0;
-    }
-    if (pipe(files) != 0 || pthread_create(&sleeper, NULL, wait_for_ever, NULL) != 0)
+    if (pthread_create(&sleeper, NULL, wait_for_ever, NULL) != 0)
         return 1;
     pthread_setname_np(sleeper, "the sleeper");
     if (pthread_create(&thread, NULL, work, NULL) != 0)
@@ -455,7 +647,7 @@ int main(int argc, char **argv)
     print(&of_worker);
     print(&of_main);
     fflush(stdout);
-    if (argc > 1 && strcmp(argv[1], "forever") == 0)
+    if (strcmp(way, "forever") == 0)
         sem_wait(&never);
     return 0;
 }

@@ -130,6 +130,17 @@ def test_ready(folder):
         assert len(within) == 1 and within[0]["stop"] - within[0]["start"] >= 29_000_000, (kind, before, within)
 
 
+def test_others(folder):
+    """Whatever the call is by which a thread sleeps: it waited so long, and was not busy."""
+    (seen,) = read_witness(recorded.run([WITNESS, "others"], folder / "others.bin")).values()
+    recording = recorded.Recording(folder / "others.bin")
+    shift, waits = recording.from_monotonic, [row for row in recording.waits if row["kind"] != "start"]
+    for kind, before, after in seen:
+        slept = [row["stop"] - row["start"] for row in waits if row["kind"] == kind
+                 and before + shift - CLOCK_NS <= row["start"] <= row["stop"] <= after + shift + CLOCK_NS]
+        assert sum(slept) > 0.9 * (after - before) - CLOCK_NS, (kind, before, after, slept)
+
+
 def read_all_lines(program):
     lines = []
     for line in program.stdout:
@@ -149,4 +160,5 @@ with tempfile.TemporaryDirectory() as name:
     test_shown(pathlib.Path(name))
     test_killed(pathlib.Path(name))
     test_ready(pathlib.Path(name))
+    test_others(pathlib.Path(name))
 print("threads witness: all passed")

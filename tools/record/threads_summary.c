@@ -30,7 +30,9 @@ static bool is_wait(const struct stats_row *row)
                                         "poll",          "select",
                                         "read",          "write",
                                         "child process", "fsync",
-                                        "accept",        "connect"};
+                                        "accept",        "connect",
+                                        "signal",        "file lock",
+                                        "semaphore set"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (row->category == TRACE_RANGE && is_named(row, kinds[i]))
             return true;
