@@ -9,6 +9,7 @@
 #include "claim.h"
 #include "live_layout.h"
 #include "unit.h"
+#include "wrapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -243,6 +245,56 @@ static void test_many_leftovers(void **state)
     remove_all();
 }
 
+int REAL_(fstatvfs)(int fd, struct statvfs *disk);
+int WRAP_(fstatvfs)(int fd, struct statvfs *disk);
+static uint64_t free_blocks = UINT64_MAX; /* UINT64_MAX: as it is */
+
+int WRAP_(fstatvfs)(int fd, struct statvfs *disk)
+{
+    int result = REAL_(fstatvfs)(fd, disk);
+    if (free_blocks != UINT64_MAX)
+        disk->f_bavail = free_blocks;
+    return result;
+}
+WRAP_TOO_(fstatvfs);
+
+/* Of a leftover on the disk. */
+static uint64_t bytes_of(const char *suffix)
+{
+    char live[40];
+    struct stat file, live_file;
+    snprintf(live, sizeof live, "%s.live", suffix);
+    assert_int_equal(stat(beside(suffix), &file), 0);
+    assert_int_equal(stat(beside(live), &live_file), 0);
+    return (uint64_t)(file.st_blocks + live_file.st_blocks) * 512;
+}
+
+/* Guards: few leftovers, but large ones for the disk that they are on: older ones go, as far as it
+ * takes; what the last crash left stays. */
+static void test_leftovers_fill_the_disk(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session;
+    struct rbwp_error error;
+    struct statvfs disk;
+    for (unsigned crashes = 1; crashes <= 3; crashes++) {
+        crash(10 * crashes);
+        assert_records(&config, 5);
+    }
+    assert_int_equal(statvfs(beside(".crashed-77"), &disk), 0);
+    crash(40);
+    free_blocks = (bytes_of(".crashed-77.2") + bytes_of(".crashed-77.3")) / disk.f_frsize;
+    assert_int_equal(rbwp_session_start(&config, &session, &error), RBWP_OK);
+    free_blocks = UINT64_MAX;
+    (void)stop(session);
+    assert_non_null(strstr(error.text, "removed 1 leftovers of earlier runs"));
+    assert_recovers(beside(".crashed-77"), 80);
+    assert_recovers(beside(".crashed-77.2"), 40);
+    assert_recovers(beside(".crashed-77.3"), 60);
+    remove_all();
+}
+
 /* Guards: a process that died before it wrote a head left nothing to keep. */
 static void test_no_head(void **state)
 {
@@ -413,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_left_by_this_process),
         cmocka_unit_test(test_died_while_moving),
         cmocka_unit_test(test_many_leftovers),
+        cmocka_unit_test(test_leftovers_fill_the_disk),
         cmocka_unit_test(test_no_head),
         cmocka_unit_test(test_foreign_live_file),
         cmocka_unit_test(test_links),
