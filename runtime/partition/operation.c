@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* operation.c - operations: checked, begun, ended. */
+/* operation.c - operations: checked, begun, ended; and those on whole sets. */
 #include "operation.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- the values of points, fetched a piece at a time ----------------------------------------- */
 
@@ -49,63 +48,97 @@ static const char *field_init(struct field *field, const struct rbwp_field *give
     return reason || given->fill ? reason : check_strides(field, point_dimensions);
 }
 
-void field_fetch(const struct field *field, const struct bands_piece *piece,
-                 union field_values *values)
+/* ---- unions, intersections and differences of pairs
+ * -------------------------------------------------------------------- */
+
+struct set {
+    size_t result; /* under way */
+    struct bands_merge merge;
+};
+
+static void begin_pair(struct operation *operation)
 {
-    const struct rbwp_field *given = &field->given;
-    if (given->fill) {
-        given->fill(given->argument, piece->point, piece->count, values);
-        return;
-    }
-    uint64_t offset = 0; /* wraps: the sum is what counts */
-    for (unsigned d = 0; d < BANDS_LEVELS; d++)
-        offset += (uint64_t)(piece->point[d] - given->origin[d]) * (uint64_t)given->stride_bytes[d];
-    const uint8_t *from = (const uint8_t *)given->values + (int64_t)offset;
-    const int64_t stride = given->stride_bytes[0];
-    if (stride == (int64_t)field->value_bytes) {
-        memcpy(values, from, piece->count * field->value_bytes);
-        return;
-    }
-    for (size_t i = 0; i < piece->count; i++)
-        memcpy((uint8_t *)values + i * field->value_bytes, from + (int64_t)i * stride,
-               field->value_bytes);
+    struct set *set = operation->progress;
+    const enum bands_operation wanted = operation->kind == RBWP_PARTITION_UNION ? BANDS_UNION
+                                        : operation->kind == RBWP_PARTITION_INTERSECTION
+                                            ? BANDS_INTERSECTION
+                                            : BANDS_DIFFERENCE;
+    bands_merge_begin(&set->merge, wanted, &operation->sources[set->result]->bands,
+                      &operation->others[set->result]->bands);
 }
 
-int64_t field_color(const struct field *field, const union field_values *values, size_t i)
+static bool set_begin(struct operation *operation)
 {
-    const uint8_t *at = (const uint8_t *)values + i * field->value_bytes;
-    switch (field->value_bytes) {
-    case 1:
-        return (int8_t)*at;
-    case 2: {
-        int16_t color;
-        memcpy(&color, at, sizeof color);
-        return color;
-    }
-    case 4: {
-        int32_t color;
-        memcpy(&color, at, sizeof color);
-        return color;
-    }
-    default:
-        return values->number[i];
-    }
+    operation->progress = calloc(1, sizeof(struct set));
+    if (operation->progress)
+        begin_pair(operation);
+    return operation->progress != NULL;
 }
 
-void field_box(const struct field *field, const union field_values *values, size_t i,
-               struct span box_out[BANDS_LEVELS])
+static bool set_step(struct operation *operation)
 {
-    if (field->given.rectangles) {
-        space_box(&values->rectangle[i], field->dimensions, box_out);
-        return;
+    struct set *set = operation->progress;
+    if (bands_merge_step(&set->merge, OPERATION_STRETCHES))
+        return true;
+    if (!bands_finish(&set->merge.result, &operation->made[set->result])) {
+        operation->failed = true;
+        return false;
     }
-    const int64_t *point = &values->number[i * field->dimensions];
-    for (unsigned d = 0; d < BANDS_LEVELS; d++) {
-        const int64_t at = d < field->dimensions ? point[d] : 0;
-        /* No space has a point at INT64_MAX: that box is empty. */
-        box_out[d] = (struct span){at, at < INT64_MAX ? at + 1 : at};
-    }
+    if (++set->result == operation->count)
+        return false;
+    begin_pair(operation);
+    return true;
 }
+
+static void set_end(struct operation *operation)
+{
+    struct set *set = operation->progress;
+    bands_builder_free(&set->merge.result);
+    free(set);
+}
+
+static const struct operation_class operation_set = {set_begin, set_step, set_end};
+
+/* ---- the union of all ------------------------------------------------------------------------ */
+
+struct union_all {
+    size_t source; /* next */
+    struct bands_gather gather;
+};
+
+static bool union_all_begin(struct operation *operation)
+{
+    operation->progress = calloc(1, sizeof(struct union_all));
+    return operation->progress != NULL;
+}
+
+static bool union_all_step(struct operation *operation)
+{
+    struct union_all *all = operation->progress;
+    if (bands_gather_step(&all->gather, OPERATION_STRETCHES))
+        return true;
+    if (all->gather.closing) {
+        operation->failed = !bands_gather_finish(&all->gather, &operation->made[0]);
+        return false;
+    }
+    if (all->source < operation->count) {
+        struct bands bands = bands_borrow(&operation->sources[all->source++]->bands);
+        bands_gather_put(&all->gather, &bands);
+    } else {
+        bands_gather_close(&all->gather);
+    }
+    return true;
+}
+
+static void union_all_end(struct operation *operation)
+{
+    struct union_all *all = operation->progress;
+    bands_gather_free(&all->gather);
+    free(all);
+}
+
+static const struct operation_class operation_union_all = {union_all_begin, union_all_step,
+                                                           union_all_end};
 
 /* ---- operation ------------------------------------------------------------------------------- */
 

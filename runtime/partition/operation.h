@@ -4,14 +4,13 @@
  *
  * An operation keeps references to the spaces that it needs and to those that
  * it makes. Between begin and end a step does a little of it, so that whoever
- * calls can look at the clock. Four ways of going on have a file each; all of
+ * calls can look at the clock. The ways of going on of those with a field have a file each; all of
  * them put boxes into builders in order, so no step looks at all of anything.
  */
 #ifndef OPERATION_H
 #define OPERATION_H
 
 #include "bands_merge.h"
-#include "bands_walk.h"
 #include "rbwp_partition.h"
 #include "space.h"
 
@@ -87,7 +86,6 @@ enum rbwp_status operation_step(struct operation *operation);
 /* Settles the results with a status and frees the operation. */
 void operation_end(struct operation *operation, enum rbwp_status status);
 
-extern const struct operation_class operation_by_field, operation_image, operation_preimage,
-    operation_set, operation_union_all;
+extern const struct operation_class operation_by_field, operation_image, operation_preimage;
 
 #endif /* OPERATION_H */

@@ -8,6 +8,69 @@
 #include "operation.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* ---- the values of points, for all that have fields ---- */
+
+void field_fetch(const struct field *field, const struct bands_piece *piece,
+                 union field_values *values)
+{
+    const struct rbwp_field *given = &field->given;
+    if (given->fill) {
+        given->fill(given->argument, piece->point, piece->count, values);
+        return;
+    }
+    uint64_t offset = 0; /* wraps: the sum is what counts */
+    for (unsigned d = 0; d < BANDS_LEVELS; d++)
+        offset += (uint64_t)(piece->point[d] - given->origin[d]) * (uint64_t)given->stride_bytes[d];
+    const uint8_t *from = (const uint8_t *)given->values + (int64_t)offset;
+    const int64_t stride = given->stride_bytes[0];
+    if (stride == (int64_t)field->value_bytes) {
+        memcpy(values, from, piece->count * field->value_bytes);
+        return;
+    }
+    for (size_t i = 0; i < piece->count; i++)
+        memcpy((uint8_t *)values + i * field->value_bytes, from + (int64_t)i * stride,
+               field->value_bytes);
+}
+
+int64_t field_color(const struct field *field, const union field_values *values, size_t i)
+{
+    const uint8_t *at = (const uint8_t *)values + i * field->value_bytes;
+    switch (field->value_bytes) {
+    case 1:
+        return (int8_t)*at;
+    case 2: {
+        int16_t color;
+        memcpy(&color, at, sizeof color);
+        return color;
+    }
+    case 4: {
+        int32_t color;
+        memcpy(&color, at, sizeof color);
+        return color;
+    }
+    default:
+        return values->number[i];
+    }
+}
+
+void field_box(const struct field *field, const union field_values *values, size_t i,
+               struct span box_out[BANDS_LEVELS])
+{
+    if (field->given.rectangles) {
+        space_box(&values->rectangle[i], field->dimensions, box_out);
+        return;
+    }
+    const int64_t *point = &values->number[i * field->dimensions];
+    for (unsigned d = 0; d < BANDS_LEVELS; d++) {
+        const int64_t at = d < field->dimensions ? point[d] : 0;
+        /* No space has a point at INT64_MAX: that box is empty. */
+        box_out[d] = (struct span){at, at < INT64_MAX ? at + 1 : at};
+    }
+}
+
+/* ---- by field ---- */
 
 struct by_field {
     struct bands_walk walk;

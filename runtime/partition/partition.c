@@ -8,11 +8,9 @@
  */
 #include "operation.h"
 #include "rbwp_record.h"
-#include "partition_refuse.h"
 #include "sized.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct job {
@@ -130,16 +128,6 @@ static bool serve(void *argument, struct rbwp_deadline deadline)
 }
 
 /* ---- the public calls ------------------------------------------------------------ */
-
-enum rbwp_status partition_refuse(struct rbwp_error *error, enum rbwp_status status,
-                                  const char *reason)
-{
-    if (!error)
-        return status;
-    *error = (struct rbwp_error){.status = status, .offset = UINT64_MAX, .section = ""};
-    snprintf(error->text, sizeof error->text, "partition: %s", reason);
-    return status;
-}
 
 enum rbwp_status rbwp_partitioner_new(struct rbwp_work_manager *manager, const char *name,
                                       int domain, struct rbwp_partitioner **partitioner_out,

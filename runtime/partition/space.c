@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* space.c - index spaces: a set of points with references and a status. */
 #include "space.h"
-#include "partition_refuse.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 _Static_assert(BANDS_LEVELS == RBWP_SPACE_DIMENSIONS_MAX, "a level for each dimension");
@@ -45,6 +45,16 @@ static bool is_in_range(const struct span box[BANDS_LEVELS])
 }
 
 /* ---- the public calls ------------------------------------------------------------ */
+
+enum rbwp_status partition_refuse(struct rbwp_error *error, enum rbwp_status status,
+                                  const char *reason)
+{
+    if (!error)
+        return status;
+    *error = (struct rbwp_error){.status = status, .offset = UINT64_MAX, .section = ""};
+    snprintf(error->text, sizeof error->text, "partition: %s", reason);
+    return status;
+}
 
 static enum rbwp_status make_bands(unsigned dimensions, const struct rbwp_rectangle *rectangles,
                                    size_t count, struct bands *bands_out, struct rbwp_error *error)

@@ -30,4 +30,8 @@ void space_settle(struct rbwp_space *space, enum rbwp_status status, struct band
 void space_box(const struct rbwp_rectangle *rectangle, unsigned dimensions,
                struct span box_out[BANDS_LEVELS]);
 
+/* Why a call of this room was refused: fills error, which may be NULL, and returns status. */
+enum rbwp_status partition_refuse(struct rbwp_error *error, enum rbwp_status status,
+                                  const char *reason);
+
 #endif /* SPACE_H */

@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 PAGES = ("rbwp_session.3", "rbwp_work.3")
-TABLES = ("runtime/flags/session_flags.c", "runtime/flags/work_flags.c")
+TABLES = ("runtime/flags/flag_tables.c",)
 # What 0 in the session config stands for.
 OWN = ("runtime/record/session_config.c", "runtime/record/failure.c", "runtime/record/rule_text.c",
        "runtime/record/limit_text.c", "format/sized.c")

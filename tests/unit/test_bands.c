@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of how sets of points are kept (bands.c, bands_builder.c, bands_walk.c) and of index spaces
+/* Tests of how sets of points are kept (bands.c, bands_builder.c) and of index spaces
  * (space.c), against a flag for each cell. */
 #include "bands.h"
-#include "bands_walk.h"
 #include "partition_support.h"
 #include "space.h"
 #include "unit.h"

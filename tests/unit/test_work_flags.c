@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of work_flags.c: each flag reaches its field in its unit, and 0 means none where it says
+/* Tests of flag_tables.c: each flag reaches its field in its unit, and 0 means none where it says
  * so. */
 #include "unit.h"
 

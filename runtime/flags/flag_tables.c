@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profiler's flags: one table, from which values are read and messages made.
+ * flag_tables.c - the profiler's flags and the work manager's: a table each, from which values are
+ * read and messages made.
  *
  * In some of them 0 has a meaning, where in the config it is the default: what they say is read
- * beside the config and told to it in its own words.
+ * beside the config and put into it in its own words.
  */
 #include "failure.h"
 #include "flags.h"
 #include "limit_text.h"
 #include "rbwp_session.h"
+#include "rbwp_work.h"
 #include "sized.h"
 
 #include <string.h>
@@ -147,4 +149,51 @@ enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *arg
     if (status == RBWP_OK)
         sized_give(config, config->size, &values.config, sizeof values.config);
     return status;
+}
+
+/* ---- the work manager's ---- */
+
+/* What the flags set. -1: not given. 0 is no_workers, no_spin. */
+struct work_values {
+    int64_t workers;
+    int64_t spin_ns;
+    struct rbwp_work_config config;
+};
+
+#define WORK_CONFIG(field) offsetof(struct work_values, config.field)
+
+static const struct flag work_table[] = {
+    {"bgwork", FLAG_I64, offsetof(struct work_values, workers), 0, 1024, 1,
+     "worker threads per NUMA domain in use"},
+    {"bgnuma", FLAG_BOOL, WORK_CONFIG(numa), 0, 1, 1, "1: a set of workers for each NUMA domain"},
+    {"bgworkpin", FLAG_BOOL, WORK_CONFIG(pin), 0, 1, 1, "1: each worker on a CPU of its own"},
+    {"bgnumapin", FLAG_BOOL, WORK_CONFIG(numa_pin), 0, 1, 1, "1: each worker on the CPUs of its domain"},
+    {"bgstack", FLAG_U64, WORK_CONFIG(stack_bytes), 64, 4 << 20, 1024, "kilobytes of worker stack"},
+    {"bgspin", FLAG_I64, offsetof(struct work_values, spin_ns), 0, 3600000000, 1000,
+     "microseconds an idle worker spins before it sleeps"},
+    {"bgslice", FLAG_U64, WORK_CONFIG(slice_ns), 1, 3600000000, 1000,
+     "microseconds of a work item's time slice"},
+};
+const struct flag_table work_flags = {work_table, sizeof work_table / sizeof work_table[0], 0, NULL};
+
+enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, char **argv,
+                                 struct rbwp_error *error)
+{
+    struct work_values values = {.workers = -1, .spin_ns = -1};
+    enum rbwp_status status =
+        sized_take(&values.config, sizeof values.config, config, "rbwp_work_config", error);
+    if (status == RBWP_OK)
+        status = flags_apply(&work_flags, &values, sizeof values, argc, argv, error);
+    if (status != RBWP_OK)
+        return status;
+    if (values.workers >= 0) {
+        values.config.workers = (uint32_t)values.workers;
+        values.config.no_workers = values.workers == 0;
+    }
+    if (values.spin_ns >= 0) {
+        values.config.spin_ns = (uint64_t)values.spin_ns;
+        values.config.no_spin = values.spin_ns == 0;
+    }
+    sized_give(config, config->size, &values.config, sizeof values.config);
+    return RBWP_OK;
 }
