@@ -1,25 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spans as lines: CSV (RFC 4180), TSV and NDJSON, one columns table for all.
+ * Spans as lines: CSV (RFC 4180), TSV and NDJSON, with the columns of span_columns.h.
  *
  * Times are integers in nanoseconds: start counts from 1970, so that lines
  * of several exports can be joined. Texts are cells (cell_text.h).
  *
  * Lines know nothing of each other: they are made in chunks, on all threads, and written in order.
  */
-#include "args_json.h"
 #include "cell_text.h"
 #include "export.h"
 #include "grow.h"
 #include "json_text.h"
 #include "left_out.h"
 #include "message.h"
-#include "parquet_bytes.h"
-#include "span_facts.h"
+#include "span_columns.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum shape { CSV, TSV, NDJSON };
+/* How a line is put together. */
+struct shape {
+    const char *name;
+    char between[2];
+    bool has_keys; /* and then no cells for what is not known; and words for truth values, which
+                      databases read from text as 0 and 1 */
+    const char *begin, *end;
+};
+static const struct shape csv = {"csv", ",", false, "", "\n"};
+static const struct shape tsv = {"tsv", "\t", false, "", "\n"};
+static const struct shape ndjson = {"ndjson", ",", true, "{", "}\n"};
+
+/* A column that lines have, and what stands before its value. */
+struct line_column {
+    struct span_column column;
+    char before[31]; /* copied as a whole: that is faster than by its length */
+    uint8_t before_bytes;
+    bool is_plain_number; /* without sign, of the span alone */
+};
+
+/* Those of a track follow each other, and behind the last of a span alone all are of its detail:
+ * lines of a track without one have them in common. */
+struct line_columns {
+    struct line_column list[SPAN_COLUMNS_MAX];
+    int count, track_first, track_end, detail_first;
+};
 
 /* Text that lines of a track have in common, in the shape of the lines. */
 struct common {
@@ -31,14 +55,11 @@ struct common {
 struct writer {
     const struct trace *trace;
     struct out *out;
-    enum shape shape;
+    const struct shape *shape;
+    const struct line_columns *columns;
     bool raw_text;
-    bool first; /* of the line */
     struct args_json args;
-    /* Of the track that came last. */
-    uint32_t number; /* TRACE_NONE: there was none */
-    const struct trace_track *track;
-    struct trace_text process;
+    uint32_t track; /* that came last; TRACE_NONE: there was none */
     struct span_facts facts;
     struct common place, end; /* what is in the middle of a line, and its end without a detail */
 };
@@ -57,7 +78,8 @@ struct chunk {
 
 struct lines {
     struct trace_pass *pass;
-    enum shape shape;
+    const struct shape *shape;
+    struct line_columns columns;
     struct ordered_jobs *jobs;
     struct chunk *chunk; /* being filled; NULL: none */
     bool failed;         /* arguments are left out */
@@ -67,184 +89,182 @@ struct lines {
 
 /* ---- columns ---------------------------------------------------------------------- */
 
-static void key(struct writer *writer, const char *name)
+static bool is_of_track(const struct line_column *column)
 {
-    struct out *out = writer->out;
-    if (!writer->first)
-        out_bytes(out, writer->shape == TSV ? "\t" : ",", 1);
-    writer->first = false;
-    if (writer->shape == NDJSON)
-        json_key(out, name);
+    return column->column.source == SPAN_COLUMN_OF_TRACK;
 }
 
-static void text_column(struct writer *writer, const char *name, struct trace_text text)
+static void find_columns(struct line_columns *columns, const struct shape *shape)
+{
+    for (int c = 0; c < span_column_count(); c++) {
+        struct line_column *made = &columns->list[columns->count];
+        const struct span_column *column = span_column(c);
+        if (!column->line_name)
+            continue;
+        *made = (struct line_column){.column = *column};
+        made->before_bytes = (uint8_t)snprintf(
+            made->before, sizeof made->before, shape->has_keys ? "%s\"%s\":" : "%s",
+            columns->count ? shape->between : shape->begin, column->line_name);
+        made->is_plain_number =
+            column->source == SPAN_COLUMN_OF_SPAN &&
+            (column->type == SPAN_COLUMN_ID || column->type == SPAN_COLUMN_NUMBER);
+        columns->count++;
+        if (column->source < SPAN_COLUMN_OF_PROCESS)
+            columns->detail_first = columns->count;
+    }
+    while (!is_of_track(&columns->list[columns->track_first]))
+        columns->track_first++;
+    columns->track_end = columns->track_first;
+    while (is_of_track(&columns->list[columns->track_end]))
+        columns->track_end++;
+}
+
+static void write_header(struct writer *writer)
+{
+    for (int c = 0; c < writer->columns->count; c++) {
+        out_text(writer->out, c ? writer->shape->between : "");
+        out_text(writer->out, writer->columns->list[c].column.line_name);
+    }
+    out_text(writer->out, "\n");
+}
+
+/* Room for a number behind it. */
+static char *put_before(struct out *out, const struct line_column *column)
+{
+    char *at = out_room(out, sizeof column->before + DIGITS_MAX);
+    memcpy(at, column->before, sizeof column->before);
+    return at + column->before_bytes;
+}
+
+static void write_before(struct out *out, const struct line_column *column)
+{
+    out_end(out, put_before(out, column));
+}
+
+static void write_text(struct writer *writer, const struct line_column *column,
+                       struct trace_text text)
 {
     struct out *out = writer->out;
-    if (writer->shape == NDJSON) {
-        if (!writer->first)
-            out_bytes(out, ",", 1);
-        writer->first = false;
-        json_name(out, name, text.text, text.bytes);
+    if (writer->shape == &ndjson) {
+        out_bytes(out, ",", 1);
+        json_name(out, column->column.line_name, text.text, text.bytes);
         return;
     }
-    key(writer, name);
-    if (writer->shape == CSV)
+    write_before(writer->out, column);
+    if (writer->shape == &csv)
         cell_csv(out, text, writer->raw_text);
     else
         cell_tsv(out, text, writer->raw_text);
 }
 
-static void u64_column(struct writer *writer, const char *name, uint64_t value)
+static inline void write_unsigned(struct out *out, const struct line_column *column, uint64_t value)
 {
-    key(writer, name);
-    out_u64(writer->out, value);
-}
-
-static void i64_column(struct writer *writer, const char *name, int64_t value)
-{
-    key(writer, name);
-    out_i64(writer->out, value);
-}
-
-/* Databases read 0 and 1 as a truth value from text, JSON has words for it. */
-static void bool_column(struct writer *writer, const char *name, bool value)
-{
-    key(writer, name);
-    if (writer->shape == NDJSON)
-        out_text(writer->out, value ? "true" : "false");
+    char *at = put_before(out, column);
+    if (value < 10) /* nearly all */
+        *at++ = (char)('0' + value);
     else
-        out_u64(writer->out, value);
+        at = put_u64(at, value);
+    out_end(out, at);
 }
 
-static const char header[] = "start_ns duration_ns process track track_kind category name depth "
-                             "lane item id parent finished open";
-/* Behind them those of span_facts.h and these. */
-static const char last_columns[] = " own_category args";
+static void write_number(struct writer *writer, const struct line_column *column, uint64_t value)
+{
+    if (column->column.type == SPAN_COLUMN_TIME) {
+        write_before(writer->out, column);
+        out_i64(writer->out, (int64_t)value);
+    } else if (column->column.type == SPAN_COLUMN_YES_OR_NO && writer->shape->has_keys) {
+        write_before(writer->out, column);
+        out_text(writer->out, value ? "true" : "false");
+    } else {
+        write_unsigned(writer->out, column, value);
+    }
+}
 
-static void write_words(struct writer *writer, const char *words)
+static void write_detail(struct writer *writer, const struct line_column *column,
+                         const struct trace_detail *detail)
+{
+    bool is_label = column->column.source == SPAN_COLUMN_LABEL;
+    struct trace_text text = is_label ? trace_label_of(writer->trace, detail ? detail->category : 0)
+                                      : args_json_make(&writer->args, writer->trace, detail);
+    if (!text.bytes && writer->shape->has_keys)
+        return;
+    if (is_label) {
+        write_text(writer, column, text);
+        return;
+    }
+    write_before(writer->out, column);
+    if (writer->shape == &csv)
+        cell_csv(writer->out, text, true); /* JSON is safe to show, and one line */
+    else
+        out_bytes(writer->out, text.text, text.bytes);
+}
+
+/* What is not known is empty, in JSON not there; of a span's own number it is 0. */
+static void write_columns(struct writer *writer, int first, int end, const struct trace_span *span,
+                          const struct trace_detail *detail, const struct span_facts *facts)
+{
+    for (int c = first; c < end; c++) {
+        const struct line_column *made = &writer->columns->list[c];
+        const struct span_column *column = &made->column;
+        uint64_t value;
+        if (made->is_plain_number) { /* the quickest way for most of them */
+            write_unsigned(writer->out, made, span_column_member(column, span));
+            continue;
+        }
+        if (column->source >= SPAN_COLUMN_LABEL) {
+            write_detail(writer, made, detail);
+            continue;
+        }
+        bool known = span_column_value(column, writer->trace, span, facts, &value);
+        if (column->text)
+            write_text(writer, made, column->text(writer->trace, (uint32_t)value));
+        else if (known || column->source == SPAN_COLUMN_OF_SPAN)
+            write_number(writer, made, value);
+        else if (!writer->shape->has_keys)
+            write_before(writer->out, made);
+    }
+    if (end == writer->columns->count)
+        out_text(writer->out, writer->shape->end);
+}
+
+/* From a column on, which all lines of the track have in common: it is made once, and so that it
+ * lies in one piece. */
+static void write_common(struct writer *writer, struct common *common, int first, int end,
+                         const struct trace_span *span)
 {
     struct out *out = writer->out;
-    for (const char *at = words; *at; at++)
-        out_bytes(out, *at != ' ' ? at : writer->shape == TSV ? "\t" : ",", 1);
-}
-
-static void write_header(struct writer *writer)
-{
-    write_words(writer, header);
-    for (int i = 0; i < SPAN_FACTS; i++) {
-        write_words(writer, " ");
-        write_words(writer, span_fact_name[i]);
-    }
-    write_words(writer, last_columns);
-    out_bytes(writer->out, "\n", 1);
-}
-
-/* What is not known is empty, in JSON not there. */
-static void write_facts(struct writer *writer, const struct span_facts *facts)
-{
-    for (int i = 0; i < SPAN_FACTS; i++) {
-        bool known = span_facts_has(facts, (enum span_fact)i);
-        if (!known && writer->shape == NDJSON)
-            continue;
-        if (!known)
-            key(writer, NULL);
-        else if (i == FACT_LAUNCH)
-            i64_column(writer, span_fact_name[i], (int64_t)facts->value[i]);
-        else if (i == FACT_LAUNCH_INFERRED)
-            bool_column(writer, span_fact_name[i], facts->value[i]);
-        else
-            u64_column(writer, span_fact_name[i], facts->value[i]);
-    }
-}
-
-static void write_detail(struct writer *writer, const struct trace_detail *detail)
-{
-    const struct trace *trace = writer->trace;
-    struct trace_text own = trace_label_of(trace, detail ? detail->category : 0);
-    if (writer->shape != NDJSON || own.bytes)
-        text_column(writer, "own_category", own);
-    struct trace_text args = args_json_make(&writer->args, trace, detail);
-    if (!args.bytes && writer->shape == NDJSON)
+    if (common->bytes) {
+        out_bytes(out, common->text, common->bytes);
         return;
-    key(writer, "args");
-    if (writer->shape == CSV)
-        cell_csv(writer->out, args, true); /* JSON is safe to show, and one line */
-    else
-        out_bytes(writer->out, args.text, args.bytes);
-}
-
-/* What was written from here on, to be written again. */
-static void keep_common(struct common *common, const struct out *out, size_t begin)
-{
+    }
+    out_end(out, out_room(out, sizeof common->text));
+    size_t begin = out->used;
+    write_columns(writer, first, end, span, NULL, &writer->facts);
     size_t bytes = out->used - begin;
     common->bytes = out->used >= begin && bytes <= sizeof common->text ? (uint32_t)bytes : 0;
     if (common->bytes)
         memcpy(common->text, out->buffer + begin, bytes);
 }
 
-static void write_place(struct writer *writer)
-{
-    struct out *out = writer->out;
-    if (writer->place.bytes) {
-        out_bytes(out, writer->place.text, writer->place.bytes);
-        return;
-    }
-    out_end(out, out_room(out, sizeof writer->place.text)); /* so that it lies in one piece */
-    size_t begin = out->used;
-    text_column(writer, "process", writer->process);
-    text_column(writer, "track", writer->track->name);
-    text_column(writer, "track_kind", trace_text(trace_track_kind_name[writer->track->kind]));
-    keep_common(&writer->place, out, begin);
-}
-
-static void write_line_end(struct writer *writer, const struct trace_detail *detail)
-{
-    struct out *out = writer->out;
-    if (!detail && writer->end.bytes) {
-        out_bytes(out, writer->end.text, writer->end.bytes);
-        return;
-    }
-    struct span_facts facts = writer->facts;
-    out_end(out, out_room(out, sizeof writer->end.text));
-    size_t begin = out->used;
-    span_facts_of_detail(writer->trace, detail, &facts);
-    write_facts(writer, &facts);
-    write_detail(writer, detail);
-    out_bytes(out, writer->shape == NDJSON ? "}\n" : "\n", writer->shape == NDJSON ? 2 : 1);
-    if (!detail)
-        keep_common(&writer->end, out, begin);
-}
-
-static void find_track(struct writer *writer, uint32_t number)
-{
-    writer->number = number;
-    writer->track = trace_track_of(writer->trace, number);
-    writer->process = trace_process_of(writer->trace, writer->track->process)->name;
-    span_facts_of_track(writer->trace, number, &writer->facts);
-    writer->place.bytes = writer->end.bytes = 0;
-}
-
 static void write_span(struct writer *writer, const struct trace_span *span,
                        const struct trace_detail *detail)
 {
-    if (writer->number != span->track)
-        find_track(writer, span->track);
-    writer->first = true;
-    if (writer->shape == NDJSON)
-        out_bytes(writer->out, "{", 1);
-    i64_column(writer, "start_ns", span->start_ns);
-    u64_column(writer, "duration_ns", trace_duration_ns(span));
-    write_place(writer);
-    text_column(writer, "category", trace_text(trace_category_name[span->category]));
-    text_column(writer, "name", trace_name_of(writer->trace, span->name));
-    u64_column(writer, "depth", span->depth);
-    u64_column(writer, "lane", span->row);
-    u64_column(writer, "item", span->item);
-    u64_column(writer, "id", span->id);
-    u64_column(writer, "parent", span->parent);
-    bool_column(writer, "finished", !(span->flags & TRACE_UNFINISHED));
-    bool_column(writer, "open", span->flags & TRACE_OPEN);
-    write_line_end(writer, detail);
+    const struct line_columns *columns = writer->columns;
+    if (writer->track != span->track) {
+        writer->track = span->track;
+        span_facts_of_track(writer->trace, span->track, &writer->facts);
+        writer->place.bytes = writer->end.bytes = 0;
+    }
+    write_columns(writer, 0, columns->track_first, span, detail, NULL);
+    write_common(writer, &writer->place, columns->track_first, columns->track_end, span);
+    write_columns(writer, columns->track_end, columns->detail_first, span, detail, NULL);
+    if (detail) {
+        struct span_facts facts = writer->facts;
+        span_facts_of_detail(writer->trace, detail, &facts);
+        write_columns(writer, columns->detail_first, columns->count, span, detail, &facts);
+    } else {
+        write_common(writer, &writer->end, columns->detail_first, columns->count, span);
+    }
 }
 
 /* ---- chunks ----------------------------------------------------------------------- */
@@ -258,7 +278,7 @@ static void run_chunk(void *job)
 {
     struct chunk *chunk = job;
     struct writer *writer = &chunk->writer;
-    writer->number = TRACE_NONE;
+    writer->track = TRACE_NONE;
     for (uint32_t i = 0; i < chunk->count; i++)
         write_span(writer, &chunk->spans[i], trace_detail_of(&chunk->details, &chunk->spans[i]));
 }
@@ -277,8 +297,8 @@ static struct writer make_writer(const struct lines *lines, struct out *out)
     return (struct writer){.trace = lines->pass->trace,
                            .out = out,
                            .shape = lines->shape,
-                           .raw_text = export_options_of(lines->pass)->raw_text,
-                           .number = TRACE_NONE};
+                           .columns = &lines->columns,
+                           .raw_text = export_options_of(lines->pass)->raw_text};
 }
 
 static bool start_chunk(struct lines *lines, struct chunk *chunk)
@@ -383,7 +403,7 @@ static bool is_full(void *context)
     return lines->cut || out_failed(&lines->pass->out);
 }
 
-static bool begin(struct trace_pass *pass, enum shape shape)
+static bool begin(struct trace_pass *pass, const struct shape *shape)
 {
     struct lines *lines = malloc(sizeof *lines);
     struct ordered_jobs *jobs = ordered_jobs_new(pass->threads, sizeof(struct chunk), run_chunk);
@@ -394,6 +414,7 @@ static bool begin(struct trace_pass *pass, enum shape shape)
         return false;
     }
     *lines = (struct lines){.pass = pass, .shape = shape, .jobs = jobs};
+    find_columns(&lines->columns, shape);
     pass->state = lines;
     pass->sink = (struct trace_sink){.context = lines,
                                      .spans = take_spans,
@@ -401,34 +422,33 @@ static bool begin(struct trace_pass *pass, enum shape shape)
                                      .settle = settle,
                                      .full = is_full};
     struct writer writer = make_writer(lines, &pass->out);
-    if (shape != NDJSON)
+    if (!shape->has_keys)
         write_header(&writer);
     return true;
 }
 
 static bool begin_csv(struct trace_pass *pass)
 {
-    return begin(pass, CSV);
+    return begin(pass, &csv);
 }
 static bool begin_tsv(struct trace_pass *pass)
 {
-    return begin(pass, TSV);
+    return begin(pass, &tsv);
 }
 static bool begin_ndjson(struct trace_pass *pass)
 {
-    return begin(pass, NDJSON);
+    return begin(pass, &ndjson);
 }
 
 static enum exit_code end(struct trace_pass *pass)
 {
-    static const char *const names[] = {[CSV] = "csv", [TSV] = "tsv", [NDJSON] = "ndjson"};
     struct lines *lines = pass->state;
     settle(lines);
     bool whole = !lines->failed && !lines->cut;
     if (!whole)
         message(lines->cut ? "out of memory; lines are left out"
                            : "out of memory; some arguments are left out");
-    left_out_tell(pass, names[lines->shape], lines->left_out);
+    left_out_tell(pass, lines->shape->name, lines->left_out);
     ordered_jobs_free(lines->jobs, stop_chunk);
     free(lines);
     return whole ? EXIT_GOOD : EXIT_PARTLY;

@@ -14,7 +14,7 @@
 #include "firefox_values.h"
 #include "json_text.h"
 #include "message.h"
-#include "span_facts.h"
+#include "span_columns.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -122,18 +122,21 @@ static void put_facts(struct firefox *firefox, const struct trace_detail *detail
     struct span_facts facts = {0};
     struct out *out = &firefox->data;
     span_facts_of_detail(firefox->pass->trace, detail, &facts);
-    for (int i = 0; i < SPAN_FACTS; i++) {
-        if (!span_facts_has(&facts, (enum span_fact)i))
+    for (int c = 0; c < span_column_count(); c++) {
+        const struct span_column *column = span_column(c);
+        uint64_t value;
+        if (column->source != SPAN_COLUMN_FACT ||
+            !span_column_value(column, firefox->pass->trace, NULL, &facts, &value))
             continue;
         out_text(out, ",");
-        json_key(out, i == FACT_LAUNCH ? "launch_ms" : span_fact_name[i]);
-        if (i == FACT_LAUNCH) {
-            int64_t since_ns = viewer_time(firefox->pass->trace, (int64_t)facts.value[i]);
+        json_key(out, column->type == SPAN_COLUMN_TIME ? "launch_ms" : column->line_name);
+        if (column->type == SPAN_COLUMN_TIME) {
+            int64_t since_ns = viewer_time(firefox->pass->trace, (int64_t)value);
             out_end(out, firefox_put_ms(out_room(out, FIREFOX_MS_MAX), since_ns));
-        } else if (i == FACT_LAUNCH_INFERRED) {
-            out_text(out, facts.value[i] ? "\"yes\"" : "\"no\"");
+        } else if (column->type == SPAN_COLUMN_YES_OR_NO) {
+            out_text(out, value ? "\"yes\"" : "\"no\"");
         } else {
-            out_format(out, "\"%" PRIu64 "\"", facts.value[i]);
+            out_format(out, "\"%" PRIu64 "\"", value);
         }
     }
 }

@@ -10,7 +10,6 @@
  */
 #include "bytes.h"
 #include "export.h"
-#include "left_out.h"
 #include "message.h"
 #include "span_columns.h"
 #include "spool.h"
@@ -294,15 +293,12 @@ struct npz_column {
 };
 
 struct npz_export {
-    struct trace_pass *pass;
     struct span_columns columns;
     struct npz npz;
     struct npz_column list[SPAN_COLUMNS_MAX];
     struct npz_texts facts;
     uint8_t *packed; /* values of a group as the array has them */
     uint64_t rows;   /* of the groups before */
-    uint64_t losses;
-    struct left_out left_out;
     bool failed;
 };
 
@@ -440,42 +436,19 @@ static void put_group(void *context)
     export->rows += export->columns.count;
 }
 
-/* ---- the sink ------------------------------------------------------------------------- */
+/* ---- begin and end -------------------------------------------------------------------- */
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
-{
-    struct npz_export *export = context;
-    span_columns_take(&export->columns, spans, count, details);
-}
-
-/* Launches are columns of what was launched. */
-static void take_link(void *context, const struct trace_link *link)
-{
-    struct npz_export *export = context;
-    export->left_out.links += link->kind != TRACE_LAUNCH;
-}
-
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void put_fact(void *context, const char *key, struct trace_text value)
 {
     struct npz_export *export = context;
     (void)put_text(&export->npz, &export->facts, trace_text(key));
     (void)put_text(&export->npz, &export->facts, value);
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
-{
-    struct npz_export *export = context;
-    struct span_loss_text text;
-    span_loss_text(&text, loss, export->losses++);
-    take_fact(export, text.key, trace_text(text.value));
-}
-
-static bool is_full(void *context)
+static bool has_failed(const void *context)
 {
     const struct npz_export *export = context;
-    return export->failed || export->columns.failed || npz_failed(&export->npz) ||
-           out_failed(&export->pass->out);
+    return export->failed || npz_failed(&export->npz);
 }
 
 static void free_export(struct npz_export *export)
@@ -507,13 +480,12 @@ static void add_columns(struct npz_export *export)
 static bool begin(struct trace_pass *pass)
 {
     struct npz_export *export = calloc(1, sizeof *export);
+    const struct span_columns_user user = {export, put_group, put_fact, has_failed};
     if (export) {
-        export->pass = pass;
         npz_start(&export->npz);
         export->packed = malloc(SPAN_GROUP_ROWS * sizeof(uint64_t));
     }
-    if (!export || !span_columns_make(&export->columns, pass, put_group, export) ||
-        !export->packed) {
+    if (!export || !span_columns_make(&export->columns, pass, &user) || !export->packed) {
         message("out of memory");
         if (export)
             free_export(export);
@@ -521,12 +493,7 @@ static bool begin(struct trace_pass *pass)
     }
     add_columns(export);
     pass->state = export;
-    pass->sink = (struct trace_sink){.context = export,
-                                     .spans = take_spans,
-                                     .link = take_link,
-                                     .loss = take_loss,
-                                     .fact = take_fact,
-                                     .full = is_full};
+    pass->sink = span_columns_sink(&export->columns);
     return true;
 }
 
@@ -552,7 +519,7 @@ static enum exit_code end(struct trace_pass *pass)
 {
     struct npz_export *export = pass->state;
     span_columns_finish(&export->columns);
-    bool failed = export->failed || export->columns.failed || npz_failed(&export->npz);
+    bool failed = export->columns.failed || has_failed(export);
     if (!failed) {
         leave_out_columns(export);
         npz_write(&export->npz, &pass->out);
@@ -560,7 +527,7 @@ static enum exit_code end(struct trace_pass *pass)
     }
     if (failed)
         out_discard(&pass->out);
-    left_out_tell(pass, "npz", export->left_out);
+    left_out_tell(pass, "npz", export->columns.left_out);
     free_export(export);
     return failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }

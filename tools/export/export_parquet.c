@@ -9,7 +9,6 @@
  * one table of spans: the SQLite export has them.
  */
 #include "export.h"
-#include "left_out.h"
 #include "message.h"
 #include "parquet_file.h"
 #include "span_columns.h"
@@ -419,7 +418,6 @@ struct numbered {
 };
 
 struct table {
-    struct trace_pass *pass;
     struct span_columns columns;
     struct parquet parquet;
     struct parquet_column column_list[SPAN_COLUMNS_MAX]; /* those that are wanted */
@@ -429,8 +427,6 @@ struct table {
     uint32_t text_room;
     struct parquet_bytes repaired; /* those of them that are not UTF-8 */
     struct parquet_tables tables;  /* a program's own */
-    struct left_out left_out;
-    uint64_t losses;
     bool failed;
 };
 
@@ -548,33 +544,21 @@ static void put_group(void *context)
 
 /* ---- the sink ------------------------------------------------------------------------- */
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
-{
-    struct table *table = context;
-    span_columns_take(&table->columns, spans, count, details);
-}
-
-/* Launches are columns of what was launched. */
-static void take_link(void *context, const struct trace_link *link)
-{
-    struct table *table = context;
-    table->left_out.links += link->kind != TRACE_LAUNCH;
-}
-
 static void take_table(void *context, const struct trace_table *told)
 {
-    struct table *table = context;
+    const struct span_columns *columns = context;
+    struct table *table = columns->user.context;
     parquet_tables_add(&table->tables, told);
 }
 
 static void take_rows(void *context, const struct trace_rows *rows)
 {
-    struct table *table = context;
+    const struct span_columns *columns = context;
+    struct table *table = columns->user.context;
     parquet_tables_take(&table->tables, rows);
 }
 
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void put_fact_of_trace(void *context, const char *key, struct trace_text value)
 {
     struct table *table = context;
     char *repaired = malloc(UTF8_REPAIR_GROWTH * (size_t)value.bytes + 1);
@@ -587,19 +571,10 @@ static void take_fact(void *context, const char *key, struct trace_text value)
     free(repaired);
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
-{
-    struct table *table = context;
-    struct span_loss_text text;
-    span_loss_text(&text, loss, table->losses++);
-    take_fact(table, text.key, trace_text(text.value));
-}
-
-static bool is_full(void *context)
+static bool has_failed(const void *context)
 {
     const struct table *table = context;
-    return table->failed || table->columns.failed || parquet_failed(&table->parquet) ||
-           out_failed(&table->pass->out);
+    return table->failed || parquet_failed(&table->parquet);
 }
 
 static void free_table(struct table *table)
@@ -639,12 +614,11 @@ static struct table *make_table(struct trace_pass *pass)
     struct table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
-    table->pass = pass;
+    const struct span_columns_user user = {table, put_group, put_fact_of_trace, has_failed};
     table->tables.pass = pass;
     table->numbered = calloc((size_t)span_column_count(), sizeof *table->numbered);
     table->places = malloc(SPAN_GROUP_ROWS * sizeof *table->places);
-    if (table->places && table->numbered &&
-        span_columns_make(&table->columns, pass, put_group, table) &&
+    if (table->places && table->numbered && span_columns_make(&table->columns, pass, &user) &&
         parquet_start(&table->parquet, &pass->out, table->column_list, list_columns(table),
                       pass->threads))
         return table;
@@ -664,14 +638,9 @@ static bool begin(struct trace_pass *pass)
         return false;
     }
     pass->state = table;
-    pass->sink = (struct trace_sink){.context = table,
-                                     .spans = take_spans,
-                                     .link = take_link,
-                                     .table = take_table,
-                                     .rows = take_rows,
-                                     .loss = take_loss,
-                                     .fact = take_fact,
-                                     .full = is_full};
+    pass->sink = span_columns_sink(&table->columns);
+    pass->sink.table = take_table;
+    pass->sink.rows = take_rows;
     return true;
 }
 
@@ -686,8 +655,8 @@ static enum exit_code end(struct trace_pass *pass)
     if (parquet_failed(&table->parquet))
         fail(table);
     enum exit_code code = parquet_tables_finish(&table->tables);
-    table->left_out.rows = table->tables.left_out;
-    left_out_tell(pass, "parquet", table->left_out);
+    table->columns.left_out.rows = table->tables.left_out;
+    left_out_tell(pass, "parquet", table->columns.left_out);
     code = table->failed ? EXIT_BAD_DATA : code;
     free_table(table);
     return code;

@@ -10,7 +10,6 @@
 #include "export.h"
 #include "left_out.h"
 #include "message.h"
-#include "span_facts.h"
 #include "sqlite_database.h"
 #include "sqlite_schema.h"
 
@@ -113,19 +112,14 @@ static void take_name(void *context, uint32_t name, struct trace_text value)
 static void put_span(struct database *database, const struct trace_span *span)
 {
     struct sqlite_row row = begin_row(database, SPAN);
-    sqlite_number(&row, (int64_t)span->id);
-    sqlite_number(&row, span->track);
-    sqlite_number(&row, span->category);
-    sqlite_number(&row, span->name);
-    sqlite_number(&row, span->start_ns);
-    sqlite_number(&row, trace_signed_duration_ns(span));
-    sqlite_number_or_null(&row, span->parent, (int64_t)span->parent);
-    sqlite_number(&row, span->depth);
-    sqlite_number(&row, span->row);
-    sqlite_number(&row, span->item);
-    sqlite_number(&row, !(span->flags & TRACE_UNFINISHED));
-    sqlite_number(&row, (span->flags & TRACE_INSTANT) != 0);
-    sqlite_number(&row, (span->flags & TRACE_OPEN) != 0);
+    for (int c = 0; c < database->span_column_count; c++) {
+        const struct span_column *column = database->span_columns[c];
+        uint64_t value;
+        bool known = span_column_value(column, database->pass->trace, span, NULL, &value);
+        if (column->type == SPAN_COLUMN_LENGTH && value > INT64_MAX)
+            value = INT64_MAX;
+        sqlite_number_or_null(&row, known, (int64_t)value);
+    }
     sqlite_number(&row, trace_is_waiting(span));
     sqlite_end_row(&row);
 }
@@ -316,6 +310,17 @@ static bool prepare(struct database *database)
     return true;
 }
 
+/* Columns of the table of spans, all but its last. */
+static void find_span_columns(struct database *database)
+{
+    static const char *const names[] = {"id",          "track",   "category", "name", "start",
+                                        "duration_ns", "parent",  "depth",    "lane", "item",
+                                        "finished",    "instant", "open"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        database->span_columns[database->span_column_count++] =
+            span_column(span_column_named(names[i], strlen(names[i])));
+}
+
 static void put_categories(struct database *database)
 {
     for (int i = 0; i < TRACE_CATEGORIES; i++) {
@@ -362,6 +367,7 @@ static bool begin(struct trace_pass *pass)
         return false;
     }
     put_categories(database);
+    find_span_columns(database);
     pass->state = database;
     pass->sink = (struct trace_sink){.context = database,
                                      .process = take_process,

@@ -17,15 +17,6 @@ struct span_known {
     uint32_t args, args_bytes; /* where its arguments are */
 };
 
-/* Puts the numbers of a column into columns->values, of all rows of the group. */
-typedef void fill_fn(struct span_columns *columns);
-
-/* Where a column's texts come from. Of an optional column number 0 is none. */
-struct text_source {
-    fill_fn *numbers;
-    struct trace_text (*text)(const struct span_columns *columns, uint32_t number);
-};
-
 /* Rows behind each other that are of one track. */
 struct span_run {
     uint32_t track, rows;
@@ -44,216 +35,76 @@ static const struct span_known *known_of(const struct span_columns *columns,
     return span->detail ? &columns->known[span->detail - 1] : NULL;
 }
 
-/* One of a span's own: loops over rows that are as many as columns, hence without calls. */
-#define FILL(function, number)                                                                     \
-    static void function(struct span_columns *columns)                                             \
-    {                                                                                              \
-        const struct trace_span *span = columns->rows;                                             \
-        int64_t *values = columns->values;                                                         \
-        for (size_t i = 0; i < columns->count; i++, span++)                                        \
-            values[i] = (int64_t)(number);                                                         \
-    }
-
-/* The same of all rows of a run. */
-static void fill_runs(struct span_columns *columns,
-                      uint32_t (*number)(const struct trace *trace, uint32_t track))
-{
-    size_t row = 0;
-    for (uint32_t i = 0; i < columns->run_count; i++) {
-        int64_t value = number(columns->pass->trace, columns->runs[i].track);
-        for (size_t end = row + columns->runs[i].rows; row < end; row++)
-            columns->values[row] = value;
-    }
-}
-
-/* ---- columns of texts ----------------------------------------------------------------- */
-
-static uint32_t process_of(const struct trace *trace, uint32_t track)
-{
-    return trace_track_of(trace, track)->process;
-}
-static void process_numbers(struct span_columns *columns)
-{
-    fill_runs(columns, process_of);
-}
-static struct trace_text process_text(const struct span_columns *columns, uint32_t number)
-{
-    return trace_process_of(columns->pass->trace, number)->name;
-}
-static uint32_t itself(const struct trace *trace, uint32_t track)
-{
-    (void)trace;
-    return track;
-}
-static void track_numbers(struct span_columns *columns)
-{
-    fill_runs(columns, itself);
-}
-static struct trace_text track_text(const struct span_columns *columns, uint32_t number)
-{
-    return trace_track_of(columns->pass->trace, number)->name;
-}
-static uint32_t kind_of(const struct trace *trace, uint32_t track)
-{
-    return trace_track_of(trace, track)->kind;
-}
-static void kind_numbers(struct span_columns *columns)
-{
-    fill_runs(columns, kind_of);
-}
-static struct trace_text kind_text(const struct span_columns *columns, uint32_t number)
-{
-    (void)columns;
-    return trace_text(trace_track_kind_name[number]);
-}
-FILL(category_numbers, span->category)
-static struct trace_text category_text(const struct span_columns *columns, uint32_t number)
-{
-    (void)columns;
-    return trace_text(trace_category_name[number]);
-}
-FILL(name_numbers, span->name)
-static struct trace_text name_text(const struct span_columns *columns, uint32_t number)
-{
-    return trace_name_of(columns->pass->trace, number);
-}
-static uint32_t own_number(const struct span_known *known)
-{
-    return known ? known->category : 0;
-}
-FILL(own_numbers, own_number(known_of(columns, span)))
-static struct trace_text own_text(const struct span_columns *columns, uint32_t number)
-{
-    return trace_label_of(columns->pass->trace, number);
-}
-static bool has_args(const struct span_known *known)
-{
-    return known && known->args_bytes;
-}
-FILL(args_numbers, has_args(known_of(columns, span)) ? span->detail : 0)
-static struct trace_text args_text(const struct span_columns *columns, uint32_t number)
-{
-    const struct span_known *known = &columns->known[number - 1];
-    return (struct trace_text){(const char *)columns->arguments.bytes + known->args,
-                               known->args_bytes};
-}
-
-/* ---- columns of numbers --------------------------------------------------------------- */
-
-FILL(start_values, span->start_ns)
-FILL(duration_values, trace_signed_duration_ns(span))
-FILL(depth_values, span->depth)
-FILL(lane_values, span->row)
-FILL(item_values, span->item)
-FILL(id_values, span->id)
-FILL(parent_values, span->parent)
-
-/* Those of a track mostly follow each other. */
-static const struct span_place *place_of(struct span_columns *columns, uint32_t number)
-{
-    const struct trace *trace = columns->pass->trace;
-    struct span_place *place = &columns->place;
-    if (number != place->track) {
-        const struct trace_track *track = trace_track_of(trace, number);
-        const struct trace_process *process = trace_process_of(trace, track->process);
-        *place = (struct span_place){.track = number,
-                                     .node = process->node,
-                                     .process_id = (int64_t)process->os_id,
-                                     .thread_id = (int64_t)track->os_id};
-        span_facts_of_track(trace, number, &place->facts);
-    }
-    return place;
-}
-
-static bool node_value(const struct span_place *place, int64_t *value_out)
-{
-    *value_out = place->node;
-    return true;
-}
-static bool pid_value(const struct span_place *place, int64_t *value_out)
-{
-    *value_out = place->process_id;
-    return *value_out;
-}
-static bool tid_value(const struct span_place *place, int64_t *value_out)
-{
-    *value_out = place->thread_id;
-    return *value_out;
-}
-static bool thread_value(const struct span_place *place, int64_t *value_out)
-{
-    *value_out = (int64_t)place->facts.value[FACT_THREAD];
-    return span_facts_has(&place->facts, FACT_THREAD);
-}
-static bool processor_value(const struct span_place *place, int64_t *value_out)
-{
-    *value_out = (int64_t)place->facts.value[FACT_PROCESSOR];
-    return span_facts_has(&place->facts, FACT_PROCESSOR);
-}
-
 /* ---- the columns ---------------------------------------------------------------------- */
 
-/* One of them; without any other it is the fact. */
-struct column_source {
-    fill_fn *values;                                                      /* 0 may be null */
-    bool (*of_track)(const struct span_place *place, int64_t *value_out); /* false: null */
-    struct text_source text;
-    uint8_t flag;  /* enum trace_flag: whether a span has it, */
-    bool lacks_it; /* or lacks it */
-    enum span_fact fact;
-};
+static struct trace_text process_text(const struct trace *trace, uint32_t number)
+{
+    return trace_process_of(trace, number)->name;
+}
+static struct trace_text track_text(const struct trace *trace, uint32_t number)
+{
+    return trace_track_of(trace, number)->name;
+}
+static struct trace_text kind_text(const struct trace *trace, uint32_t number)
+{
+    (void)trace;
+    return trace_text(trace_track_kind_name[number]);
+}
+static struct trace_text category_text(const struct trace *trace, uint32_t number)
+{
+    (void)trace;
+    return trace_text(trace_category_name[number]);
+}
 
 /* clang-format off */
-#define REQUIRED(name, type, from) {{name, type, false}, {.values = from}}
-#define OPTIONAL(name, type, from) {{name, type, true}, {.values = from}}
-#define OF_TRACK(name, type, maybe, from) {{name, type, maybe}, {.of_track = from}}
-#define FLAG(name, which, not) {{name, SPAN_COLUMN_YES_OR_NO, false}, {.flag = which, .lacks_it = not}}
-#define FACT(name, type, from) {{name, type, true}, {.fact = from}}
-#define TEXT(name, maybe, from, of) {{name, SPAN_COLUMN_TEXT, maybe}, {.text = {from, of}}}
-/* clang-format on */
+#define MEMBER(source, of, member) SPAN_COLUMN_##source, offsetof(struct of, member), sizeof((struct of){0}.member)
+#define SPAN(member) MEMBER(OF_SPAN, trace_span, member)
+#define TRACK(member) MEMBER(OF_TRACK, trace_track, member)
+#define PROCESS(member) MEMBER(OF_PROCESS, trace_process, member)
+#define SOURCE(source, at) SPAN_COLUMN_##source, at, 0
+#define COLUMN(name, line, type, optional, from) {name, line, SPAN_COLUMN_##type, optional, from, NULL}
+#define TEXT(name, optional, from, text) {name, name, SPAN_COLUMN_TEXT, optional, from, text}
 
-static const struct {
-    struct span_column column;
-    struct column_source source;
-} list[] = {
-    REQUIRED("start", SPAN_COLUMN_TIME, start_values),
-    REQUIRED("duration_ns", SPAN_COLUMN_LENGTH, duration_values),
-    TEXT("process", false, process_numbers, process_text),
-    TEXT("track", false, track_numbers, track_text),
-    TEXT("track_kind", false, kind_numbers, kind_text),
-    TEXT("category", false, category_numbers, category_text),
-    TEXT("name", false, name_numbers, name_text),
-    REQUIRED("depth", SPAN_COLUMN_NUMBER, depth_values),
-    REQUIRED("lane", SPAN_COLUMN_NUMBER, lane_values),
-    REQUIRED("item", SPAN_COLUMN_NUMBER, item_values),
-    REQUIRED("id", SPAN_COLUMN_ID, id_values),
-    OPTIONAL("parent", SPAN_COLUMN_ID, parent_values),
-    FLAG("finished", TRACE_UNFINISHED, true),
-    FLAG("instant", TRACE_INSTANT, false),
-    FLAG("open", TRACE_OPEN, false),
-    OF_TRACK("node", SPAN_COLUMN_NUMBER, false, node_value),
-    OF_TRACK("process_id", SPAN_COLUMN_ID, true, pid_value),
-    OF_TRACK("os_thread_id", SPAN_COLUMN_ID, true, tid_value),
-    OF_TRACK("thread_id", SPAN_COLUMN_ID, true, thread_value),
-    OF_TRACK("proc_id", SPAN_COLUMN_ID, true, processor_value),
-    FACT("stream", SPAN_COLUMN_ID, FACT_STREAM),
-    FACT("correlation", SPAN_COLUMN_ID, FACT_CORRELATION),
-    FACT("launch", SPAN_COLUMN_TIME, FACT_LAUNCH),
-    FACT("launch_thread_id", SPAN_COLUMN_ID, FACT_LAUNCH_THREAD),
-    FACT("launch_span", SPAN_COLUMN_ID, FACT_LAUNCH_SPAN),
-    FACT("launch_inferred", SPAN_COLUMN_YES_OR_NO, FACT_LAUNCH_INFERRED),
-    FACT("start_uncertain_ns", SPAN_COLUMN_ID, FACT_START_UNCERTAIN),
-    FACT("stop_uncertain_ns", SPAN_COLUMN_ID, FACT_STOP_UNCERTAIN),
-    FACT("certain_ns", SPAN_COLUMN_ID, FACT_CERTAIN),
-    TEXT("own_category", true, own_numbers, own_text),
-    TEXT("args", true, args_numbers, args_text),
+static const struct span_column list[] = {
+    COLUMN("start", "start_ns", TIME, false, SPAN(start_ns)),
+    COLUMN("duration_ns", "duration_ns", LENGTH, false, SOURCE(DURATION, 0)),
+    TEXT("process", false, TRACK(process), process_text),
+    TEXT("track", false, TRACK(number), track_text),
+    TEXT("track_kind", false, TRACK(kind), kind_text),
+    TEXT("category", false, SPAN(category), category_text),
+    TEXT("name", false, SPAN(name), trace_name_of),
+    COLUMN("depth", "depth", NUMBER, false, SPAN(depth)),
+    COLUMN("lane", "lane", NUMBER, false, SPAN(row)),
+    COLUMN("item", "item", NUMBER, false, SPAN(item)),
+    COLUMN("id", "id", ID, false, SPAN(id)),
+    COLUMN("parent", "parent", ID, true, SPAN(parent)),
+    COLUMN("finished", "finished", YES_OR_NO, false, SOURCE(FLAG_LACKS, TRACE_UNFINISHED)),
+    COLUMN("instant", NULL, YES_OR_NO, false, SOURCE(FLAG, TRACE_INSTANT)),
+    COLUMN("open", "open", YES_OR_NO, false, SOURCE(FLAG, TRACE_OPEN)),
+    COLUMN("node", NULL, NUMBER, false, PROCESS(node)),
+    COLUMN("process_id", NULL, ID, true, PROCESS(os_id)),
+    COLUMN("os_thread_id", NULL, ID, true, TRACK(os_id)),
+    COLUMN("thread_id", "thread_id", ID, true, SOURCE(TRACK_FACT, FACT_THREAD)),
+    COLUMN("proc_id", "proc_id", ID, true, SOURCE(TRACK_FACT, FACT_PROCESSOR)),
+    COLUMN("stream", "stream", ID, true, SOURCE(FACT, FACT_STREAM)),
+    COLUMN("correlation", "correlation", ID, true, SOURCE(FACT, FACT_CORRELATION)),
+    COLUMN("launch", "launch_ns", TIME, true, SOURCE(FACT, FACT_LAUNCH)),
+    COLUMN("launch_thread_id", "launch_thread_id", ID, true, SOURCE(FACT, FACT_LAUNCH_THREAD)),
+    COLUMN("launch_span", "launch_span", ID, true, SOURCE(FACT, FACT_LAUNCH_SPAN)),
+    COLUMN("launch_inferred", "launch_inferred", YES_OR_NO, true, SOURCE(FACT, FACT_LAUNCH_INFERRED)),
+    COLUMN("start_uncertain_ns", "start_uncertain_ns", ID, true, SOURCE(FACT, FACT_START_UNCERTAIN)),
+    COLUMN("stop_uncertain_ns", "stop_uncertain_ns", ID, true, SOURCE(FACT, FACT_STOP_UNCERTAIN)),
+    COLUMN("certain_ns", "certain_ns", ID, true, SOURCE(FACT, FACT_CERTAIN)),
+    TEXT("own_category", true, SOURCE(LABEL, 0), trace_label_of),
+    TEXT("args", true, SOURCE(ARGS, 0), NULL),
 };
+/* clang-format on */
 enum { COLUMNS = sizeof list / sizeof list[0] };
 _Static_assert((int)COLUMNS <= (int)SPAN_COLUMNS_MAX, "they have room");
 
 const struct span_column *span_column(int number)
 {
-    return &list[number].column;
+    return &list[number];
 }
 
 int span_column_count(void)
@@ -264,19 +115,23 @@ int span_column_count(void)
 int span_column_named(const char *name, size_t bytes)
 {
     for (int c = 0; c < COLUMNS; c++)
-        if (strlen(list[c].column.name) == bytes && memcmp(list[c].column.name, name, bytes) == 0)
+        if (strlen(list[c].name) == bytes && memcmp(list[c].name, name, bytes) == 0)
             return c;
     return -1;
 }
 
 bool span_column_lasts(int column)
 {
-    return list[column].source.text.numbers != args_numbers;
+    return list[column].source != SPAN_COLUMN_ARGS;
 }
 
 struct trace_text span_columns_text(const struct span_columns *columns, int column, uint32_t number)
 {
-    return list[column].source.text.text(columns, number);
+    if (list[column].text)
+        return list[column].text(columns->pass->trace, number);
+    const struct span_known *known = &columns->known[number - 1];
+    return (struct trace_text){(const char *)columns->arguments.bytes + known->args,
+                               known->args_bytes};
 }
 
 /* ---- from rows to columns ------------------------------------------------------------- */
@@ -294,23 +149,98 @@ static struct span_column_part values_part(struct span_columns *columns, const i
 
 static const struct span_column_part no_values = {.form = SPAN_COLUMN_NULLS};
 
-static struct span_column_part numbers_of_texts(struct span_columns *columns, int column)
+/* Those of a track mostly follow each other. */
+static const struct span_facts *facts_of_track(struct span_columns *columns, uint32_t track)
 {
-    const struct text_source *source = &list[column].source.text;
-    if (list[column].column.optional && columns->known_count == 0)
-        return no_values;
-    int64_t any = 0;
-    source->numbers(columns);
-    for (size_t i = 0; i < columns->count; i++)
-        any |= columns->values[i];
-    return list[column].column.optional && !any ? no_values : values_part(columns, columns->values);
+    if (track != columns->track)
+        span_facts_of_track(columns->pass->trace, track, &columns->of_track);
+    columns->track = track;
+    return &columns->of_track;
 }
 
-static const struct span_facts *facts_of(struct span_columns *columns,
-                                         const struct trace_span *span)
+/* What all rows of a run have. */
+static bool value_of_run(struct span_columns *columns, const struct span_column *column,
+                         uint32_t run, int64_t *value_out)
 {
-    const struct span_known *known = known_of(columns, span);
-    return known ? &known->facts : &place_of(columns, span->track)->facts;
+    const struct trace_span span = {.track = columns->runs[run].track};
+    const struct span_facts *facts =
+        column->source == SPAN_COLUMN_TRACK_FACT ? facts_of_track(columns, span.track) : NULL;
+    uint64_t value;
+    bool there = span_column_value(column, columns->pass->trace, &span, facts, &value);
+    *value_out = (int64_t)value;
+    return there;
+}
+
+static void fill_runs(struct span_columns *columns, const struct span_column *column)
+{
+    size_t row = 0;
+    for (uint32_t i = 0; i < columns->run_count; i++) {
+        int64_t value;
+        bool there = value_of_run(columns, column, i, &value);
+        for (size_t end = row + columns->runs[i].rows; row < end; row++) {
+            columns->values[row] = value;
+            if (column->optional)
+                columns->there[row] = there;
+        }
+    }
+}
+
+/* One of a span's own: loops over rows that are as many as columns, hence without calls. */
+#define FILL(number)                                                                               \
+    for (size_t i = 0; i < columns->count; i++, span++)                                            \
+    values[i] = (int64_t)(number)
+#define FILL_MEMBER(type) FILL(*(const type *)(const void *)((const char *)span + column->at))
+
+static void fill_members(struct span_columns *columns, const struct span_column *column)
+{
+    const struct trace_span *span = columns->rows;
+    int64_t *values = columns->values;
+    if (column->bytes == sizeof(uint8_t))
+        FILL_MEMBER(uint8_t);
+    else if (column->bytes == sizeof(uint16_t))
+        FILL_MEMBER(uint16_t);
+    else if (column->bytes == sizeof(uint32_t))
+        FILL_MEMBER(uint32_t);
+    else
+        FILL_MEMBER(uint64_t);
+}
+
+static uint32_t own_number(const struct span_known *known)
+{
+    return known ? known->category : 0;
+}
+
+static bool has_args(const struct span_known *known)
+{
+    return known && known->args_bytes;
+}
+
+static void fill(struct span_columns *columns, const struct span_column *column)
+{
+    const struct trace_span *span = columns->rows;
+    int64_t *values = columns->values;
+    if (column->source == SPAN_COLUMN_OF_SPAN)
+        fill_members(columns, column);
+    else if (column->source == SPAN_COLUMN_OF_TRACK)
+        fill_runs(columns, column);
+    else if (column->source == SPAN_COLUMN_DURATION)
+        FILL(trace_signed_duration_ns(span));
+    else if (column->source == SPAN_COLUMN_LABEL)
+        FILL(own_number(known_of(columns, span)));
+    else
+        FILL(has_args(known_of(columns, span)) ? span->detail : 0);
+}
+
+static struct span_column_part texts_part(struct span_columns *columns,
+                                          const struct span_column *column)
+{
+    if (column->optional && columns->known_count == 0)
+        return no_values;
+    int64_t any = 0;
+    fill(columns, column);
+    for (size_t i = 0; i < columns->count; i++)
+        any |= columns->values[i];
+    return column->optional && !any ? no_values : values_part(columns, columns->values);
 }
 
 static struct span_column_part facts_part(struct span_columns *columns, enum span_fact fact)
@@ -318,7 +248,10 @@ static struct span_column_part facts_part(struct span_columns *columns, enum spa
     if (!(columns->facts >> fact & 1))
         return no_values;
     for (size_t i = 0; i < columns->count; i++) {
-        const struct span_facts *facts = facts_of(columns, &columns->rows[i]);
+        const struct trace_span *span = &columns->rows[i];
+        const struct span_known *known = known_of(columns, span);
+        const struct span_facts *facts =
+            known ? &known->facts : facts_of_track(columns, span->track);
         columns->there[i] = span_facts_has(facts, fact);
         columns->values[i] = columns->there[i] ? (int64_t)facts->value[fact] : 0;
     }
@@ -326,15 +259,16 @@ static struct span_column_part facts_part(struct span_columns *columns, enum spa
 }
 
 /* Optional ones are null where they are 0. */
-static struct span_column_part numbers_part(struct span_columns *columns, int column)
+static struct span_column_part numbers_part(struct span_columns *columns,
+                                            const struct span_column *column)
 {
-    list[column].source.values(columns);
+    fill(columns, column);
     int64_t first = columns->values[0], differing = 0;
     for (size_t i = 0; i < columns->count; i++)
         differing |= first ^ columns->values[i];
     if (differing)
         return values_part(columns, columns->values);
-    return list[column].column.optional && !first ? no_values : constant_part(first);
+    return column->optional && !first ? no_values : constant_part(first);
 }
 
 static struct span_column_part flags_part(struct span_columns *columns, uint8_t flag, bool lacks_it)
@@ -347,45 +281,44 @@ static struct span_column_part flags_part(struct span_columns *columns, uint8_t 
 }
 
 /* Mostly all runs say the same, and no row is looked at. */
-static struct span_column_part track_part(struct span_columns *columns,
-                                          const struct column_source *source)
+static struct span_column_part runs_part(struct span_columns *columns,
+                                         const struct span_column *column)
 {
     int64_t first, value;
-    bool there = source->of_track(place_of(columns, columns->runs[0].track), &first), same = true;
+    bool there = value_of_run(columns, column, 0, &first), same = true;
     for (uint32_t i = 1; same && i < columns->run_count; i++) {
-        bool here = source->of_track(place_of(columns, columns->runs[i].track), &value);
+        bool here = value_of_run(columns, column, i, &value);
         same = here == there && (!here || value == first);
     }
     if (same)
         return there ? constant_part(first) : no_values;
-    size_t row = 0;
-    for (uint32_t i = 0; i < columns->run_count; i++) {
-        there = source->of_track(place_of(columns, columns->runs[i].track), &value);
-        for (size_t end = row + columns->runs[i].rows; row < end; row++) {
-            columns->there[row] = there;
-            columns->values[row] = value;
-        }
-    }
+    fill_runs(columns, column);
     return values_part(columns, columns->there);
 }
 
 struct span_column_part span_columns_part(struct span_columns *columns, int number)
 {
-    const struct column_source *source = &list[number].source;
-    if (source->text.numbers)
-        return numbers_of_texts(columns, number);
-    if (source->values)
-        return numbers_part(columns, number);
-    if (source->of_track)
-        return track_part(columns, source);
-    if (source->flag)
-        return flags_part(columns, source->flag, source->lacks_it);
-    return facts_part(columns, source->fact);
+    const struct span_column *column = &list[number];
+    if (column->type == SPAN_COLUMN_TEXT)
+        return texts_part(columns, column);
+    switch (column->source) {
+    case SPAN_COLUMN_FLAG:
+    case SPAN_COLUMN_FLAG_LACKS:
+        return flags_part(columns, column->at, column->source == SPAN_COLUMN_FLAG_LACKS);
+    case SPAN_COLUMN_OF_TRACK:
+    case SPAN_COLUMN_OF_PROCESS:
+    case SPAN_COLUMN_TRACK_FACT:
+        return runs_part(columns, column);
+    case SPAN_COLUMN_FACT:
+        return facts_part(columns, column->at);
+    default:
+        return numbers_part(columns, column);
+    }
 }
 
 static void put_group(struct span_columns *columns)
 {
-    columns->put(columns->context);
+    columns->user.put(columns->user.context);
     columns->count = columns->known_count = columns->facts = columns->run_count = 0;
     columns->arguments.count = 0;
 }
@@ -454,9 +387,10 @@ static void add_rows(struct span_columns *columns, const struct trace_span *span
     columns->count += count;
 }
 
-void span_columns_take(struct span_columns *columns, const struct trace_span *spans, size_t count,
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
                        const struct trace_details *details)
 {
+    struct span_columns *columns = context;
     while (count && !columns->failed) {
         size_t room = SPAN_GROUP_ROWS - columns->count, taken = count < room ? count : room;
         add_rows(columns, spans, taken, details);
@@ -473,15 +407,58 @@ void span_columns_finish(struct span_columns *columns)
         put_group(columns);
 }
 
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct span_columns *columns = context;
+    columns->left_out.links += link->kind != TRACE_LAUNCH;
+}
+
+static void take_fact(void *context, const char *key, struct trace_text value)
+{
+    const struct span_columns *columns = context;
+    columns->user.fact(columns->user.context, key, value);
+}
+
+static void take_loss(void *context, const struct trace_loss *loss)
+{
+    struct span_columns *columns = context;
+    char key[32], value[256];
+    const char *what = loss->refused                 ? "calls refused"
+                       : loss->count || !loss->bytes ? "records"
+                                                     : "bytes of the file";
+    snprintf(key, sizeof key, "loss.%" PRIu64, columns->losses++);
+    snprintf(value, sizeof value, "%" PRIu64 " %s, process %" PRIu32 ", %.*s",
+             loss->count ? loss->count : loss->bytes, what, loss->process, (int)loss->cause.bytes,
+             loss->cause.text);
+    take_fact(columns, key, trace_text(value));
+}
+
+static bool is_full(void *context)
+{
+    const struct span_columns *columns = context;
+    return columns->failed || columns->user.failed(columns->user.context) ||
+           out_failed(&columns->pass->out);
+}
+
+struct trace_sink span_columns_sink(struct span_columns *columns)
+{
+    return (struct trace_sink){.context = columns,
+                               .spans = take_spans,
+                               .link = take_link,
+                               .loss = take_loss,
+                               .fact = take_fact,
+                               .full = is_full};
+}
+
 bool span_columns_make(struct span_columns *columns, const struct trace_pass *pass,
-                       void (*put)(void *context), void *context)
+                       const struct span_columns_user *user)
 {
     uint32_t chosen = export_options_of(pass)->columns;
-    *columns = (struct span_columns){.pass = pass, .put = put, .context = context};
+    *columns = (struct span_columns){.pass = pass, .user = *user};
     columns->chosen = chosen ? chosen : (uint32_t)((UINT64_C(1) << COLUMNS) - 1);
     for (int c = 0; c < COLUMNS; c++)
         columns->wants_args |= span_columns_wants(columns, c) && !span_column_lasts(c);
-    columns->place.track = TRACE_NONE;
+    columns->track = TRACE_NONE;
     columns->there = malloc(SPAN_GROUP_ROWS * sizeof *columns->there);
     columns->rows = malloc(SPAN_GROUP_ROWS * sizeof *columns->rows);
     columns->values = malloc(SPAN_GROUP_ROWS * sizeof *columns->values);
@@ -497,15 +474,4 @@ void span_columns_free(struct span_columns *columns)
     free(columns->there);
     free(columns->values);
     free(columns->rows);
-}
-
-void span_loss_text(struct span_loss_text *text, const struct trace_loss *loss, uint64_t number)
-{
-    snprintf(text->key, sizeof text->key, "loss.%" PRIu64, number);
-    const char *what = loss->refused                 ? "calls refused"
-                       : loss->count || !loss->bytes ? "records"
-                                                     : "bytes of the file";
-    snprintf(text->value, sizeof text->value, "%" PRIu64 " %s, process %" PRIu32 ", %.*s",
-             loss->count ? loss->count : loss->bytes, what, loss->process, (int)loss->cause.bytes,
-             loss->cause.text);
 }

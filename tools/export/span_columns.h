@@ -11,6 +11,7 @@
 #define SPAN_COLUMNS_H
 
 #include "args_json.h"
+#include "left_out.h"
 #include "parquet_bytes.h"
 #include "span_facts.h"
 #include "trace_pass.h"
@@ -18,18 +19,39 @@
 enum { SPAN_GROUP_ROWS = 128 << 10, SPAN_COLUMNS_MAX = 32 };
 
 enum span_column_type {
-    SPAN_COLUMN_TEXT,
+    SPAN_COLUMN_TEXT,   /* its value is a number of the text */
     SPAN_COLUMN_TIME,   /* signed, nanoseconds since 1970 */
-    SPAN_COLUMN_LENGTH, /* signed, anything that does not ascend */
+    SPAN_COLUMN_LENGTH, /* nanoseconds; anything that does not ascend */
     SPAN_COLUMN_ID,     /* 64 bits without sign; ascending, more or less */
     SPAN_COLUMN_NUMBER, /* 32 bits without sign */
     SPAN_COLUMN_YES_OR_NO
 };
 
+/* Where a value comes from. Those behind SPAN_COLUMN_OF_PROCESS are a track's own where a span has
+ * no detail. */
+enum span_column_source {
+    SPAN_COLUMN_OF_SPAN, /* a member of struct trace_span; where it may be null, 0 is */
+    SPAN_COLUMN_DURATION,
+    SPAN_COLUMN_FLAG,       /* the span has it, */
+    SPAN_COLUMN_FLAG_LACKS, /* or has it not */
+    SPAN_COLUMN_OF_TRACK,   /* members of struct trace_track and trace_process, the same */
+    SPAN_COLUMN_OF_PROCESS,
+    SPAN_COLUMN_TRACK_FACT, /* of a track alone */
+    SPAN_COLUMN_FACT,
+    SPAN_COLUMN_LABEL, /* the source's own word, from the detail */
+    SPAN_COLUMN_ARGS
+};
+
+/* All that is known of a column: who adds one edits the list of them, and nothing else. */
 struct span_column {
-    const char *name;
+    const char *name;      /* in arrays: of NumPy and of Parquet */
+    const char *line_name; /* in lines and in SQL; NULL: lines do not have it */
     enum span_column_type type;
     bool optional; /* some values may be null */
+    enum span_column_source source;
+    uint8_t at;    /* a member's offset, enum trace_flag, or enum span_fact */
+    uint8_t bytes; /* of a member */
+    struct trace_text (*text)(const struct trace *trace, uint32_t number); /* not of arguments */
 };
 
 /* By number, from 0. */
@@ -38,23 +60,73 @@ int span_column_count(void);
 /* -1: there is none of that name, which is not terminated. */
 int span_column_named(const char *name, size_t bytes);
 
-/* What all spans of a track share. */
-struct span_place {
-    uint32_t track, node;
-    int64_t process_id, thread_id; /* of the system */
-    struct span_facts facts;
-};
+static inline uint64_t span_column_member(const struct span_column *column, const void *of)
+{
+    const char *at = (const char *)of + column->at;
+    switch (column->bytes) {
+    case sizeof(uint8_t):
+        return *(const uint8_t *)at;
+    case sizeof(uint16_t):
+        return *(const uint16_t *)(const void *)at;
+    case sizeof(uint32_t):
+        return *(const uint32_t *)(const void *)at;
+    default:
+        return *(const uint64_t *)(const void *)at;
+    }
+}
+
+/* The value of one span alone: what has a sign, as its bits; of a text its number. False where it
+ * is null. facts: of its track, and of its detail. Not of labels and arguments. */
+static inline bool span_column_value(const struct span_column *column, const struct trace *trace,
+                                     const struct trace_span *span, const struct span_facts *facts,
+                                     uint64_t *value_out)
+{
+    const struct trace_track *track;
+    switch (column->source) {
+    case SPAN_COLUMN_OF_SPAN:
+        *value_out = span_column_member(column, span);
+        break;
+    case SPAN_COLUMN_DURATION:
+        *value_out = trace_duration_ns(span);
+        break;
+    case SPAN_COLUMN_FLAG:
+    case SPAN_COLUMN_FLAG_LACKS:
+        *value_out =
+            ((span->flags & column->at) != 0) != (column->source == SPAN_COLUMN_FLAG_LACKS);
+        break;
+    case SPAN_COLUMN_OF_TRACK:
+        *value_out = span_column_member(column, trace_track_of(trace, span->track));
+        break;
+    case SPAN_COLUMN_OF_PROCESS:
+        track = trace_track_of(trace, span->track);
+        *value_out = span_column_member(column, trace_process_of(trace, track->process));
+        break;
+    default:
+        *value_out = facts->value[column->at];
+        return span_facts_has(facts, column->at);
+    }
+    return *value_out || !column->optional;
+}
 
 struct span_known;
 struct span_run;
 
+/* Who stores the columns. */
+struct span_columns_user {
+    void *context;
+    /* A group is full, or the last one ends: all of it is to be taken. */
+    void (*put)(void *context);
+    void (*fact)(void *context, const char *key, struct trace_text value);
+    bool (*failed)(const void *context); /* there is no use in going on */
+};
+
 struct span_columns {
     const struct trace_pass *pass;
+    struct span_columns_user user;
+    struct left_out left_out;
+    uint64_t losses; /* so far */
     uint32_t chosen; /* bit of a column: it is wanted */
     bool wants_args;
-    void (*put)(
-        void *context); /* a group is full, or the last one ends: all of it is to be taken */
-    void *context;
     struct trace_span *rows; /* SPAN_GROUP_ROWS; detail is the number of its known, from 1 */
     size_t count;
     struct span_run *runs; /* of the group */
@@ -64,8 +136,9 @@ struct span_columns {
     uint32_t known_count, known_room;
     struct parquet_bytes arguments; /* of all known */
     struct args_json args;
-    uint32_t facts;          /* bits of those that any of the group has */
-    struct span_place place; /* that was asked for last */
+    uint32_t facts; /* bits of those that any of the group has */
+    uint32_t track; /* whose facts were asked for last */
+    struct span_facts of_track;
     int64_t *values,
         *there;  /* of a column; who takes one out may put others of SPAN_GROUP_ROWS there */
     bool failed; /* without memory */
@@ -73,12 +146,12 @@ struct span_columns {
 
 /* The columns that the options ask for. False without memory; free it in each case. */
 bool span_columns_make(struct span_columns *columns, const struct trace_pass *pass,
-                       void (*put)(void *context), void *context);
+                       const struct span_columns_user *user);
 void span_columns_free(struct span_columns *columns);
 
-/* A sink's spans; of one track. */
-void span_columns_take(struct span_columns *columns, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details);
+/* Takes spans, facts, and losses as facts, with the columns for its context; launches are columns
+ * of what was launched, other links are counted as left out. */
+struct trace_sink span_columns_sink(struct span_columns *columns);
 /* Puts what is left. */
 void span_columns_finish(struct span_columns *columns);
 
@@ -102,11 +175,5 @@ struct trace_text span_columns_text(const struct span_columns *columns, int colu
                                     uint32_t number);
 /* True if numbers of the column mean the same texts in all groups. */
 bool span_column_lasts(int column);
-
-/* A loss as a fact about the trace. */
-struct span_loss_text {
-    char key[32], value[256];
-};
-void span_loss_text(struct span_loss_text *text, const struct trace_loss *loss, uint64_t number);
 
 #endif /* SPAN_COLUMNS_H */

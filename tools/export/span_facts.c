@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-const char *const span_fact_name[SPAN_FACTS] = {
-    "thread_id",          "proc_id",           "stream",      "correlation",
-    "launch_ns",          "launch_thread_id",  "launch_span", "launch_inferred",
-    "start_uncertain_ns", "stop_uncertain_ns", "certain_ns"};
-
 static void set(struct span_facts *facts, enum span_fact fact, uint64_t value)
 {
     facts->known |= 1u << fact;

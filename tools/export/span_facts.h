@@ -24,8 +24,6 @@ enum span_fact {
     FACT_CERTAIN,
     SPAN_FACTS
 };
-/* "thread_id", "proc_id", "stream", "correlation", "launch_ns" ... */
-extern const char *const span_fact_name[SPAN_FACTS];
 
 struct span_facts {
     uint32_t known; /* bits of enum span_fact */

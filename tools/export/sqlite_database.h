@@ -8,7 +8,7 @@
 #ifndef SQLITE_DATABASE_H
 #define SQLITE_DATABASE_H
 
-#include "trace_pass.h"
+#include "span_columns.h"
 
 #include <sqlite3.h>
 
@@ -20,6 +20,8 @@ struct database {
     char *tmp; /* name while it is built */
     sqlite3 *db;
     sqlite3_stmt *inserts[SQLITE_STATEMENTS_MAX];
+    const struct span_column *span_columns[SPAN_COLUMNS_MAX];
+    int span_column_count;
     struct sqlite_table *tables;       /* a program's own */
     struct sqlite_table_place *places; /* by the trace's number of a table */
     uint32_t table_count, table_room, place_room;
