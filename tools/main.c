@@ -4,7 +4,7 @@
  *
  * Finds the subcommand (by the first word, or by the name it was called with:
  * rbwp-dump is rbwp dump), parses its options from its tables, and answers
- * help and version. A new subcommand is a line in the table below.
+ * help and version. A new subcommand is a name in the list below.
  */
 #include "command.h"
 #include "completion.h"
@@ -22,13 +22,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct command *const commands[] = {
-    &command_archive,   &command_check,  &command_ctl,    &command_diff,   &command_dump,
-    &command_events,    &command_export, &command_info,   &command_lanes,  &command_merge,
-    &command_processes, &command_ptx,    &command_record, &command_repair, &command_report,
-    &command_split,     &command_stacks, &command_stats,  &command_tables, &command_tail,
-    &command_timeline,  &command_top,
-};
+/* In the order of the help. */
+/* clang-format off */
+#define COMMANDS(COMMAND) \
+    COMMAND(archive) COMMAND(check) COMMAND(ctl) COMMAND(diff) COMMAND(dump) COMMAND(events) \
+    COMMAND(export) COMMAND(info) COMMAND(lanes) COMMAND(merge) COMMAND(processes) COMMAND(ptx) \
+    COMMAND(record) COMMAND(repair) COMMAND(report) COMMAND(split) COMMAND(stacks) \
+    COMMAND(stats) COMMAND(tables) COMMAND(tail) COMMAND(timeline) COMMAND(top)
+/* clang-format on */
+
+#define DECLARED(name) extern const struct command command_##name;
+COMMANDS(DECLARED)
+#define ELEMENT(name) &command_##name,
+static const struct command *const commands[] = {COMMANDS(ELEMENT)};
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static const struct command *find_command(const char *name)

@@ -7,6 +7,7 @@
  * its launch, at the same time, and after it, and between two threads, told after both.
  */
 #include "export.h"
+#include "formats.h"
 #include "message.h"
 #include "span_detail.h"
 
@@ -16,12 +17,7 @@
 
 #define T0 INT64_C(1700000000000000000)
 
-static const struct exporter *const known[] = {
-    &exporter_chrome,  &exporter_csv,      &exporter_firefox,    &exporter_folded,
-    &exporter_kineto,  &exporter_legion,   &exporter_ndjson,     &exporter_npz,
-    &exporter_parquet, &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,
-    &exporter_tsv,
-};
+static const struct exporter *const known[] = {EXPORT_ELEMENTS};
 
 struct model {
     struct trace *trace;

@@ -5,11 +5,11 @@
 #ifndef KERNEL_OPTION_H
 #define KERNEL_OPTION_H
 
+#include "formats.h"
 #include "kernel_dumps.h"
 
 /* --to but for what each command adds, and what belongs to it. */
-#define KERNEL_FORMATS                                                                             \
-    "chrome csv firefox folded legion ndjson npz parquet perfetto speedscope sqlite tsv"
+#define KERNEL_FORMATS EXPORT_KERNEL_WORDS
 
 /* For stores of struct rbwp_lanes_layout's and other numbers. */
 bool kernel_store_number(void *value, const char *text, struct option_error *error);

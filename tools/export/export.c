@@ -2,6 +2,7 @@
 /* Which exporter is meant. */
 #include "export.h"
 
+#include "formats.h"
 #include "message.h"
 #include "out_gzip.h"
 #include "progress.h"
@@ -153,12 +154,7 @@ enum exit_code export_parts(const struct exporter *exporter, const struct export
 
 /* ---- export ---------------------------------------------------------------------------------- */
 
-static const struct exporter *const exporters[] = {
-    &exporter_chrome,  &exporter_csv,      &exporter_firefox,    &exporter_folded,
-    &exporter_kineto,  &exporter_legion,   &exporter_ndjson,     &exporter_npz,
-    &exporter_parquet, &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,
-    &exporter_tsv,
-};
+static const struct exporter *const exporters[] = {EXPORT_ELEMENTS};
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 static bool store_legion_version(void *value, const char *text, struct option_error *error)
@@ -198,10 +194,8 @@ static bool store_columns(void *value, const char *text, struct option_error *er
 }
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT",
-     "chrome csv firefox folded kineto legion ndjson npz parquet perfetto speedscope sqlite tsv",
-     "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
-     option_store_text},
+    {"to", 't', "FORMAT", EXPORT_WORDS, "what to write; by the suffix of the output if not given",
+     offsetof(struct export_options, to), option_store_text},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
      offsetof(struct export_options, no_deflate), option_store_true},
     {"raw-text", 0, NULL, NULL, "csv, tsv: names as they are, not made safe for spreadsheets",

@@ -2,8 +2,8 @@
 /*
  * command.h - what a subcommand is.
  *
- * A subcommand is one file cmd_NAME.c that defines one struct command, and one
- * line in the table of main.c. The frame parses the options into a zeroed
+ * A subcommand is one file cmd_NAME.c that defines one struct command command_NAME,
+ * and its name in the list of main.c. The frame parses the options into a zeroed
  * config of config_bytes, answers --help and --version, and calls run with
  * what is left. Defaults are therefore always zero.
  */
@@ -54,28 +54,5 @@ struct command {
     size_t inputs_offset; /* of struct input_options in the config, unless INPUTS_NONE */
     enum exit_code (*run)(void *config, struct operands operands);
 };
-
-extern const struct command command_archive;
-extern const struct command command_check;
-extern const struct command command_ctl;
-extern const struct command command_dump;
-extern const struct command command_diff;
-extern const struct command command_export;
-extern const struct command command_info;
-extern const struct command command_events;
-extern const struct command command_lanes;
-extern const struct command command_merge;
-extern const struct command command_processes;
-extern const struct command command_ptx;
-extern const struct command command_record;
-extern const struct command command_repair;
-extern const struct command command_report;
-extern const struct command command_split;
-extern const struct command command_stacks;
-extern const struct command command_stats;
-extern const struct command command_tables;
-extern const struct command command_tail;
-extern const struct command command_timeline;
-extern const struct command command_top;
 
 #endif /* COMMAND_H */

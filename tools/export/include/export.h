@@ -3,7 +3,7 @@
  * export.h - a trace as a file of another kind.
  *
  * One struct exporter in one file export_NAME.c for each kind, and a line in
- * the table of export.c. An exporter makes something of a pass
+ * the list of formats.h. An exporter makes something of a pass
  * over files (trace_pass.h): it writes into the pass's output, or, where a
  * library or several files are needed, makes its output itself.
  */
@@ -35,11 +35,6 @@ struct exporter {
     /* With an output of its own it opens the path itself; "-" is refused. */
     struct trace_maker maker;
 };
-
-extern const struct exporter exporter_csv, exporter_legion, exporter_ndjson, exporter_tsv;
-extern const struct exporter exporter_npz, exporter_parquet, exporter_sqlite;
-extern const struct exporter exporter_chrome, exporter_firefox, exporter_folded, exporter_kineto,
-    exporter_perfetto, exporter_speedscope;
 
 extern const struct option export_option_table[]; /* of struct export_options */
 
