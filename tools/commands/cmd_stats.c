@@ -51,39 +51,46 @@ static bool store_sections(void *value, const char *text, struct option_error *e
 
 static bool unknown_column(struct option_error *error, const char *what)
 {
-    snprintf(error->text, sizeof error->text,
-             "%s none of count, total, share, self, mean, p50, p90, p99, max, kind, id, name",
-             what);
+    int used = snprintf(error->text, sizeof error->text, "%s none of ", what);
+    for (const char *at = stats_row_titles; *at && used + 3 < (int)sizeof error->text; at++)
+        used += snprintf(error->text + used, 3, *at == ',' ? ", " : "%c", *at);
     return false;
 }
 
 static bool store_sort(void *value, const char *text, struct option_error *error)
 {
-    struct stats_report_options *options = value;
-    options->sort.set = true;
-    options->sort.column = stats_column_of(text, strlen(text));
-    return options->sort.column < STATS_COLUMNS || unknown_column(error, "is");
+    *(const char **)value = text;
+    return stats_has_title(text, strlen(text)) || unknown_column(error, "is");
+}
+
+/* Whether such a word is in a list up to its end. */
+static bool has_word(const char *list, const char *end, size_t bytes)
+{
+    while (list < end) {
+        size_t own = strcspn(list, ",");
+        if (own == bytes && memcmp(list, end, bytes) == 0)
+            return true;
+        list += own + 1;
+    }
+    return false;
 }
 
 /* "count,p99": each at most once. */
 static bool store_columns(void *value, const char *text, struct option_error *error)
 {
-    struct stats_columns columns = {{0}, 0};
     for (const char *at = text;; at++) {
         size_t bytes = strcspn(at, ",");
-        enum stats_column column = stats_column_of(at, bytes);
-        if (column == STATS_COLUMNS)
+        if (!stats_has_title(at, bytes))
             return unknown_column(error, "has a word that is");
-        if (memchr(columns.list, (int)column, columns.count)) {
-            snprintf(error->text, sizeof error->text, "has %s twice", stats_column_name[column]);
+        if (has_word(text, at, bytes)) {
+            snprintf(error->text, sizeof error->text, "has %.*s twice", (int)bytes, at);
             return false;
         }
-        columns.list[columns.count++] = (uint8_t)column;
         at += bytes;
         if (*at == '\0')
             break;
     }
-    *(struct stats_columns *)value = columns;
+    *(const char **)value = text;
     return true;
 }
 
@@ -112,7 +119,8 @@ static const struct option stats_option_table[] = {
     {"findings", 0, NULL, NULL, "what stands out: who was idle, hung, slow at times",
      offsetof(struct stats_report_options, sections), store_findings},
     {"sort", 0, "COLUMN", "count total share self mean p50 p90 p99 max kind id name",
-     "by which column rows are sorted (total)", 0, store_sort},
+     "by which column rows are sorted (total)", offsetof(struct stats_report_options, sort),
+     store_sort},
     {"columns", 0, "COLUMN,...", "count total share self mean p50 p90 p99 max kind id name",
      "which columns rows have (all that fit)", offsetof(struct stats_report_options, columns),
      store_columns},

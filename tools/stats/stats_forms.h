@@ -16,17 +16,13 @@
 /* What is shown of the sums. */
 struct stats_form {
     unsigned sections;
-    enum stats_column order;         /* of rows */
-    struct stats_columns columns;    /* of rows in text; none: those that fit */
+    const char *order;               /* title of the column by which rows stand; NULL: total */
+    const char *columns;             /* of rows in text, with commas; NULL: those that fit */
     const struct findings *findings; /* for SECTION_FINDINGS */
 };
 
 void stats_text(struct out *out, const struct stats *stats, const struct stats_form *form,
                 struct colors colors);
 void stats_json(struct out *out, const struct stats *stats, const struct stats_form *form);
-
-/* Their parts about nodes (node_sums.h). */
-void stats_nodes_text(struct out *out, const struct stats *stats, struct colors colors);
-void stats_nodes_json(struct out *out, const struct stats *stats);
 
 #endif /* STATS_FORMS_H */

@@ -68,7 +68,7 @@ static void show(struct trace_pass *pass, const struct stats *stats, unsigned se
     if (findings.failed)
         out_give_up(&pass->out, ENOMEM);
     const struct stats_form form = {.sections = sections,
-                                    .order = options->sort.set ? options->sort.column : STATS_TOTAL,
+                                    .order = options->sort,
                                     .columns = options->columns,
                                     .findings = &findings};
     if (options->json)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats_rows.h"
+#include "stats_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,49 +25,21 @@ static int compare_text(struct trace_text a, struct trace_text b)
     return order ? order : a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
 }
 
-const char *const stats_column_name[STATS_COLUMNS] = {
-    "count", "total", "share", "self", "mean", "p50", "p90", "p99", "max", "kind", "id", "name"};
-
-enum stats_column stats_column_of(const char *name, size_t bytes)
+bool stats_has_title(const char *title, size_t bytes)
 {
-    unsigned column = 0;
-    while (column < STATS_COLUMNS && (strlen(stats_column_name[column]) != bytes ||
-                                      memcmp(stats_column_name[column], name, bytes) != 0))
-        column++;
-    return (enum stats_column)column;
-}
-
-static uint64_t number_of(const struct stats_row *row, enum stats_column column)
-{
-    switch (column) {
-    case STATS_COUNT:
-        return row->count;
-    case STATS_SELF:
-        return stats_self_ns(row);
-    case STATS_MEAN:
-        return stats_mean_ns(row);
-    case STATS_P50:
-        return stats_quantile_ns(row, 500);
-    case STATS_P90:
-        return stats_quantile_ns(row, 900);
-    case STATS_P99:
-        return stats_quantile_ns(row, 990);
-    case STATS_LONGEST:
-        return row->max_ns;
-    default:
-        return row->total_ns;
+    for (const char *at = stats_row_titles; *at; at += *at == ',') {
+        size_t own = strcspn(at, ",");
+        if (own == bytes && memcmp(at, title, bytes) == 0)
+            return true;
+        at += own;
     }
+    return false;
 }
 
-/* A row on its way into its place: what it is sorted by is looked up once. */
-struct sorted_row {
-    const struct stats_row *row;
-    uint64_t key;
-    uint32_t number;
-};
-
-static int compare_totals(const struct stats_row *left, const struct stats_row *right)
+/* With equal sorting keys. */
+static int compare_totals(const void *a, const void *b)
 {
+    const struct stats_row *left = a, *right = b;
     if (left->total_ns != right->total_ns)
         return left->total_ns > right->total_ns ? -1 : 1;
     if (left->category != right->category)
@@ -75,58 +48,22 @@ static int compare_totals(const struct stats_row *left, const struct stats_row *
     return order ? order : left->item < right->item ? -1 : left->item > right->item;
 }
 
-static int compare_numbers(const void *a, const void *b)
+struct result_rows stats_rows_of(const struct stats *stats, enum stats_section section,
+                                 const char *title)
 {
-    const struct sorted_row *left = a, *right = b;
-    if (left->key != right->key)
-        return left->key > right->key ? -1 : 1;
-    return compare_totals(left->row, right->row);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    const struct sorted_row *left = a, *right = b;
-    int order = compare_text(left->row->name, right->row->name);
-    return order ? order : compare_totals(left->row, right->row);
-}
-
-static int compare_kinds(const void *a, const void *b)
-{
-    const struct sorted_row *left = a, *right = b;
-    int order = (int)left->row->category - (int)right->row->category;
-    return order ? order : compare_totals(left->row, right->row);
-}
-
-static int compare_items(const void *a, const void *b)
-{
-    const struct sorted_row *left = a, *right = b;
-    if (left->row->item != right->row->item)
-        return left->row->item < right->row->item ? -1 : 1;
-    return compare_totals(left->row, right->row);
-}
-
-uint32_t *stats_rows_of(const struct stats *stats, enum stats_section section,
-                        enum stats_column order, uint32_t *count_out)
-{
-    struct sorted_row *sorted = malloc((stats->row_count + (size_t)1) * sizeof *sorted);
-    uint32_t *rows = malloc((stats->row_count + (size_t)1) * sizeof *rows), count = 0;
-    for (uint32_t i = 0; sorted && rows && i < stats->row_count; i++)
+    struct result_rows rows = result_ordered(stats->rows, sizeof *stats->rows, stats->row_count);
+    struct result_place place;
+    uint32_t count = rows.count;
+    rows.count = 0;
+    for (uint32_t i = 0; i < count; i++)
         if (stats_section_of(stats->rows[i].category) == section)
-            sorted[count++] =
-                (struct sorted_row){&stats->rows[i], number_of(&stats->rows[i], order), i};
-    if (count)
-        qsort(sorted, count, sizeof *sorted,
-              order == STATS_NAME   ? compare_names
-              : order == STATS_KIND ? compare_kinds
-              : order == STATS_ITEM ? compare_items
-                                    : compare_numbers);
-    for (uint32_t i = 0; rows && i < count; i++)
-        rows[i] = sorted[i].number;
-    if (!sorted) {
-        free(rows);
-        rows = NULL;
+            rows.order[rows.count++] = i;
+    title = title ? title : "total";
+    if (!rows.order || !result_find(stats_row_columns, title, strlen(title), &place) ||
+        !result_sort(&rows, place.column, stats, compare_totals)) {
+        free(rows.order);
+        rows.order = NULL;
+        rows.count = 0;
     }
-    free(sorted);
-    *count_out = count;
     return rows;
 }

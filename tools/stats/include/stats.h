@@ -108,6 +108,9 @@ struct stats_loss {
     int64_t first_ns, last_ns;
 };
 
+/* Things that sums name by their numbers. */
+enum { STATS_PROCESSES, STATS_TRACKS, STATS_ROWS, STATS_THINGS };
+
 struct stats_options {
     uint32_t top;        /* longest calls to keep, at most STATS_TOP_MAX */
     bool orphans;        /* enclosing spans may have been filtered out: what has a parent that is

@@ -14,11 +14,8 @@ struct stats_report_options {
     unsigned sections;   /* 0: all */
     const char *arg_key; /* of SECTION_ARGUMENTS */
     bool fold_literals;  /* in its texts */
-    struct {
-        bool set;
-        enum stats_column column;
-    } sort;
-    struct stats_columns columns;
+    const char *sort;    /* as in struct stats_form */
+    const char *columns;
     struct {
         bool set;
         uint32_t count;

@@ -3,6 +3,7 @@
 #ifndef STATS_ROWS_H
 #define STATS_ROWS_H
 
+#include "result_table.h"
 #include "stats.h"
 
 enum stats_section {
@@ -27,38 +28,16 @@ enum stats_section {
     SECTION_ARGUMENTS = 32768
 };
 
-/* What rows have, and may be sorted by. */
-enum stats_column {
-    STATS_COUNT,
-    STATS_TOTAL,
-    STATS_SHARE,
-    STATS_SELF,
-    STATS_MEAN,
-    STATS_P50,
-    STATS_P90,
-    STATS_P99,
-    STATS_LONGEST,
-    STATS_KIND,
-    STATS_ITEM,
-    STATS_NAME,
-    STATS_COLUMNS
-};
-/* "count", "total" ... "max", "kind", "id", "name". */
-extern const char *const stats_column_name[STATS_COLUMNS];
-/* A choice of them, in order. */
-struct stats_columns {
-    uint8_t list[STATS_COLUMNS];
-    unsigned count;
-};
-/* STATS_COLUMNS: none is called so. */
-enum stats_column stats_column_of(const char *name, size_t bytes);
+/* What rows have, and may be sorted by: "count,total,...". */
+extern const char stats_row_titles[];
+bool stats_has_title(const char *title, size_t bytes);
 
 /* The section whose table the category's rows stand in. */
 enum stats_section stats_section_of(unsigned category);
 
-/* Numbers of the rows of a section (of a stats_section) by a column, numbers from the greatest on;
- * count_out of them, in memory that the caller frees. NULL when out of memory. */
-uint32_t *stats_rows_of(const struct stats *stats, enum stats_section section,
-                        enum stats_column order, uint32_t *count_out);
+/* The rows of a section (of a stats_section) by the column of that title (NULL: by their total),
+ * numbers from the greatest on; their order is the caller's to free, NULL when out of memory. */
+struct result_rows stats_rows_of(const struct stats *stats, enum stats_section section,
+                                 const char *title);
 
 #endif /* STATS_ROWS_H */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* result_print.h - result tables as JSON, as CSV, and as text for people. */
+#ifndef RESULT_PRINT_H
+#define RESULT_PRINT_H
+
+#include "out.h"
+#include "result_table.h"
+#include "terminal.h"
+
+/* ---- JSON ------------------------------------------------------------------------------ */
+
+/* "KEY":VALUE,... of a row; more: there is a member before it already. */
+void result_json_members(struct out *out, const struct result_column *columns,
+                         const struct result_at *at, bool more);
+void result_json_object(struct out *out, const struct result_column *columns,
+                        const struct result_at *at);
+/* ,"KEY":[{...},...], each row on a line of its own. */
+void result_json_list(struct out *out, const struct result_table *table,
+                      const struct result_rows *rows, const void *all);
+
+/* ---- CSV --------------------------------------------------------------------------------- */
+
+/* A line of keys, then one a row; parts of rows are columns PART_KEY, what has a form of its own
+ * and lists are left out. Names are safe in spreadsheets (cell_text.h). */
+void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
+                const void *all);
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+enum { RESULT_NAME_COLUMNS = 20, RESULT_COLUMNS_MAX = 16 };
+
+struct result_view {
+    struct out *out;
+    struct colors colors;
+    unsigned width;  /* columns of a line */
+    bool shorten;    /* names that do not fit into it */
+    int64_t zero_ns; /* times count from it */
+};
+
+/* Columns that are shown. */
+struct result_layout {
+    struct result_place columns[RESULT_COLUMNS_MAX];
+    unsigned count, taken; /* columns of the line, but for the name's */
+};
+
+/* wanted: titles, with commas; NULL: as many of the table's as fit. reserve: columns of the line
+ * for what comes behind the name. */
+struct result_layout result_layout(const struct result_view *view, const struct result_table *table,
+                                   const char *wanted, unsigned reserve);
+/* Without the column of that title. */
+void result_layout_drop(struct result_layout *layout, const char *title, size_t bytes);
+void result_text_title(const struct result_view *view, const char *title);
+void result_text_titles(const struct result_view *view, const struct result_layout *layout);
+/* Without the end of the line. */
+void result_text_row(const struct result_view *view, const struct result_layout *layout,
+                     const struct result_at *at);
+/* Behind two blanks. */
+void result_text_name(const struct result_view *view, struct trace_text text);
+/* Each on a line of its own. after: what comes behind the name; may be NULL. */
+void result_text_rows(const struct result_view *view, const struct result_layout *layout,
+                      const struct result_rows *rows, const void *all, const void *parent,
+                      void (*after)(const struct result_view *view, const struct result_at *at));
+/* Rows up to table->shown under title and titles; nothing of no rows. */
+void result_text(const struct result_view *view, const struct result_table *table,
+                 const struct result_layout *layout, const struct result_rows *rows,
+                 const void *all,
+                 void (*after)(const struct result_view *view, const struct result_at *at));
+/* "  ... and 7 more (--json has all)", if there are more than are shown. what: "" or " kernels". */
+void result_text_more(const struct result_view *view, uint32_t count, uint32_t shown,
+                      const char *what);
+
+#endif /* RESULT_PRINT_H */

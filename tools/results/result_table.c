@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "result_table.h"
+#include "histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells ------------------------------------------------------------------------------- */
+
+static uint64_t number_at(const struct result_column *column, const char *field)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    if (column->bytes == 1)
+        return *(const uint8_t *)field;
+    if (column->bytes == sizeof narrow) {
+        memcpy(&narrow, field, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, field, sizeof wide);
+    return wide;
+}
+
+static struct result_cell cell_at(const struct result_column *column, const char *field)
+{
+    struct trace_text text;
+    double real;
+    switch (column->unit) {
+    case RESULT_TEXT:
+        memcpy(&text, field, sizeof text);
+        return result_bytes(text);
+    case RESULT_SHARE:
+    case RESULT_REAL:
+        memcpy(&real, field, sizeof real);
+        return result_f64(real);
+    case RESULT_TIME:
+        return result_i64((int64_t)number_at(column, field));
+    default:
+        return result_u64(number_at(column, field));
+    }
+}
+
+struct result_cell result_cell(const struct result_column *column, const struct result_at *at)
+{
+    struct result_cell cell = column->get ? column->get(at, column->what)
+                                          : cell_at(column, (const char *)at->row + column->offset);
+    if (column->optional && !column->get &&
+        ((cell.kind == RESULT_U64 && cell.u64 == 0) ||
+         (cell.kind == RESULT_BYTES && cell.bytes == 0)))
+        cell.kind = RESULT_NOTHING;
+    return cell;
+}
+
+struct result_at result_part(const struct result_column *column, const struct result_at *at)
+{
+    struct result_at part = *at;
+    const char *field = at->row ? (const char *)at->row + column->offset : NULL;
+    if (field && column->unit == RESULT_PART_AT)
+        memcpy(&field, field, sizeof field);
+    part.row = field;
+    part.parent = at->row;
+    return part;
+}
+
+struct result_rows result_list(const struct result_column *column, const struct result_at *at)
+{
+    if (column->rows)
+        return column->rows(at);
+    struct result_rows rows = {.stride = column->stride};
+    memcpy(&rows.first, (const char *)at->row + column->offset, sizeof rows.first);
+    memcpy(&rows.count, (const char *)at->row + column->count_at, sizeof rows.count);
+    return rows;
+}
+
+struct result_rows result_ordered(const void *first, size_t stride, uint32_t count)
+{
+    uint32_t *order = malloc((count + (size_t)1) * sizeof *order);
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    return (struct result_rows){first, stride, order ? count : 0, order};
+}
+
+struct result_at result_row(const struct result_rows *rows, const void *all, const void *parent,
+                            uint32_t number)
+{
+    uint32_t place = rows->order ? rows->order[number] : number;
+    return (struct result_at){all, rows->first ? rows->first + place * rows->stride : NULL, parent,
+                              place};
+}
+
+/* ---- columns by their names ----------------------------------------------------------------- */
+
+static bool is_called(const char *name, const char *word, size_t bytes)
+{
+    return name && strlen(name) == bytes && memcmp(name, word, bytes) == 0;
+}
+
+static bool find_in(const struct result_column *part, const char *name, size_t bytes,
+                    struct result_place *place_out)
+{
+    size_t prefix = part->key ? strlen(part->key) + 1 : 0;
+    if (prefix && (prefix > bytes || !is_called(part->key, name, prefix - 1)))
+        return false;
+    for (const struct result_column *column = part->part; column->unit != RESULT_END; column++)
+        if (is_called(part->key ? column->key : column->title, name + prefix, bytes - prefix)) {
+            *place_out = (struct result_place){column, part};
+            return true;
+        }
+    return false;
+}
+
+bool result_find(const struct result_column *columns, const char *name, size_t bytes,
+                 struct result_place *place_out)
+{
+    for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
+        if (column->part && find_in(column, name, bytes, place_out))
+            return true;
+        if (!column->part &&
+            (is_called(column->title, name, bytes) || is_called(column->key, name, bytes))) {
+            *place_out = (struct result_place){column, NULL};
+            return true;
+        }
+    }
+    return false;
+}
+
+struct result_cell result_place_cell(const struct result_place *place, const struct result_at *at)
+{
+    if (!place->part)
+        return result_cell(place->column, at);
+    struct result_at part = result_part(place->part, at);
+    return part.row ? result_cell(place->column, &part) : result_nothing();
+}
+
+/* ---- rows that become one ---------------------------------------------------------------- */
+
+static void merge_real(const struct result_column *column, char *to, const char *from, bool first)
+{
+    double a, b;
+    memcpy(&a, to, sizeof a);
+    memcpy(&b, from, sizeof b);
+    bool less = b < a;
+    a = column->merge == RESULT_SUM                      ? a + b
+        : first || less == (column->merge == RESULT_MIN) ? b
+                                                         : a;
+    memcpy(to, &a, sizeof a);
+}
+
+static void merge_number(const struct result_column *column, char *to, const char *from, bool first)
+{
+    uint64_t a, b, sum;
+    memcpy(&a, to, sizeof a);
+    memcpy(&b, from, sizeof b);
+    if (column->merge == RESULT_SUM)
+        sum = __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+    else
+        sum = first || (b < a) == (column->merge == RESULT_MIN) ? b : a;
+    memcpy(to, &sum, sizeof sum);
+}
+
+bool result_merge(const struct result_column *columns, void *row, const void *from, bool first)
+{
+    bool good = true;
+    for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
+        char *to = (char *)row + column->offset;
+        const char *other = (const char *)from + column->offset;
+        if (column->unit == RESULT_HISTOGRAM)
+            good = histogram_merge((struct histogram *)(void *)to,
+                                   (const struct histogram *)(const void *)other) &&
+                   good;
+        else if (column->merge != RESULT_STAYS)
+            (column->unit == RESULT_REAL ? merge_real : merge_number)(column, to, other, first);
+    }
+    return good;
+}
+
+/* ---- order --------------------------------------------------------------------------------- */
+
+/* A row on its way into its place: what it is sorted by is looked up once. */
+struct sorted_row {
+    const void *row;
+    struct result_cell cell;
+    uint32_t number;
+    bool ascends;
+    int (*compare)(const void *left, const void *right);
+};
+
+static int compare_texts(const struct result_cell *a, const struct result_cell *b)
+{
+    uint32_t bytes = a->bytes < b->bytes ? a->bytes : b->bytes;
+    int order = bytes ? memcmp(a->text, b->text, bytes) : 0;
+    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static int compare_sorted(const void *a, const void *b)
+{
+    const struct sorted_row *left = a, *right = b;
+    const struct result_cell *one = &left->cell, *two = &right->cell;
+    int order = one->kind == RESULT_BYTES ? compare_texts(one, two)
+                : one->kind == RESULT_F64 ? (one->f64 > two->f64) - (one->f64 < two->f64)
+                                          : (one->u64 > two->u64) - (one->u64 < two->u64);
+    order = left->ascends ? order : -order;
+    return order ? order : left->compare(left->row, right->row);
+}
+
+bool result_sort(struct result_rows *rows, const struct result_column *column, const void *all,
+                 int (*compare)(const void *left, const void *right))
+{
+    struct sorted_row *sorted = malloc((rows->count + (size_t)1) * sizeof *sorted);
+    bool ascends =
+        column->unit == RESULT_ID || column->unit == RESULT_TEXT || column->unit == RESULT_CHOICE;
+    for (uint32_t i = 0; sorted && i < rows->count; i++) {
+        struct result_at at = result_row(rows, all, NULL, i);
+        sorted[i] =
+            (struct sorted_row){at.row, result_cell(column, &at), at.number, ascends, compare};
+    }
+    if (sorted && rows->count)
+        qsort(sorted, rows->count, sizeof *sorted, compare_sorted);
+    for (uint32_t i = 0; sorted && i < rows->count; i++)
+        rows->order[i] = sorted[i].number;
+    free(sorted);
+    return sorted != NULL;
+}
