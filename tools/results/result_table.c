@@ -7,7 +7,7 @@
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
-static uint64_t number_at(const struct result_column *column, const char *field)
+uint64_t result_number(const struct result_column *column, const void *field)
 {
     uint32_t narrow;
     uint64_t wide;
@@ -34,9 +34,9 @@ static struct result_cell cell_at(const struct result_column *column, const char
         memcpy(&real, field, sizeof real);
         return result_f64(real);
     case RESULT_TIME:
-        return result_i64((int64_t)number_at(column, field));
+        return result_i64((int64_t)result_number(column, field));
     default:
-        return result_u64(number_at(column, field));
+        return result_u64(result_number(column, field));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "stats_merge.h"
 #include "grow.h"
 #include "stats_fill.h"
+#include "stats_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,8 @@ static bool merge_rows(struct stats *all, const struct stats *part, struct place
     for (uint32_t i = 0; i < part->row_count; i++) {
         const struct stats_row *row = &part->rows[i];
         uint32_t number = stats_add_row(all, row->category, row->item, row->name);
-        if (number == TRACE_NONE || !stats_row_merge(&all->rows[number], row))
+        if (number == TRACE_NONE ||
+            !result_merge(stats_row_columns, &all->rows[number], row, false))
             return false;
         stats_name_kind(all, number, row->kind);
         placed->rows[i] = number;
@@ -170,16 +172,9 @@ static void merge_run(struct stats *all, const struct stats *part, const struct 
 
 static void merge_sums(struct stats *all, const struct stats *part)
 {
-    all->spans += part->spans;
-    all->cut += part->cut;
-    all->links += part->links;
-    all->samples += part->samples;
-    all->table_rows += part->table_rows;
-    all->open_spans += part->open_spans;
-    all->lost_records = add(all->lost_records, part->lost_records);
+    (void)result_merge(stats_columns, all, part, false); /* no histogram: nothing can fail */
     for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
         all->refused[cause] = add(all->refused[cause], part->refused[cause]);
-    all->skipped_bytes = add(all->skipped_bytes, part->skipped_bytes);
     all->failed |= part->failed;
 }
 

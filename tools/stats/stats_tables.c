@@ -139,16 +139,12 @@ static struct result_cell certain_share(const struct result_at *at, int what)
 }
 
 #define BUSY(field) RESULT_FIELD(struct busy, field)
-static const struct result_column busy_columns[] = {
-    {NULL, NULL, 0, RESULT_BOOL, BUSY(any)},
-    {NULL, NULL, 0, RESULT_TIME, BUSY(first_ns)},
-    {NULL, NULL, 0, RESULT_TIME, BUSY(from_ns)},
-    {NULL, NULL, 0, RESULT_TIME, BUSY(until_ns)},
-    {NULL, NULL, 0, RESULT_NS, BUSY(busy_ns)},
-    {NULL, NULL, 0, RESULT_COUNT, BUSY(gaps)},
-    {NULL, NULL, 0, RESULT_NS, BUSY(longest_gap_ns)},
-    {NULL, NULL, 0, RESULT_TIME, BUSY(longest_gap_at_ns)},
-    END};
+/* Beside what its owner shows. */
+static const struct result_column busy_columns[] = {{NULL, NULL, 0, RESULT_BOOL, BUSY(any)},
+                                                    {NULL, NULL, 0, RESULT_TIME, BUSY(first_ns)},
+                                                    {NULL, NULL, 0, RESULT_TIME, BUSY(from_ns)},
+                                                    {NULL, NULL, 0, RESULT_TIME, BUSY(until_ns)},
+                                                    END};
 
 static const struct result_column bound_columns[] = {
     {"with_bounds", NULL, 0, RESULT_COUNT, LAUNCH(bounded)},
@@ -180,6 +176,7 @@ static const struct result_column counter_columns[] = {
 /* ---- tracks --------------------------------------------------------------------------------- */
 
 #define TRACK(field) RESULT_FIELD(struct stats_track, field)
+#define TRACK_AT(field) RESULT_POINTER(struct stats_track, field)
 enum { TRACK_PROCESS, TRACK_IDLE, TRACK_SHARE };
 
 static struct result_cell track_made(const struct result_at *at, int what)
@@ -213,9 +210,9 @@ const struct result_column stats_track_columns[] = {
     {"longest_gap", "longest gap", 12, RESULT_NS, TRACK(busy.longest_gap_ns)},
     {"longest_gap_at", NULL, 0, RESULT_TIME, TRACK(busy.longest_gap_at_ns)},
     {"lost_records", NULL, 0, RESULT_COUNT, TRACK(lost_records)},
-    {"launch_latency", NULL, 0, RESULT_PART_AT, TRACK(launches), .part = stats_launch_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK(launches), .part = bound_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK(counter), .kept = counter_columns},
+    {"launch_latency", NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = stats_launch_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = bound_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .kept = counter_columns},
     {NULL, NULL, 0, RESULT_PART, TRACK(busy), .kept = busy_columns},
     {NULL, NULL, 0, RESULT_INDEX, TRACK(track.process), .what = STATS_PROCESSES},
     {NULL, NULL, 0, RESULT_INDEX, TRACK(track.parent), .what = STATS_TRACKS, .optional = true},
@@ -235,8 +232,8 @@ const struct result_table stats_gpus_table = TRACKS("gpus", "GPUs");
 const struct result_table stats_other_tracks_table = TRACKS("other_tracks", "Other tracks");
 
 static const struct result_column launches_columns[] = {
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK(launches), .part = stats_launch_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK(launches), .part = bound_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = stats_launch_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = bound_columns},
     {NULL, "of busy", 8, RESULT_SHARE, RESULT_MADE(certain_share, 0)},
     {"name", "name", 0, RESULT_TEXT, TRACK(track.name)},
     END};
@@ -251,7 +248,7 @@ static const struct result_column counters_columns[] = {
     {"name", "name", 0, RESULT_TEXT, TRACK(track.name)},
     {"process", NULL, 0, RESULT_TEXT, RESULT_MADE(track_made, TRACK_PROCESS)},
     {"unit", NULL, 0, RESULT_TEXT, TRACK(track.unit)},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK(counter), .part = counter_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .part = counter_columns},
     END};
 const struct result_table stats_counters_table = {
     "counters", "Counters",        counters_columns, "samples,min,mean,max,name",

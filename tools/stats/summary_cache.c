@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary_cache.h"
 
-#include "buffer.h"
-#include "bytes.h"
 #include "crc32c.h"
 #include "message.h"
 #include "rbwp_format.h"
+#include "result_bytes.h"
 #include "stats.h"
 #include "stats_fill.h"
+#include "stats_tables.h"
 #include "temporary_file.h"
 #include "text_hash.h"
 
@@ -21,396 +21,109 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- stats summary --------------------------------------------------------------------------- */
+/* ---- sums as bytes --------------------------------------------------------------------------- */
 /*
- * Sums of one file as bytes, to be put together with others (stats_merge.h) another time.
- *
- * Numbers are varints (SPEC.md, 9.2), in an order that both ways share. Bytes are not believed:
- * what does not fit together is no summary.
- *
- * Each function goes both ways: it writes what stands in the sums, or reads it into them.
+ * Sums of one file as bytes, to be put together with others (stats_merge.h) another time. What is
+ * kept are the fields of the tables' columns (result_bytes.h), and what is no table here.
  */
 
-struct transfer {
-    struct buffer *out; /* NULL: it is read */
-    struct cursor in;
-    struct stats *stats;
-    bool broken;
-};
-
-/* ---- numbers and texts ------------------------------------------------------------------ */
-
-static void put_varint(struct buffer *out, uint64_t value)
+static void cells(struct result_bytes *bytes, struct busy_cells *cells)
 {
-    uint8_t bytes[10];
-    size_t count = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[count++] = (uint8_t)(value | 0x80);
-    bytes[count++] = (uint8_t)value;
-    buffer_append(out, bytes, count);
-}
-
-static uint64_t take_varint(struct transfer *transfer)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        const uint8_t *byte = cursor_take(&transfer->in, 1);
-        if (!byte)
-            break;
-        value |= (uint64_t)(*byte & 0x7f) << shift;
-        if (!(*byte & 0x80))
-            return value;
-    }
-    transfer->broken = true;
-    return 0;
-}
-
-static void u64(struct transfer *transfer, uint64_t *value)
-{
-    if (transfer->out)
-        put_varint(transfer->out, *value);
-    else
-        *value = take_varint(transfer);
-}
-
-static void i64(struct transfer *transfer, int64_t *value)
-{
-    uint64_t zigzag = (uint64_t)*value << 1 ^ (uint64_t)(*value < 0 ? -1 : 0);
-    u64(transfer, &zigzag);
-    *value = (int64_t)(zigzag >> 1 ^ (0 - (zigzag & 1)));
-}
-
-static void u32(struct transfer *transfer, uint32_t *value)
-{
-    uint64_t wide = *value;
-    u64(transfer, &wide);
-    transfer->broken |= wide > UINT32_MAX;
-    *value = (uint32_t)wide;
-}
-
-static void u8(struct transfer *transfer, uint8_t *value)
-{
-    uint32_t wide = *value;
-    u32(transfer, &wide);
-    transfer->broken |= wide > UINT8_MAX;
-    *value = (uint8_t)wide;
-}
-
-static void flag(struct transfer *transfer, bool *value)
-{
-    uint8_t wide = *value;
-    u8(transfer, &wide);
-    *value = wide != 0;
-}
-
-static void f64(struct transfer *transfer, double *value)
-{
-    uint64_t bits;
-    memcpy(&bits, value, sizeof bits);
-    u64(transfer, &bits);
-    memcpy(value, &bits, sizeof bits);
-}
-
-static void text(struct transfer *transfer, struct trace_text *value)
-{
-    u32(transfer, &value->bytes);
-    if (transfer->out) {
-        buffer_append(transfer->out, value->text, value->bytes);
-        return;
-    }
-    const uint8_t *bytes = cursor_take(&transfer->in, value->bytes);
-    char *copy = bytes && !transfer->broken ? malloc(value->bytes + (size_t)1) : NULL;
-    transfer->broken |= !copy;
-    value->text = copy;
-    value->bytes = copy ? value->bytes : 0;
-    if (copy) {
-        memcpy(copy, bytes, value->bytes);
-        copy[value->bytes] = '\0';
-    }
-}
-
-/* A number of something; each takes a byte at least, so there can be no more of them than bytes. */
-static void count_of(struct transfer *transfer, uint32_t *count, uint32_t most)
-{
-    u32(transfer, count);
-    if (!transfer->out && (*count > transfer->in.left || *count > most || transfer->broken)) {
-        transfer->broken = true;
-        *count = 0;
-    }
-}
-
-static void below(struct transfer *transfer, uint32_t *number, uint32_t count, bool may_be_none)
-{
-    u32(transfer, number);
-    transfer->broken |= *number >= count && !(may_be_none && *number == TRACE_NONE);
-}
-
-/* ---- parts ------------------------------------------------------------------------------ */
-
-static void histogram(struct transfer *transfer, struct histogram *histogram)
-{
-    u32(transfer, &histogram->first);
-    count_of(transfer, &histogram->buckets, HISTOGRAM_BUCKETS);
-    u64(transfer, &histogram->total);
-    if (!transfer->out) {
-        transfer->broken |= histogram->first > HISTOGRAM_BUCKETS - histogram->buckets;
-        histogram->counts = calloc(histogram->buckets + (size_t)1, sizeof *histogram->counts);
-        transfer->broken |= !histogram->counts;
-    }
-    for (uint32_t i = 0; i < histogram->buckets && !transfer->broken; i++)
-        u64(transfer, &histogram->counts[i]);
-}
-
-static void busy(struct transfer *transfer, struct busy *busy)
-{
-    flag(transfer, &busy->any);
-    i64(transfer, &busy->first_ns);
-    i64(transfer, &busy->from_ns);
-    i64(transfer, &busy->until_ns);
-    u64(transfer, &busy->busy_ns);
-    u64(transfer, &busy->gaps);
-    u64(transfer, &busy->longest_gap_ns);
-    i64(transfer, &busy->longest_gap_at_ns);
-}
-
-static void cells(struct transfer *transfer, struct busy_cells *cells)
-{
-    uint32_t power = cells->power, count = 0;
+    uint64_t power = cells->power;
+    uint32_t count = 0;
     if (cells->busy_ns)
         count = (uint32_t)(cells->last - cells->first) + 1;
-    count_of(transfer, &count, BUSY_CELLS);
+    result_bytes_count(bytes, &count, BUSY_CELLS);
     if (count == 0)
         return;
-    u32(transfer, &power);
-    i64(transfer, &cells->first);
-    if (!transfer->out) {
+    result_bytes_u64(bytes, &power);
+    result_bytes_i64(bytes, &cells->first);
+    if (!bytes->out) {
         /* The grid of a real axis; the next number is no other one's. */
-        transfer->broken |= power > 62 || cells->first > (INT64_MAX >> power) - BUSY_CELLS ||
-                            cells->first < INT64_MIN >> power;
+        bytes->broken |= power > 62 || cells->first > (INT64_MAX >> power) - BUSY_CELLS ||
+                         cells->first < INT64_MIN >> power;
         cells->busy_ns = calloc(BUSY_CELLS, sizeof *cells->busy_ns);
-        transfer->broken |= !cells->busy_ns;
-        cells->power = power;
-        cells->last = transfer->broken ? cells->first : cells->first + count - 1;
+        bytes->broken |= !cells->busy_ns;
+        cells->power = (uint32_t)power;
+        cells->last = bytes->broken ? cells->first : cells->first + count - 1;
     }
-    for (uint32_t i = 0; i < count && !transfer->broken; i++)
-        u64(transfer, &cells->busy_ns[((uint64_t)cells->first + i) % BUSY_CELLS]);
+    for (uint32_t i = 0; i < count && !bytes->broken; i++)
+        result_bytes_u64(bytes, &cells->busy_ns[((uint64_t)cells->first + i) % BUSY_CELLS]);
 }
 
-static void process(struct transfer *transfer, struct stats_process *process)
+/* The array behind `array`, of rows zeroed when they are read; room NULL: there is room already.
+ * thing: what a row is, or STATS_THINGS. */
+static void list(struct result_bytes *bytes, struct stats *stats, void *array, uint32_t *room,
+                 uint32_t *count, uint32_t most, const struct result_column *columns, size_t size,
+                 unsigned thing)
 {
-    u32(transfer, &process->node);
-    text(transfer, &process->name);
-    text(transfer, &process->source);
-    flag(transfer, &process->began_before);
-    flag(transfer, &process->has_gap);
-    flag(transfer, &process->by_rule);
-    text(transfer, &process->rule);
-    u64(transfer, &process->empty_polls);
-    cells(transfer, &process->cells);
-}
-
-static void launches(struct transfer *transfer, struct launch_sums *sums)
-{
-    u64(transfer, &sums->count);
-    u64(transfer, &sums->early);
-    u64(transfer, &sums->total_ns);
-    u64(transfer, &sums->min_ns);
-    u64(transfer, &sums->max_ns);
-    u64(transfer, &sums->bounded);
-    busy(transfer, &sums->certain);
-    histogram(transfer, &sums->latencies);
-}
-
-static void counter(struct transfer *transfer, struct counter_sums *sums)
-{
-    u64(transfer, &sums->count);
-    f64(transfer, &sums->min);
-    f64(transfer, &sums->max);
-    f64(transfer, &sums->last);
-    f64(transfer, &sums->area);
-    i64(transfer, &sums->first_ns);
-    i64(transfer, &sums->last_ns);
-}
-
-/* What only some tracks have; made when it is read. */
-static bool has(struct transfer *transfer, void *part, size_t bytes)
-{
-    void **at = part;
-    bool there = *at != NULL;
-    flag(transfer, &there);
-    if (there && !transfer->out && !transfer->broken) {
-        *at = calloc(1, bytes);
-        transfer->broken |= !*at;
-    }
-    return there && *at;
-}
-
-static void track(struct transfer *transfer, struct stats_track *track)
-{
-    uint32_t kind = track->track.kind;
-    below(transfer, &track->track.process, transfer->stats->process_count, false);
-    below(transfer, &track->track.parent, transfer->stats->track_count, true);
-    below(transfer, &kind, TRACE_TRACK_KINDS, false);
-    track->track.kind = kind;
-    u64(transfer, &track->track.id);
-    u64(transfer, &track->track.os_id);
-    text(transfer, &track->track.name);
-    text(transfer, &track->track.unit);
-    busy(transfer, &track->busy);
-    i64(transfer, &track->first_ns);
-    i64(transfer, &track->last_ns);
-    u64(transfer, &track->spans);
-    u64(transfer, &track->unfinished);
-    u64(transfer, &track->calls);
-    u64(transfer, &track->lost_records);
-    u64(transfer, &track->waiting_ns);
-    if (has(transfer, &track->launches, sizeof *track->launches))
-        launches(transfer, track->launches);
-    if (has(transfer, &track->counter, sizeof *track->counter))
-        counter(transfer, track->counter);
-}
-
-static void row(struct transfer *transfer, struct stats_row *row)
-{
-    u8(transfer, &row->category);
-    transfer->broken |= row->category >= TRACE_CATEGORIES;
-    u32(transfer, &row->item);
-    text(transfer, &row->name);
-    text(transfer, &row->kind);
-    u64(transfer, &row->count);
-    u64(transfer, &row->unfinished);
-    u64(transfer, &row->open);
-    u64(transfer, &row->open_ns);
-    u64(transfer, &row->total_ns);
-    u64(transfer, &row->nested_ns);
-    u64(transfer, &row->min_ns);
-    u64(transfer, &row->max_ns);
-    histogram(transfer, &row->durations);
-}
-
-static void call(struct transfer *transfer, struct stats_call *call)
-{
-    i64(transfer, &call->start_ns);
-    u64(transfer, &call->duration_ns);
-    u64(transfer, &call->id);
-    below(transfer, &call->track, transfer->stats->track_count, false);
-    below(transfer, &call->row, transfer->stats->row_count, false);
-    text(transfer, &call->args);
-}
-
-static void loss(struct transfer *transfer, struct stats_loss *loss)
-{
-    below(transfer, &loss->process, transfer->stats->process_count, false);
-    below(transfer, &loss->track, transfer->stats->track_count, true);
-    text(transfer, &loss->cause);
-    below(transfer, &loss->refused, RBWP_LOSS_CAUSE_MAX + 1, false);
-    u64(transfer, &loss->count);
-    u64(transfer, &loss->bytes);
-    i64(transfer, &loss->first_ns);
-    i64(transfer, &loss->last_ns);
-}
-
-/* ---- lists -------------------------------------------------------------------------------- */
-
-/* The array behind list, of elements zeroed when they are read. */
-static bool list(struct transfer *transfer, void *list, uint32_t *room, uint32_t *count,
-                 uint32_t most, size_t bytes)
-{
-    count_of(transfer, count, most);
-    if (!transfer->out && !transfer->broken && *count)
-        transfer->broken |= !stats_grow(transfer->stats, list, room, *count, bytes);
-    if (transfer->broken && !transfer->out)
+    char *first;
+    result_bytes_count(bytes, count, most);
+    bytes->things[thing] = *count;
+    if (room && !bytes->out && !bytes->broken && *count)
+        bytes->broken |= !stats_grow(stats, array, room, *count, size);
+    if (bytes->broken && !bytes->out)
         *count = 0;
-    return *count > 0;
+    memcpy(&first, array, sizeof first);
+    for (uint32_t i = 0; i < *count; i++)
+        result_bytes_row(bytes, columns, first + i * size);
 }
 
-static void lists(struct transfer *transfer)
+static void lists(struct result_bytes *bytes, struct stats *stats)
 {
-    struct stats *stats = transfer->stats;
-    if (list(transfer, &stats->processes, &stats->process_room, &stats->process_count, UINT32_MAX,
-             sizeof *stats->processes))
-        for (uint32_t i = 0; i < stats->process_count; i++)
-            process(transfer, &stats->processes[i]);
-    if (list(transfer, &stats->tracks, &stats->track_room, &stats->track_count, UINT32_MAX,
-             sizeof *stats->tracks))
-        for (uint32_t i = 0; i < stats->track_count; i++) {
-            stats->tracks[i].track.number = i;
-            track(transfer, &stats->tracks[i]);
-        }
-    if (list(transfer, &stats->rows, &stats->row_room, &stats->row_count, STATS_ROWS_MAX,
-             sizeof *stats->rows))
-        for (uint32_t i = 0; i < stats->row_count; i++)
-            row(transfer, &stats->rows[i]);
+    list(bytes, stats, &stats->processes, &stats->process_room, &stats->process_count, UINT32_MAX,
+         stats_process_columns, sizeof *stats->processes, STATS_PROCESSES);
+    for (uint32_t i = 0; i < stats->process_count; i++)
+        cells(bytes, &stats->processes[i].cells);
+    list(bytes, stats, &stats->tracks, &stats->track_room, &stats->track_count, UINT32_MAX,
+         stats_track_columns, sizeof *stats->tracks, STATS_TRACKS);
+    for (uint32_t i = 0; i < stats->track_count; i++)
+        stats->tracks[i].track.number = i;
+    list(bytes, stats, &stats->rows, &stats->row_room, &stats->row_count, STATS_ROWS_MAX,
+         stats_row_columns, sizeof *stats->rows, STATS_ROWS);
+    list(bytes, stats, &stats->longest, NULL, &stats->longest_count, stats->options.top,
+         stats_call_columns, sizeof *stats->longest, STATS_THINGS);
+    list(bytes, stats, &stats->open, NULL, &stats->open_count, STATS_OPEN_MAX, stats_call_columns,
+         sizeof *stats->open, STATS_THINGS);
+    list(bytes, stats, &stats->losses, NULL, &stats->loss_count, STATS_LOSSES_MAX,
+         stats_loss_columns, sizeof *stats->losses, STATS_THINGS);
 }
 
-static void kept_lists(struct transfer *transfer)
+static void all_of(struct result_bytes *bytes, struct stats *stats)
 {
-    struct stats *stats = transfer->stats;
-    count_of(transfer, &stats->longest_count, stats->options.top);
-    for (uint32_t i = 0; i < stats->longest_count; i++)
-        call(transfer, &stats->longest[i]);
-    count_of(transfer, &stats->open_count, STATS_OPEN_MAX);
-    for (uint32_t i = 0; i < stats->open_count; i++)
-        call(transfer, &stats->open[i]);
-    count_of(transfer, &stats->loss_count, STATS_LOSSES_MAX);
-    for (uint32_t i = 0; i < stats->loss_count; i++)
-        loss(transfer, &stats->losses[i]);
-}
-
-static void levels(struct transfer *transfer)
-{
-    struct concurrency_result *result = &transfer->stats->concurrency;
+    static const struct result_column level[] = {{.unit = RESULT_NS, .bytes = sizeof(uint64_t)},
+                                                 {.unit = RESULT_END}};
+    struct concurrency_result *result = &stats->concurrency;
     uint32_t room = 0;
-    if (list(transfer, &result->level_ns, &room, &result->levels, UINT32_MAX,
-             sizeof *result->level_ns))
-        for (uint32_t i = 0; i < result->levels; i++)
-            u64(transfer, &result->level_ns[i]);
-}
-
-static void sums(struct transfer *transfer)
-{
-    struct stats *stats = transfer->stats;
-    u64(transfer, &stats->spans);
-    u64(transfer, &stats->cut);
-    u64(transfer, &stats->links);
-    u64(transfer, &stats->samples);
-    u64(transfer, &stats->table_rows);
-    u64(transfer, &stats->lost_records);
+    lists(bytes, stats);
+    list(bytes, stats, &result->level_ns, &room, &result->levels, UINT32_MAX, level,
+         sizeof *result->level_ns, STATS_THINGS);
+    result_bytes_row(bytes, stats_columns, stats);
     for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
-        u64(transfer, &stats->refused[cause]);
-    u64(transfer, &stats->skipped_bytes);
-    u64(transfer, &stats->open_spans);
-}
-
-static void all_of(struct transfer *transfer)
-{
-    lists(transfer);
-    kept_lists(transfer);
-    levels(transfer);
-    sums(transfer);
+        result_bytes_u64(bytes, &stats->refused[cause]);
 }
 
 /* Of finished sums, without what happened inside kernels. False without memory. */
-static bool stats_summary_write(struct stats *stats, struct buffer *bytes)
+static bool stats_summary_write(struct stats *stats, struct buffer *out)
 {
-    struct transfer transfer = {.out = bytes, .stats = stats};
-    all_of(&transfer);
-    return !bytes->failed;
+    struct result_bytes bytes = {.out = out};
+    all_of(&bytes, stats);
+    return !out->failed;
 }
 
 /* stats is started, with the options that the sums were made with, and finished now. False: these
  * are no such bytes, or there is no memory; stats is to be freed in either case. */
-static bool stats_summary_read(struct stats *stats, const uint8_t *bytes, size_t count)
+static bool stats_summary_read(struct stats *stats, const uint8_t *in, size_t count)
 {
-    struct transfer transfer = {.in = {bytes, count}, .stats = stats};
-    all_of(&transfer);
-    return !transfer.broken && !stats->failed && transfer.in.left == 0;
+    struct result_bytes bytes = {.in = {in, count}};
+    all_of(&bytes, stats);
+    return !bytes.broken && !stats->failed && bytes.in.left == 0;
 }
 
 /* ---- summary cache --------------------------------------------------------------------------- */
 
-/* Its last byte counts up when summary_cache.c, or what it carries, changes. */
-static const char magic[8] = "RBWPSUM\4";
+/* Its last byte counts up when what is carried changes: fields of stats_tables.c, too. */
+static const char magic[8] = "RBWPSUM\5";
 enum { HEAD_BYTES = 20, TAIL_BYTES = 64 }; /* magic, which file, sum of what is behind */
 
 bool summary_cache_open(const char *place)

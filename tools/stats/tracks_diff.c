@@ -2,6 +2,7 @@
 /* Tracks of both traces are sorted by name and unit; equal ones are then neighbours. */
 #include "tracks_diff.h"
 
+#include "stats_tables.h"
 #include "wide.h"
 
 #include <stdlib.h>
@@ -135,9 +136,10 @@ static bool take_run(struct diff *diff, struct diff_row *row, struct diff_run *r
     struct stats_row sum = {.min_ns = UINT64_MAX};
     bool done = true;
     for (uint32_t i = 0; i < count && done; i++)
-        done = stats_row_merge(&sum, sided[i].row);
+        done = result_merge(stats_row_columns, &sum, sided[i].row, false);
     runs[sided->run] = (struct diff_run){diff_value(&sum, diff->metric), sum.total_ns, sum.count};
-    done = done && stats_row_merge(sided->run < diff->a_runs ? &row->a : &row->b, &sum);
+    done = done && result_merge(stats_row_columns, sided->run < diff->a_runs ? &row->a : &row->b,
+                                &sum, false);
     histogram_free(&sum.durations);
     return done;
 }

@@ -84,13 +84,16 @@ struct result_column {
     const struct result_column *part;
     const struct result_column *kept; /* a part that is kept but not shown */
     const struct result_table *list;
-    bool same_line;          /* a list's key does not begin a line of JSON */
-    size_t count_at, stride; /* of a list: where its count, 32 bits, is; bytes of a row */
+    bool same_line;  /* a list's key does not begin a line of JSON */
+    size_t count_at; /* of a list: where its count, 32 bits, is */
+    size_t stride;   /* bytes of a list's row, or of what is behind a pointer */
     struct result_rows (*rows)(const struct result_at *at);
 };
 
 #define RESULT_FIELD(type, field)                                                                  \
     .offset = offsetof(type, field), .bytes = sizeof(((const type *)0)->field)
+#define RESULT_POINTER(type, field)                                                                \
+    RESULT_FIELD(type, field), .stride = sizeof *((const type *)0)->field
 #define RESULT_LIST_OF(type, array, count)                                                         \
     .offset = offsetof(type, array), .count_at = offsetof(type, count),                            \
     .stride = sizeof *((const type *)0)->array
@@ -133,6 +136,8 @@ static inline struct result_cell result_nothing(void)
     return (struct result_cell){.kind = RESULT_NOTHING};
 }
 
+/* What stands in a field of 1, 4 or 8 bytes. */
+uint64_t result_number(const struct result_column *column, const void *field);
 struct result_cell result_cell(const struct result_column *column, const struct result_at *at);
 /* Of a part, its row; of one that is not there NULL. */
 struct result_at result_part(const struct result_column *column, const struct result_at *at);

@@ -51,7 +51,5 @@ static inline bool stats_row_count(struct stats_row *row, const struct trace_spa
     row->max_ns = duration_ns > row->max_ns ? duration_ns : row->max_ns;
     return histogram_add(&row->durations, duration_ns);
 }
-/* Adds what is counted in from, of another trace. False when out of memory. */
-bool stats_row_merge(struct stats_row *row, const struct stats_row *from);
 
 #endif /* STATS_ROW_H */
