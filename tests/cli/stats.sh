@@ -6,7 +6,7 @@
 "$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "sums"
-import collections, fcntl, json, os, pty, random, re, struct, subprocess, sys, termios
+import collections, csv, fcntl, json, os, pty, random, re, struct, subprocess, sys, termios
 
 rbwp, golden, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -229,6 +229,34 @@ for columns in (60, 80, 100, 130, 200):
             call = next(l for l in lines[lines.index("Longest calls") :] if ".." in l)  # the thread has 20 columns
             assert call.endswith("  thread 0x1") and len(call) == max(columns, 77) - 20 + len("  thread 0x1"), (columns, call)
 assert any(" 123 us " in l and "123.5 us" in l for l in table(200)), table(200)
+
+# A table as CSV has the cells that JSON has: of parts of a row PART_KEY, without lists.
+def flat(row, prefix=""):
+    for key, value in row.items():
+        if isinstance(value, dict) and key != "args":
+            yield from flat(value, key + "_")
+        elif not isinstance(value, (dict, list)) and not key.endswith("_hex"):
+            yield prefix + key, value
+
+
+def same(cell, value):
+    return type(value)(cell) == value if isinstance(value, (int, float)) and not isinstance(value, bool) else cell == ("" if value is None else value)
+
+
+for file in (f"{work}/extended.bin", f"{golden}/gpu_work.bin", f"{golden}/multi_thread.bin", path):
+    told = json.loads(run("stats", "--json", "--findings", file).stdout)
+    told |= json.loads(run("stats", "--json", file).stdout)
+    told["nodes"] = json.loads(run("stats", "--json", "--by=node", file).stdout)["nodes"]["list"]
+    for table, rows in told.items():
+        if isinstance(rows, list) and table != "processes":
+            lines = list(csv.DictReader(run("stats", "--csv", table, file).stdout.splitlines()))
+            assert len(lines) == len(rows), (table, lines, rows)
+            for line, row in zip(lines, rows):
+                cells = dict(flat(row))
+                assert set(cells) <= set(line), (table, cells, line)
+                assert all(same(line[key], value) or table == "findings" or "\\" in line[key] for key, value in cells.items()), (table, line, cells)
+for words in (("--csv", "none"), ("--csv", "threads", "--json"), ("--csv", "threads", "--critical-path")):
+    assert run("stats", *words, path, code=2).stdout == ""
 
 # A pipe, and a name that would move the cursor.
 piped = subprocess.run([rbwp, "stats", "--json", "--by=slot", "-"], input=open(path, "rb").read(), capture_output=True, check=True)

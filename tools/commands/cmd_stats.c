@@ -94,6 +94,23 @@ static bool store_columns(void *value, const char *text, struct option_error *er
     return true;
 }
 
+#define TABLES                                                                                     \
+    "open findings values work_items queued sub_items gpu_work nodes threads gpus inside_kernels " \
+    "kernel_lines ranges gpu_ranges other_tracks counters messages longest losses"
+
+/* It is shown alone, so that nothing else needs to be added up. */
+static bool store_csv(void *value, const char *text, struct option_error *error)
+{
+    struct stats_report_options *options = value;
+    unsigned section;
+    options->csv = text;
+    bool good = stats_csv_section(text, &section);
+    if (!good)
+        snprintf(error->text, sizeof error->text, "is no table that --json has");
+    options->sections |= section;
+    return good;
+}
+
 static bool store_findings(void *value, const char *text, struct option_error *error)
 {
     (void)text, (void)error;
@@ -111,6 +128,7 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
+    {"csv", 0, "TABLE", TABLES, "one table of --json as CSV", 0, store_csv},
     {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message arg:",
      "only this table; may be repeated; arg:KEY: calls by what they noted", 0, store_sections},
     {"fold-literals", 0, NULL, NULL,
@@ -148,6 +166,10 @@ static enum exit_code run(void *config, struct operands files)
     const struct stats_report_options *options = config;
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    if (options->csv && (options->json || options->critical_path)) {
+        message_usage("--csv does not go with --json or --critical-path");
         return EXIT_USAGE;
     }
     return (options->critical_path ? critical_report : stats_report)(options, files);

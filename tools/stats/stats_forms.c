@@ -461,6 +461,18 @@ static void nodes_json(struct out *out, const struct stats *stats)
     node_sums_free(&sums);
 }
 
+static void nodes_csv(struct out *out, const struct stats *stats)
+{
+    struct node_sums sums;
+    bool good = node_sums_make(&sums, stats);
+    const struct result_rows rows = {(const char *)sums.list, sizeof *sums.list, sums.count, NULL};
+    if (good)
+        result_csv(out, &stats_nodes_table, &rows, stats);
+    else
+        out_give_up(out, ENOMEM);
+    node_sums_free(&sums);
+}
+
 static void numbers(struct out *out, const char *key, const uint64_t *list, uint32_t count)
 {
     json_key(out, key);
@@ -519,7 +531,8 @@ static const struct part {
     void (*behind)(const struct result_view *view, const struct result_at *at);
     void (*text)(const struct view *view);
     void (*json)(struct out *out, const struct stats *stats);
-    unsigned flags; /* ORDERED: tracks in text */
+    const char *name; /* of CSV, if it is not the table's key */
+    unsigned flags;   /* ORDERED: tracks in text */
 } parts[] = {
     {0, &stats_open_table, .list = {LIST(open, open_count)}, .flags = ONLY_JSON},
     {SECTION_FINDINGS, &stats_findings_table, .text = findings_text, .flags = FIRST_IN_TEXT},
@@ -530,7 +543,7 @@ static const struct part {
     {SECTION_SUB_ITEMS, &stats_sub_items_table, SECTION_SUB_ITEMS, .behind = behind_row},
     {SECTION_GPU_WORK, &stats_gpu_work_table, SECTION_GPU_WORK, .behind = behind_row,
      .flags = FIRST_IN_TEXT}, /* what such a program is about */
-    {SECTION_NODES, &stats_nodes_table, .text = nodes_text, .json = nodes_json},
+    {SECTION_NODES, &stats_nodes_table, .text = nodes_text, .json = nodes_json, .name = "nodes"},
     {SECTION_THREADS, &stats_threads_table, 0, stats_is_worker, .behind = behind_track,
      .flags = ORDERED},
     {SECTION_GPUS, &stats_gpus_table, 0, stats_is_gpu, .behind = behind_track, .flags = ORDERED},
@@ -655,4 +668,36 @@ void stats_json(struct out *out, const struct stats *stats, const struct stats_f
     for (unsigned i = 0; i < PARTS; i++)
         part_json(out, &parts[i], stats, form);
     out_text(out, "}\n");
+}
+
+/* NULL: there is none. */
+static const struct part *part_named(const char *name)
+{
+    for (unsigned i = 0; i < PARTS; i++) {
+        const struct part *part = &parts[i];
+        if (part->table && !(part->flags & ONLY_TEXT) &&
+            strcmp(part->name ? part->name : part->table->key, name) == 0)
+            return part;
+    }
+    return NULL;
+}
+
+bool stats_csv_section(const char *name, unsigned *section_out)
+{
+    const struct part *part = part_named(name);
+    *section_out = part ? part->section : 0;
+    return part != NULL;
+}
+
+void stats_csv(struct out *out, const struct stats *stats, const struct stats_form *form,
+               const char *name)
+{
+    const struct part *part = part_named(name);
+    if (part->table == &stats_nodes_table) {
+        nodes_csv(out, stats);
+        return;
+    }
+    struct result_rows rows = rows_of(out, part, stats, form, false);
+    result_csv(out, part->table, &rows, stats);
+    free(rows.order);
 }

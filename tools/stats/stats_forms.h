@@ -24,5 +24,8 @@ struct stats_form {
 void stats_text(struct out *out, const struct stats *stats, const struct stats_form *form,
                 struct colors colors);
 void stats_json(struct out *out, const struct stats *stats, const struct stats_form *form);
+/* One table, of a name that stats_csv_section knows. */
+void stats_csv(struct out *out, const struct stats *stats, const struct stats_form *form,
+               const char *name);
 
 #endif /* STATS_FORMS_H */

@@ -71,7 +71,9 @@ static void show(struct trace_pass *pass, const struct stats *stats, unsigned se
                                     .order = options->sort,
                                     .columns = options->columns,
                                     .findings = &findings};
-    if (options->json)
+    if (options->csv)
+        stats_csv(&pass->out, stats, &form, options->csv);
+    else if (options->json)
         stats_json(&pass->out, stats, &form);
     else
         stats_text(&pass->out, stats, &form,

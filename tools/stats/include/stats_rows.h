@@ -32,6 +32,10 @@ enum stats_section {
 extern const char stats_row_titles[];
 bool stats_has_title(const char *title, size_t bytes);
 
+/* The section of a table by its name in JSON (0: it is in all); false: there is none, or it cannot
+ * be CSV. */
+bool stats_csv_section(const char *name, unsigned *section_out);
+
 /* The section whose table the category's rows stand in. */
 enum stats_section stats_section_of(unsigned category);
 
