@@ -240,11 +240,6 @@ static void behind_call(const struct result_view *view, const struct result_at *
 
 /* ---- text that is more than a table --------------------------------------------------------- */
 
-static struct result_layout whole_layout(const struct view *view, const struct result_table *table)
-{
-    return result_layout(&view->result, table, NULL, 0);
-}
-
 /* What is inside them is not known by value, and they may be of several kinds. */
 static void values_text(const struct view *view)
 {
@@ -288,9 +283,11 @@ static const char *plural(uint64_t count, const char *ending)
     return count == 1 ? "" : ending;
 }
 
-static void kernel_text(const struct view *view, const struct inside_kernel *kernel,
+/* Shares of the blocks' time, of overlaps of that of the group that was less busy. */
+static void kernel_text(const struct view *view, const void *row,
                         const struct result_layout *layout)
 {
+    const struct inside_kernel *kernel = row;
     char time[QUANTITY_BYTES];
     const struct result_rows groups = {(const char *)kernel->groups, sizeof *kernel->groups,
                                        kernel->group_count, NULL};
@@ -305,18 +302,28 @@ static void kernel_text(const struct view *view, const struct inside_kernel *ker
             overlap_line(&view->result, kernel, a, b);
 }
 
-/* Shares of the blocks' time, of overlaps of that of the group that was less busy. */
+/* Kernels, each with rows of an inner table. */
+static void kernels_frame(const struct view *view, const struct result_table *table,
+                          const struct result_table *inner, const void *kernels, size_t stride,
+                          uint32_t count,
+                          void (*one)(const struct view *view, const void *kernel,
+                                      const struct result_layout *layout))
+{
+    const struct result_layout layout = result_layout(&view->result, inner, NULL, 0);
+    if (count == 0)
+        return;
+    result_text_title(&view->result, table->title);
+    result_text_titles(&view->result, &layout);
+    for (uint32_t i = 0; i < count && i < table->shown; i++)
+        one(view, (const char *)kernels + i * stride, &layout);
+    result_text_more(&view->result, count, table->shown, " kernels");
+}
+
 static void kernels_text(const struct view *view)
 {
     const struct inside_kernels *inside = &view->stats->inside;
-    const struct result_layout layout = whole_layout(view, &stats_groups_table);
-    if (inside->kernel_count == 0)
-        return;
-    result_text_title(&view->result, stats_kernels_table.title);
-    result_text_titles(&view->result, &layout);
-    for (uint32_t i = 0; i < inside->kernel_count && i < STATS_KERNELS_SHOWN; i++)
-        kernel_text(view, &inside->kernels[i], &layout);
-    result_text_more(&view->result, inside->kernel_count, STATS_KERNELS_SHOWN, " kernels");
+    kernels_frame(view, &stats_kernels_table, &stats_groups_table, inside->kernels,
+                  sizeof *inside->kernels, inside->kernel_count, kernel_text);
 }
 
 static int compare_places(const void *left, const void *right)
@@ -324,9 +331,9 @@ static int compare_places(const void *left, const void *right)
     return (left > right) - (left < right);
 }
 
-static void lines_text(const struct view *view, const struct kernel_sums *kernel,
-                       const struct result_layout *layout)
+static void lines_text(const struct view *view, const void *row, const struct result_layout *layout)
 {
+    const struct kernel_sums *kernel = row;
     struct out *out = view->out;
     const struct kernel_line *first = view->stats->lines.lines + kernel->first_line;
     struct result_rows lines = result_ordered(first, sizeof *first, kernel->line_count);
@@ -353,20 +360,14 @@ static void lines_text(const struct view *view, const struct kernel_sums *kernel
 static void kernel_lines_text(const struct view *view)
 {
     const struct kernel_lines *all = &view->stats->lines;
-    const struct result_layout layout = whole_layout(view, &stats_lines_table);
-    if (all->kernel_count == 0)
-        return;
-    result_text_title(&view->result, stats_kernel_lines_table.title);
-    result_text_titles(&view->result, &layout);
-    for (uint32_t i = 0; i < all->kernel_count && i < STATS_KERNELS_SHOWN; i++)
-        lines_text(view, &all->kernels[i], &layout);
-    result_text_more(&view->result, all->kernel_count, STATS_KERNELS_SHOWN, " kernels");
+    kernels_frame(view, &stats_kernel_lines_table, &stats_lines_table, all->kernels,
+                  sizeof *all->kernels, all->kernel_count, lines_text);
 }
 
 /* Of many nodes people see the busiest and the idlest. */
 static void nodes_text_rows(const struct view *view, struct node_sums *sums)
 {
-    const struct result_layout layout = whole_layout(view, &stats_nodes_table);
+    const struct result_layout layout = result_layout(&view->result, &stats_nodes_table, NULL, 0);
     struct result_rows rows = {(const char *)sums->list, sizeof *sums->list, sums->count, NULL};
     char part[QUANTITY_BYTES];
     out_format(view->out,

@@ -14,6 +14,20 @@
         .unit = RESULT_END                                                                         \
     }
 
+/* A function that makes a column's cell of a row of this type. */
+#define MAKES(name, type, cell)                                                                    \
+    static struct result_cell name(const struct result_at *at, int what)                           \
+    {                                                                                              \
+        const struct type *row = at->row;                                                          \
+        (void)what;                                                                                \
+        return cell;                                                                               \
+    }
+
+static uint64_t mean_of(uint64_t sum, uint64_t count)
+{
+    return count ? sum / count : 0;
+}
+
 static struct result_cell process_name(const struct stats *stats, uint32_t process)
 {
     return result_bytes(stats->processes[process].name);
@@ -24,10 +38,7 @@ static struct result_cell process_name(const struct stats *stats, uint32_t proce
 #define ROW(field) RESULT_FIELD(struct stats_row, field)
 enum { ROW_SELF, ROW_SHARE, ROW_MEAN, ROW_MIN };
 
-static struct result_cell row_quantile(const struct result_at *at, int permille)
-{
-    return result_u64(stats_quantile_ns(at->row, (unsigned)permille));
-}
+MAKES(row_quantile, stats_row, result_u64(stats_quantile_ns(row, (unsigned)what)))
 
 /* Of a GPU's work people see no share that lies outside of the run. */
 static struct result_cell row_made(const struct result_at *at, int what)
@@ -83,11 +94,7 @@ const struct result_table stats_gpu_ranges_table = ROWS("gpu_ranges", "Ranges on
 
 /* ---- calls by what they noted; a row's name is the value ---------------------------------- */
 
-static struct result_cell values_key(const struct result_at *at, int what)
-{
-    (void)what;
-    return result_word(((const struct arg_sums *)at->row)->key);
-}
+MAKES(values_key, arg_sums, result_word(row->key))
 
 const struct result_table stats_values_table = {
     "values", NULL, stats_row_columns, stats_row_titles, "id,p90,kind,mean,self,p50,p99,max", 100};
@@ -103,16 +110,9 @@ const struct result_column stats_values_columns[] = {
 
 #define LAUNCH(field) RESULT_FIELD(struct launch_sums, field)
 
-static struct result_cell launch_mean(const struct result_at *at, int what)
-{
-    (void)what;
-    return result_u64(launch_sums_mean_ns(at->row));
-}
+MAKES(launch_mean, launch_sums, result_u64(launch_sums_mean_ns(row)))
 
-static struct result_cell launch_quantile(const struct result_at *at, int permille)
-{
-    return result_u64(launch_sums_quantile_ns(at->row, (unsigned)permille));
-}
+MAKES(launch_quantile, launch_sums, result_u64(launch_sums_quantile_ns(row, (unsigned)what)))
 
 const struct result_column stats_launch_columns[] = {
     {"count", "count", 13, RESULT_COUNT, RESULT_SUM, LAUNCH(count)},
@@ -127,16 +127,11 @@ const struct result_column stats_launch_columns[] = {
     {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, LAUNCH(latencies)},
     END};
 
-/* Of a track: people see this only of those that are busy within bounds. */
-static struct result_cell certain_share(const struct result_at *at, int what)
-{
-    const struct stats_track *track = at->row;
-    const struct launch_sums *sums = track->launches;
-    (void)what;
-    if (!sums->bounded || !track->busy.busy_ns)
-        return result_nothing();
-    return result_f64((double)sums->certain.busy_ns / (double)track->busy.busy_ns);
-}
+/* People see this only of tracks that are busy within bounds. */
+MAKES(certain_share, stats_track,
+      row->launches->bounded && row->busy.busy_ns
+          ? result_share(row->launches->certain.busy_ns, row->busy.busy_ns)
+          : result_nothing())
 
 #define BUSY(field) RESULT_FIELD(struct busy, field)
 /* Beside what its owner shows. */
@@ -156,11 +151,7 @@ static const struct result_column bound_columns[] = {
 
 #define COUNTER(field) RESULT_FIELD(struct counter_sums, field)
 
-static struct result_cell counter_mean(const struct result_at *at, int what)
-{
-    (void)what;
-    return result_f64(counter_sums_mean(at->row));
-}
+MAKES(counter_mean, counter_sums, result_f64(counter_sums_mean(row)))
 
 static const struct result_column counter_columns[] = {
     {"samples", "samples", 13, RESULT_COUNT, COUNTER(count)},
@@ -188,8 +179,7 @@ static struct result_cell track_made(const struct result_at *at, int what)
         return process_name(stats, track->track.process);
     if (what == TRACK_IDLE)
         return result_u64(stats_idle_ns(stats, track));
-    struct result_cell share =
-        result_f64(extent_ns ? (double)track->busy.busy_ns / (double)extent_ns : 0);
+    struct result_cell share = result_share(track->busy.busy_ns, extent_ns);
     share.hidden = share.f64 > 1;
     return share;
 }
@@ -259,18 +249,10 @@ const struct result_table stats_counters_table = {
 
 #define MESSAGE(field) RESULT_FIELD(struct message_sum, field)
 
-static struct result_cell message_quantile(const struct result_at *at, int permille)
-{
-    return result_u64(message_time_quantile_ns(at->row, (unsigned)permille));
-}
+MAKES(message_quantile, message_time, result_u64(message_time_quantile_ns(row, (unsigned)what)))
 
-static struct result_cell message_mean(const struct result_at *at, int what)
-{
-    const struct message_time *time = at->row;
-    const struct message_sum *sum = at->parent;
-    (void)what;
-    return result_u64(sum->count ? time->total_ns / sum->count : 0);
-}
+MAKES(message_mean, message_time,
+      result_u64(mean_of(row->total_ns, ((const struct message_sum *)at->parent)->count)))
 
 static const struct result_column time_columns[] = {
     {"total", NULL, 10, RESULT_NS, RESULT_FIELD(struct message_time, total_ns)},
@@ -303,11 +285,8 @@ const struct result_table stats_messages_table = {
 #define GROUP(field) RESULT_FIELD(struct inside_group, field)
 
 /* Shares of the blocks' time. */
-static struct result_cell group_share(const struct result_at *at, int waiting)
-{
-    const struct inside_group *group = at->row;
-    return result_f64(inside_share(group, waiting ? group->waiting_ns : group->busy_ns));
-}
+MAKES(group_share, inside_group,
+      result_f64(inside_share(row, what ? row->waiting_ns : row->busy_ns)))
 
 static const struct result_column group_columns[] = {
     {"group", "group", 0, RESULT_TEXT, GROUP(name)},
@@ -399,13 +378,8 @@ const struct result_table stats_kernels_table = {
 #define LINE(field) RESULT_FIELD(struct kernel_line, field)
 
 /* Of the kernel's cycles in all lanes. */
-static struct result_cell line_share(const struct result_at *at, int what)
-{
-    const struct kernel_line *line = at->row;
-    const struct kernel_sums *kernel = at->parent;
-    (void)what;
-    return result_f64(kernel->cycles ? (double)line->cycles / (double)kernel->cycles : 0);
-}
+MAKES(line_share, kernel_line,
+      result_share(row->cycles, ((const struct kernel_sums *)at->parent)->cycles))
 
 static const struct result_column line_columns[] = {
     {"place", "line", 0, RESULT_TEXT, LINE(place)},
@@ -422,12 +396,8 @@ static const struct result_column line_columns[] = {
 const struct result_table stats_lines_table = {
     "lines", NULL, line_columns, "share,count,cycles,p50,p99,spread,line", NULL, 0};
 
-static struct result_cell probe_place(const struct result_at *at, int what)
-{
-    const struct stats *stats = at->all;
-    (void)what;
-    return result_bytes(stats->lines.lines[((const struct kernel_probe *)at->row)->line].place);
-}
+MAKES(probe_place, kernel_probe,
+      result_bytes(((const struct stats *)at->all)->lines.lines[row->line].place))
 
 static const struct result_column probe_columns[] = {
     {"place", NULL, 0, RESULT_TEXT, RESULT_MADE(probe_place, 0)},
@@ -444,29 +414,18 @@ static const struct result_column edge_columns[] = {
     END};
 static const struct result_table edges_table = {"edges", NULL, edge_columns, "", NULL, 0};
 
-static struct result_rows line_rows(const struct result_at *at)
-{
-    const struct kernel_sums *kernel = at->row;
-    const struct kernel_line *lines = ((const struct stats *)at->all)->lines.lines;
-    return (struct result_rows){(const char *)(lines + kernel->first_line), sizeof *lines,
-                                kernel->line_count, NULL};
-}
-
-static struct result_rows probe_rows(const struct result_at *at)
-{
-    const struct kernel_sums *kernel = at->row;
-    const struct kernel_probe *probes = ((const struct stats *)at->all)->lines.probes;
-    return (struct result_rows){(const char *)(probes + kernel->first_probe), sizeof *probes,
-                                kernel->probe_count, NULL};
-}
-
-static struct result_rows edge_rows(const struct result_at *at)
-{
-    const struct kernel_sums *kernel = at->row;
-    const struct kernel_edge *edges = ((const struct stats *)at->all)->lines.edges;
-    return (struct result_rows){(const char *)(edges + kernel->first_edge), sizeof *edges,
-                                kernel->edge_count, NULL};
-}
+/* A kernel's part of an array of all. */
+#define SLICE(name, array, first_of, count_of)                                                     \
+    static struct result_rows name(const struct result_at *at)                                     \
+    {                                                                                              \
+        const struct kernel_sums *kernel = at->row;                                                \
+        const struct kernel_lines *lines = &((const struct stats *)at->all)->lines;                \
+        return (struct result_rows){(const char *)(lines->array + kernel->first_of),               \
+                                    sizeof *lines->array, kernel->count_of, NULL};                 \
+    }
+SLICE(line_rows, lines, first_line, line_count)
+SLICE(probe_rows, probes, first_probe, probe_count)
+SLICE(edge_rows, edges, first_edge, edge_count)
 
 #define LINES(field) RESULT_FIELD(struct kernel_sums, field)
 static const struct result_column kernel_lines_columns[] = {
@@ -626,11 +585,7 @@ const struct result_table stats_findings_table = {"findings", NULL, finding_colu
 #define NODE(field) RESULT_FIELD(struct node_sum, field)
 enum { NODE_PARTS_SHOWN = 40 };
 
-static struct result_cell node_process(const struct result_at *at, int what)
-{
-    (void)what;
-    return process_name(at->all, ((const struct node_sum *)at->row)->process);
-}
+MAKES(node_process, node_sum, process_name(at->all, row->process))
 
 /* How busy it was over time: for people a character a part of the run. */
 static void put_course(struct out *out, const struct result_at *at, bool json)

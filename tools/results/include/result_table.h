@@ -122,6 +122,11 @@ static inline struct result_cell result_f64(double value)
 {
     return (struct result_cell){.kind = RESULT_F64, .f64 = value};
 }
+/* Part of a whole; 0 of none. */
+static inline struct result_cell result_share(uint64_t part, uint64_t whole)
+{
+    return result_f64(whole ? (double)part / (double)whole : 0);
+}
 static inline struct result_cell result_bytes(struct trace_text text)
 {
     return (struct result_cell){
