@@ -94,15 +94,14 @@ static void put_histogram(struct result_bytes *bytes, struct histogram *histogra
         result_bytes_u64(bytes, &histogram->counts[i]);
 }
 
-/* What a number may be is below this; 0: anything. */
-static uint64_t limit_of(const struct result_bytes *bytes, const struct result_column *column,
-                         uint64_t value)
+static bool is_allowed(const struct result_bytes *bytes, const struct result_column *column,
+                       uint64_t value)
 {
     if (column->unit == RESULT_CHOICE)
-        return (uint64_t)column->what;
-    if (column->unit != RESULT_INDEX || (column->optional && value == TRACE_NONE))
-        return UINT64_MAX;
-    return bytes->things[column->what];
+        return value < (uint64_t)column->what;
+    if (column->unit == RESULT_INDEX)
+        return value < bytes->things[column->what] || (column->optional && value == TRACE_NONE);
+    return column->bytes == sizeof value || value >> 8 * column->bytes == 0;
 }
 
 static void put_number(struct result_bytes *bytes, const struct result_column *column, void *field)
@@ -116,8 +115,7 @@ static void put_number(struct result_bytes *bytes, const struct result_column *c
     if (bytes->out)
         wide = result_number(column, field);
     result_bytes_u64(bytes, &wide);
-    bytes->broken |= wide >= limit_of(bytes, column, wide) ||
-                     (column->bytes < sizeof wide && wide >> 8 * column->bytes);
+    bytes->broken |= !is_allowed(bytes, column, wide);
     narrow = (uint32_t)wide;
     if (bytes->out)
         return;

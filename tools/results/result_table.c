@@ -53,12 +53,12 @@ struct result_cell result_cell(const struct result_column *column, const struct 
 
 struct result_at result_part(const struct result_column *column, const struct result_at *at)
 {
-    struct result_at part = *at;
+    struct result_at part = {.all = at->all, .parent = at->row, .number = at->number};
     const char *field = at->row ? (const char *)at->row + column->offset : NULL;
     if (field && column->unit == RESULT_PART_AT)
-        memcpy(&field, field, sizeof field);
-    part.row = field;
-    part.parent = at->row;
+        memcpy(&part.row, field, sizeof part.row);
+    else
+        part.row = field;
     return part;
 }
 
