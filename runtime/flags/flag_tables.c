@@ -167,14 +167,16 @@ static const struct flag work_table[] = {
      "worker threads per NUMA domain in use"},
     {"bgnuma", FLAG_BOOL, WORK_CONFIG(numa), 0, 1, 1, "1: a set of workers for each NUMA domain"},
     {"bgworkpin", FLAG_BOOL, WORK_CONFIG(pin), 0, 1, 1, "1: each worker on a CPU of its own"},
-    {"bgnumapin", FLAG_BOOL, WORK_CONFIG(numa_pin), 0, 1, 1, "1: each worker on the CPUs of its domain"},
+    {"bgnumapin", FLAG_BOOL, WORK_CONFIG(numa_pin), 0, 1, 1,
+     "1: each worker on the CPUs of its domain"},
     {"bgstack", FLAG_U64, WORK_CONFIG(stack_bytes), 64, 4 << 20, 1024, "kilobytes of worker stack"},
     {"bgspin", FLAG_I64, offsetof(struct work_values, spin_ns), 0, 3600000000, 1000,
      "microseconds an idle worker spins before it sleeps"},
     {"bgslice", FLAG_U64, WORK_CONFIG(slice_ns), 1, 3600000000, 1000,
      "microseconds of a work item's time slice"},
 };
-const struct flag_table work_flags = {work_table, sizeof work_table / sizeof work_table[0], 0, NULL};
+const struct flag_table work_flags = {work_table, sizeof work_table / sizeof work_table[0], 0,
+                                      NULL};
 
 enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, char **argv,
                                  struct rbwp_error *error)
