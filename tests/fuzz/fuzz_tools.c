@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+extern const struct command command_dump, command_info, command_tables;
+
 static const struct way {
     const struct command *command;
     const char *options[4]; /* up to NULL */
