@@ -266,7 +266,7 @@ static uint32_t task_kind(struct legion_export *legion, struct legion_node *node
     struct trace_text name = trace_name_of(legion->pass->trace, span->name);
     if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_TASK << 32 | kind))
         legion_file_task_kind(&node->file, kind, name);
-    if (is_new(legion, &node->kinds, (uint64_t)(DESCRIBED_VARIANT + variant) << 32 | kind))
+    if (is_new(legion, &node->kinds, ((uint64_t)DESCRIBED_VARIANT + variant) << 32 | kind))
         legion_file_variant(&node->file, kind, variant,
                             variant == LEGION_DEVICE_VARIANT ? trace_text(LEGION_GPU_VARIANT)
                             : variant == LEGION_HOST_VARIANT ? trace_text(LEGION_CALL_VARIANT)
