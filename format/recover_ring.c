@@ -117,6 +117,14 @@ static uint64_t less(uint64_t all, uint64_t a, uint64_t b)
     return all > b ? all - b : 0;
 }
 
+/* All that came before the entry, or with it. */
+static struct ever ever_to(const struct live_ring_entry *entry, bool with_it)
+{
+    return (struct ever){entry->records_before + (with_it ? entry->records : 0),
+                         entry->rows_before + (with_it ? entry->rows : 0),
+                         entry->bytes_before + (with_it ? entry->block_bytes : 0)};
+}
+
 /* What is not there: all that ever came less what was put, here and into the parts before. */
 static void count_dropped(struct recover_ring *ring, const struct ever *ever,
                           const struct live_ring_facts *facts)
@@ -141,22 +149,25 @@ enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
     struct ever ever = {facts.records, facts.rows, facts.bytes};
     const uint8_t *blocks;
     size_t size;
-    bool any = false;
+    bool any = false, any_ahead = false;
     int64_t dropped_ns = facts.latest_ns;
     *sink_out = false;
     enum rbwp_status status = live_ring_open(&walk, ring->live, error);
     walk.passed = ring->passed;
     walk.context = ring->context;
     while (status == RBWP_OK && live_ring_next(&walk, &entry, &blocks, &size)) {
-        if (entry.ticket == 0 || entry.ticket > ring->live->commit.ticket)
+        const bool is_ahead = entry.ticket > ring->live->commit.ticket; /* its chunk has it yet */
+        if (entry.ticket == 0 || (is_ahead && any_ahead))
             continue;
-        bool old = !any && entry.last_ns < ring->since_ns, gap = entry.bytes_before != ever.bytes;
-        if (!any || gap)
+        if (!any || entry.bytes_before != ever.bytes)
             dropped_ns = entry.latest_before_ns;
+        ever = ever_to(&entry, !is_ahead);
+        any_ahead |= is_ahead;
+        if (is_ahead)
+            continue;
+        bool old = !any && entry.last_ns < ring->since_ns;
         if (old && entry.last_ns > dropped_ns)
             dropped_ns = entry.last_ns;
-        ever = (struct ever){entry.records_before + entry.records, entry.rows_before + entry.rows,
-                             entry.bytes_before + entry.block_bytes};
         ring->last_ticket = entry.ticket;
         if (old || entry.ticket <= facts.cut_ticket)
             continue;
@@ -165,7 +176,8 @@ enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
         status = put_entry(ring, &entry, blocks, size);
         *sink_out = status != RBWP_OK && status != RBWP_E_MEMORY;
     }
-    if (walk.gone && ever.bytes < facts.bytes) { /* the newest of what there was, too */
+    /* The newest of what there was is gone, too. */
+    if (walk.gone && !any_ahead && ever.bytes < facts.bytes) {
         ever = (struct ever){facts.records, facts.rows, facts.bytes};
         dropped_ns = facts.latest_ns;
     }

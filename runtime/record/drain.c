@@ -387,6 +387,7 @@ static void write_job(struct drain *drain, struct job *job)
     /* The chunk is given up only now: until its blocks are in the file, it is what a crash leaves.
      */
     uint64_t file_bytes;
+    TEST_POINT("drain: job written, not yet committed");
     rbwp_writer_totals(drain->writer, &file_bytes, NULL, NULL);
     live_commit(file_bytes, job->ticket + 1);
     TEST_POINT("drain: job written, chunk not yet free");

@@ -773,6 +773,40 @@ static void a_recording_that_is_cut_is_killed(void **state)
     recorded_free(&recorded);
 }
 
+static void die_before_the_commit(const char *place)
+{
+    if (strcmp(place, "drain: job written, not yet committed") == 0)
+        kill(getpid(), SIGKILL);
+}
+
+/* Guards: what is in the ring, but not committed, since the process died or a part is cut just
+ * then, is in its chunk yet, and is not called lost. */
+static void first_write_is_killed(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = cut_config();
+    struct chain chain = {0};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rbwp_session *session;
+        next_slot = 0;
+        atomic_store(&test_point_hook, die_before_the_commit);
+        if (rbwp_session_start(&config, &session, NULL) == RBWP_OK) {
+            work(100);
+            (void)rbwp_session_stop(session, NULL);
+        }
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    struct recorded recorded = read_recovered(part_path(0));
+    take_part(&chain, &recorded, 1);
+    assert_int_equal(chain.events, 200);
+    assert_int_equal(all_losses(&recorded), 0);
+    recorded_free(&recorded);
+}
+
 /* Guards: each part tells of the losses since the part before, so that their sum is right; a dump
  * between two parts, too. */
 static void a_part_has_its_own_losses(void **state)
@@ -839,6 +873,7 @@ static void parts_of_an_earlier_run_stay(void **state)
 /* What the rotating thread does, but behind the recording's end, and when the clock has been looked
  * at once more: as often as it takes until that is in FILE.live. */
 static struct rbwp_session *ending;
+static enum rbwp_status cut_status;
 
 static void cut_behind_the_end(const char *place)
 {
@@ -850,7 +885,7 @@ static void cut_behind_the_end(const char *place)
     const int64_t took_ns = ending->stop_ns - ending->start_ns;
     while (line->sample[line->samples - 1].time_ns < ending->stop_ns + took_ns + 1000000)
         drain_look(ending->recording.drain);
-    assert_int_equal(dump_now(&wish, path, NULL), RBWP_OK);
+    cut_status = dump_now(&wish, path, NULL);
 }
 
 /* Guards: a part that is cut while the session ends does not say that it was written behind the
@@ -859,14 +894,19 @@ static void a_part_is_cut_at_the_end(void **state)
 {
     (void)state;
     struct rbwp_session_config config = cut_config();
+    struct rbwp_session_summary summary;
     struct chain chain = {0};
     int64_t stop_ns = 0;
     ending = start(&config);
     next_slot = 0;
     work(100);
     atomic_store(&test_point_hook, cut_behind_the_end);
-    assert_string_equal(stop(ending).path, part_path(2));
+    const enum rbwp_status status = rbwp_session_stop(ending, &summary);
     atomic_store(&test_point_hook, NULL);
+    assert_int_equal(status, RBWP_OK);
+    assert_int_equal(cut_status, RBWP_OK);
+    assert_int_equal(summary.lost_records, 0);
+    assert_string_equal(summary.path, part_path(2));
     for (unsigned part = 1; part <= 2; part++) {
         struct recorded recorded = read_back(part_path(part));
         take_part(&chain, &recorded, part);
@@ -931,6 +971,7 @@ int main(void)
         cmocka_unit_test(wrong_rules),
         cmocka_unit_test(a_recording_is_cut),
         cmocka_unit_test(a_recording_that_is_cut_is_killed),
+        cmocka_unit_test(first_write_is_killed),
         cmocka_unit_test(a_part_has_its_own_losses),
         cmocka_unit_test(parts_of_an_earlier_run_stay),
         cmocka_unit_test(a_part_is_cut_at_the_end),
