@@ -225,16 +225,16 @@ assert re.match(r"Critical path through \d+ of 120 messages, over a run of .*\nw
                 r" +[\d.]+% .* make_job 40000, node \d  \(from the beginning\)\n +[\d.]+% +\d+ .* halo (east|west)\n", text), text
 error = run("stats", "--critical-path", of_job("mute", "-m")[0], code=1)[1]
 
-# Hops that took as long stand in the order of their nodes, whatever their handlers are called.
+# Hops that took as long stand in the order of their nodes, whatever their handlers are called, and whichever name came first.
 SENT = [("time", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 5), ("peer", 1, 0), ("bytes", 1, 0)]
 HANDLED = [("arrived", 4, 0), ("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 6), ("peer", 1, 0), ("bytes", 1, 0)]
+MESSAGES = [(0, 2, 10, 1), (0, 1, 100, 2), (1, 2, 200, 1)]  # from, to, sent at, name
 paths = []
-for node, (sent, handled) in enumerate((([(100, 1)], []), ([(200, 2)], [(150, 1)]), ([], [(250, 2)]))):  # when, and the name's number
-    key = lambda sender: (sender << 40) + 1
-    tables = ("message_sent", SENT, [(T0 + at, T0 + at + 1, 7, name, key(node), node + 1, 8) for at, name in sent]), (
-        "message_handled", HANDLED, [(T0 + at, T0 + at, T0 + at + 50, 7, name, key(node - 1), node - 1, 8) for at, name in handled])
-    blocks = [raw.block([raw.begin(raw.ts8(T0)), raw.end(raw.ts8(T0 + 50))], T0), names(1, b"z", b"a")]
-    for number, table in enumerate(tables, 1):
+for node in range(3):
+    sent = [(T0 + at, T0 + at + 1, 7, name, (node << 40) + at, to, 8) for source, to, at, name in MESSAGES if source == node]
+    handled = [(T0 + at + 50, T0 + at + 50, T0 + at + 100, 7, name, (source << 40) + at, source, 8) for source, to, at, name in MESSAGES if to == node]
+    blocks = [raw.block([raw.begin(raw.ts8(T0)), raw.end(raw.ts8(T0 + 5))], T0), names(1, b"a", b"z")]
+    for number, table in enumerate((("message_sent", SENT, sent), ("message_handled", HANDLED, handled)), 1):
         blocks += ranges_make.table(number, *table) if table[2] else []
     paths.append(f"{work}/equal{node}.bin")
     with open(paths[-1], "wb") as file:
