@@ -185,6 +185,7 @@ class Events(unittest.TestCase):
         self.assertEqual(rbwp.decode_context(words), on)
         off = dataclasses.replace(on, enabled=False)
         self.assertEqual((len(off.encode()), off.encode()[4:].any()), (21, False))
+        self.assertFalse(events.Context(0, (), True).encode()[3:].any())  # nothing is said of its buffers
 
     def test_contexts_of_both_lengths(self):
         for ranks in (1, 2, 8):
