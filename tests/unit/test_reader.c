@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of reader.c and reader.c: the walk over whole, unfinished, cut and damaged files. */
+/* Tests of reader.c: the walk over whole, unfinished, cut and damaged files. */
 #include "format_support.h"
 #include "unit.h"
 

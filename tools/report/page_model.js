@@ -124,7 +124,7 @@ for (const row of data.rows) {
   for (const tile of row.tiles) tile.until = until = Math.max(until, tile.last);
 }
 
-/* Columns of numbers (detail.c). */
+/* Columns of numbers (page_timeline.c). */
 function readColumns(tile) {
   const text = packedText("tiles" + tile.element).substring(tile.offset, tile.offset + tile.characters);
   const bytes = unpack(text);
