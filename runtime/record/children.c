@@ -2,7 +2,6 @@
 #include "children.h"
 
 #include "config_copy.h"
-#include "control.h"
 #include "node.h"
 #include "recording.h"
 #include "running.h"
@@ -36,15 +35,6 @@ void children_note(const struct rbwp_session_config *given)
     free(before);
 }
 
-int children_forked(bool parent_recorded)
-{
-    pthread_mutex_init(&lock, NULL); /* whoever held it does not exist */
-    const bool records = atomic_load(&inherited) && (parent_recorded || waiting);
-    level_of_parent = records ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
-    waiting = level_of_parent > 0;
-    return level_of_parent;
-}
-
 /* Locked. A child that cannot record runs on, as a program does whose session does not start. */
 static void start(void)
 {
@@ -58,29 +48,30 @@ static void start(void)
         node_file_with(config.logfile, ".%p", path, sizeof path);
         config.logfile = path;
     }
-    if (control_begin(&config, &error) != RBWP_OK || running_start(&config, &error) != RBWP_OK) {
+    if (session_control->begin(&config, &error) != RBWP_OK ||
+        running_start(&config, &error) != RBWP_OK) {
         __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
-        control_session_ended();
+        (void)session_control->session_ended();
     }
     errno = host_errno;
 }
 
-bool children_session_there(void)
+static void start_if_waiting(void)
 {
-    if (__builtin_expect(__atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL, 1))
-        return true;
     pthread_mutex_lock(&lock);
     if (waiting)
         start();
     pthread_mutex_unlock(&lock);
-    return __atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL;
 }
 
-uint64_t children_session_ticks(uint64_t ticks)
+int children_forked(bool parent_recorded)
 {
-    if (__builtin_expect(__atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL, 1))
-        return ticks;
-    return children_session_there() ? rbwp_now_ticks() : ticks;
+    pthread_mutex_init(&lock, NULL); /* whoever held it does not exist */
+    const bool records = atomic_load(&inherited) && (parent_recorded || waiting);
+    level_of_parent = records ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
+    waiting = level_of_parent > 0;
+    recording_begins_late = start_if_waiting;
+    return level_of_parent;
 }
 
 void children_forget(void)

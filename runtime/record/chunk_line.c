@@ -2,7 +2,6 @@
 #include "chunk_line.h"
 
 #include "cancel.h"
-#include "children.h"
 #include "chunk_pool.h"
 #include "clock.h"
 #include "drain.h"
@@ -205,8 +204,8 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
 {
     int host_errno = errno, host_cancel = cancel_hold();
     struct chunk *chunk;
-    *ticks = children_session_ticks(*ticks);
-    if (!children_session_there()) {
+    *ticks = recording_ticks(*ticks);
+    if (!recording_is_there()) {
         cancel_release(host_cancel);
         errno = host_errno;
         *cause_out = RBWP_LOSS_DROPPED;

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * control.c - a socket by which this user controls the recording of a running process (rbwp ctl).
+ *
+ * A thread of its own sleeps until somebody connects or a signal comes: it costs nothing before.
+ * The socket has a name that stands in no folder (abstract), with user and process in it, so that
+ * nothing is left behind by who dies, and nobody can put a link or a file in its way. Who may
+ * connect is in control_rights.h, all others are sent away; what they may say in control_words.h.
+ *
  * The thread, its socket, and the copy of the configuration. A host program may close descriptors
  * that are not its own and get them anew for something else (held.h): then the thread leaves.
  */
-#include "control.h"
-
 #include "config_copy.h"
 #include "control_rights.h"
 #include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
 #include "held.h"
-#include "node.h"
 #include "quiet_thread.h"
 #include "running.h"
 #include "sized.h"
@@ -48,35 +52,6 @@ static struct door {
 /* The other end of `woken`. Sockets: all eventfds have one inode, and who writes to a pipe that the
  * program has closed the other end of gets SIGPIPE. */
 static struct held waker = {.fd = -1};
-
-static struct rbwp_session_config kept; /* written locked, while the control thread is not there */
-
-const struct rbwp_session_config *control_config(void)
-{
-    return &kept;
-}
-
-/* ---- sessions -------------------------------------------------------------------------- */
-
-static _Atomic unsigned sessions; /* so far */
-
-void control_session_began(void)
-{
-    atomic_fetch_add_explicit(&sessions, 1, memory_order_relaxed);
-    control_count_from_now();
-}
-
-/* "run.bin" becomes "run-2.bin": what is recorded already stays. */
-const char *control_fresh_file(const char *logfile, char *path, size_t path_bytes)
-{
-    const unsigned before = atomic_load_explicit(&sessions, memory_order_relaxed);
-    if (before == 0)
-        return logfile;
-    char number[16];
-    snprintf(number, sizeof number, "-%u", before + 1);
-    node_file_with(logfile, number, path, path_bytes);
-    return path;
-}
 
 /* ---- descriptors ----------------------------------------------------------------------- */
 
@@ -126,7 +101,8 @@ static void serve(int fd)
         "and capabilities), may control it\n";
     static struct control_answer answer; /* of the one thread */
     char request[CONTROL_REQUEST_BYTES_MAX];
-    const enum control_rights rights = control_rights_of(fd, kept.control == RBWP_CONTROL_ALWAYS);
+    const enum control_rights rights =
+        control_rights_of(fd, control_kept.control == RBWP_CONTROL_ALWAYS);
     ssize_t bytes =
         listen_to(fd, rights == CONTROL_RIGHTS_NONE ? STRANGER_MS : REQUEST_MS, request);
     if (bytes < 0)
@@ -232,7 +208,7 @@ static void leave(void)
     held_close(&waker);
     leave_door(door);
     door = NULL;
-    config_copy_free(&kept);
+    config_copy_free(&control_kept);
     listening = joining = false;
     pthread_cond_broadcast(&has_left);
     pthread_mutex_unlock(&lock);
@@ -242,12 +218,13 @@ static void leave(void)
 static bool stays_at_level_0(void)
 {
     pthread_mutex_lock(&lock);
-    bool stays = kept.control == RBWP_CONTROL_ALWAYS;
+    bool stays = control_kept.control == RBWP_CONTROL_ALWAYS;
     pthread_mutex_unlock(&lock);
     return stays;
 }
 
-enum rbwp_status control_begin(const struct rbwp_session_config *given, struct rbwp_error *error)
+static enum rbwp_status control_begin(const struct rbwp_session_config *given,
+                                      struct rbwp_error *error)
 {
     struct rbwp_session_config config;
     enum rbwp_status status =
@@ -264,17 +241,17 @@ enum rbwp_status control_begin(const struct rbwp_session_config *given, struct r
         return status;
     pthread_mutex_lock(&lock);
     if (wanted && !listening && !joining)
-        config_copy_free(&kept); /* a parent's */
-    if (wanted && !listening && !joining && config_copy(&kept, &config)) {
-        status = control_signals_take(kept.signals, error);
+        config_copy_free(&control_kept); /* a parent's */
+    if (wanted && !listening && !joining && config_copy(&control_kept, &config)) {
+        status = control_signals_take(control_kept.signals, error);
         if (status != RBWP_OK || !listen_now())
-            config_copy_free(&kept);
+            config_copy_free(&control_kept);
     }
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-bool control_session_ended(void)
+static bool control_session_ended(void)
 {
     bool stays = stays_at_level_0();
     if (!stays)
@@ -283,7 +260,7 @@ bool control_session_ended(void)
 }
 
 /* Another thread may be waiting for it just now. */
-void control_end(void)
+static void control_end(void)
 {
     leave();
     pthread_mutex_lock(&lock);
@@ -292,14 +269,30 @@ void control_end(void)
     pthread_mutex_unlock(&lock);
 }
 
-void control_after_fork(void)
+static void control_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&has_left, NULL);
     if (listening) {
         control_signals_give_back();
         give_up_all();
-        kept.control = RBWP_CONTROL_NONE;
+        control_kept.control = RBWP_CONTROL_NONE;
     }
     listening = joining = false;
+}
+
+static const struct session_control calls = {
+    .begin = control_begin,
+    .session_began = control_words_session_began,
+    .session_ended = control_session_ended,
+    .end = control_end,
+    .after_fork = control_after_fork,
+};
+
+/* Here, at the top of all that records: the session below does not know who controls it. */
+enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
+                                    struct rbwp_session **session_out, struct rbwp_error *error)
+{
+    session_control = &calls;
+    return running_start_program(config, session_out, error);
 }

@@ -5,12 +5,12 @@
  */
 #include "control_words.h"
 
-#include "control.h"
 #include "control_rows.h"
 #include "control_signals.h"
 #include "dump.h"
 #include "failure.h"
 #include "names.h"
+#include "node.h"
 #include "rotate.h"
 #include "rules.h"
 #include "running.h"
@@ -229,10 +229,32 @@ static void status(char *const *word, size_t count, struct control_answer *answe
     rules_each(add_rule, answer);
 }
 
+struct rbwp_session_config control_kept;
+static _Atomic unsigned sessions; /* so far */
+
+void control_words_session_began(void)
+{
+    atomic_fetch_add_explicit(&sessions, 1, memory_order_relaxed);
+    control_count_from_now();
+}
+
+/* The name for the next session's file, where an earlier one of this process has it: "run.bin"
+ * becomes "run-2.bin". */
+static const char *fresh_file(const char *logfile, char *path, size_t path_bytes)
+{
+    const unsigned before = atomic_load_explicit(&sessions, memory_order_relaxed);
+    if (before == 0)
+        return logfile;
+    char number[16];
+    snprintf(number, sizeof number, "-%u", before + 1);
+    node_file_with(logfile, number, path, path_bytes);
+    return path;
+}
+
 static void start(char *const *word, size_t count, struct control_answer *answer)
 {
     struct rbwp_error error;
-    struct rbwp_session_config config = *control_config();
+    struct rbwp_session_config config = control_kept;
     struct running running;
     char path[sizeof running.path];
     int level = count > 2 ? atoi(word[2]) : config.level ? config.level : 1;
@@ -244,7 +266,7 @@ static void start(char *const *word, size_t count, struct control_answer *answer
     if (count > 1 && word[1][0])
         config.logfile = word[1];
     else
-        config.logfile = control_fresh_file(config.logfile, path, sizeof path);
+        config.logfile = fresh_file(config.logfile, path, sizeof path);
     if (running_start(&config, &error) != RBWP_OK) {
         refuse(answer, "%s", error.text);
         return;
@@ -422,7 +444,7 @@ enum rbwp_status control_apply_settings(const char *path, struct rbwp_error *err
 
 static void reload(char *const *word, size_t count, struct control_answer *answer)
 {
-    const char *path = control_config()->settings;
+    const char *path = control_kept.settings;
     (void)word, (void)count;
     if (path)
         apply_settings(path, false, answer);

@@ -18,7 +18,7 @@
 #ifndef CONTROL_WORDS_H
 #define CONTROL_WORDS_H
 
-#include "rbwp_format.h"
+#include "rbwp_session.h"
 
 #define CONTROL_REQUEST_BYTES_MAX 8192u
 #define CONTROL_WORDS_MAX 16
@@ -29,6 +29,12 @@ struct control_answer {
     bool refused;
     char text[49152];
 };
+
+/* The configuration that sessions of others have: written while there is no control thread. */
+extern struct rbwp_session_config control_kept;
+
+/* A session begins, whoever starts it. */
+void control_words_session_began(void);
 
 /* Carries out what count words say, each ended by a 0. The control thread. */
 void control_carry_out(char *const *word, size_t count, struct control_answer *answer);

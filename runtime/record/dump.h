@@ -20,7 +20,9 @@ struct dump_wish {
 
 /* As rbwp_session_dump, of the session in progress. path_out has room for DUMP_PATH_BYTES_MAX: the
  * file that was written. Blocks: not for recording threads. */
-enum rbwp_status dump_now(const struct dump_wish *wish, char *path_out, struct rbwp_error *error);
+typedef enum rbwp_status dump_fn(const struct dump_wish *wish, char *path_out,
+                                 struct rbwp_error *error);
+dump_fn dump_now;
 
 /* The same of a session that does not end meanwhile; one at a time. */
 enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wish *wish,

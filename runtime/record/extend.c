@@ -3,14 +3,16 @@
 #include "extend.h"
 
 #include "cancel.h"
-#include "control.h"
 #include "drain.h"
 #include "on_load.h"
 #include "quiet_thread.h"
 #include "recording.h"
+#include "running.h"
 
 #include <errno.h>
 #include <pthread.h>
+
+const struct session_control *_Atomic session_control;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; innermost */
 static rbwp_extend_hook_fn hooks[RBWP_EXTEND_HOOKS_MAX];
@@ -65,7 +67,8 @@ void rbwp_extend_begin_threads(const struct rbwp_session_config *config)
     struct rbwp_error error;
     const int host_errno = errno, host_cancel = cancel_hold();
     quiet_threads_begin();
-    (void)control_begin(config, &error); /* else recording goes on without */
+    if (session_control)
+        (void)session_control->begin(config, &error); /* else recording goes on without */
     cancel_release(host_cancel);
     errno = host_errno;
 }

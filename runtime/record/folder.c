@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -86,4 +87,60 @@ void folder_path_now(struct folder *folder, const char *path, char *path_out, si
     }
     part[bytes] = '\0';
     snprintf(path_out, room, "%s/%s", part, folder_name(path));
+}
+
+/* ---- the files that a recording is cut into ---- */
+
+bool folder_part_path(const char *with_0, const char *with_1, uint32_t part, char *path_out,
+                      size_t room)
+{
+    size_t used = 0;
+    int length = 0;
+    bool any = false;
+    for (size_t i = 0; with_0[i] && used < room; i++) {
+        bool number = with_0[i] != with_1[i];
+        length = number ? snprintf(path_out + used, room - used, "%u", part)
+                        : snprintf(path_out + used, room - used, "%c", with_0[i]);
+        any |= number;
+        used += (size_t)length;
+    }
+    if (!any && used < room)
+        used += (size_t)snprintf(path_out + used, room - used, ".part-%u", part);
+    return used < room;
+}
+
+/* Of a file's name; 0: it is no part's. */
+static uint32_t part_number(const char *with_0, const char *with_1, const char *name)
+{
+    char path[PATH_ROOM];
+    size_t same = 0;
+    while (with_0[same] && with_0[same] == with_1[same])
+        same++;
+    if (!with_0[same])
+        same += strlen(".part-");
+    unsigned long number = strlen(name) > same ? strtoul(name + same, NULL, 10) : 0;
+    return number < UINT32_MAX &&
+                   folder_part_path(with_0, with_1, (uint32_t)number, path, sizeof path) &&
+                   strcmp(path, name) == 0
+               ? (uint32_t)number
+               : 0;
+}
+
+uint32_t folder_first_part(struct folder *folder, const char *with_0, const char *with_1)
+{
+    uint32_t most = 0;
+    const struct place here = folder_place(folder, with_0, with_1);
+    struct held held = HELD_NONE;
+    if (here.folder >= 0) /* else the parts are each in another one */
+        held_take(&held, openat(here.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *listing = held.fd < 0 ? NULL : fdopendir(held.fd);
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        uint32_t number = part_number(folder_name(with_0), here.name, entry->d_name);
+        most = number > most ? number : most;
+    }
+    if (listing && held_is_ours(&held))
+        closedir(listing); /* what the program has closed meanwhile costs a little memory */
+    else
+        held_close(&held);
+    return most + 1;
 }

@@ -11,6 +11,7 @@
 #include "held.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct folder {
     struct held held;
@@ -34,5 +35,15 @@ struct place folder_place(struct folder *folder, const char *file, const char *p
 /* A file by its path, if that began with the folder's when the session began: where it is now. The
  * path as it is, unless it leads elsewhere by now. */
 void folder_path_now(struct folder *folder, const char *path, char *path_out, size_t room);
+
+/* ---- the files that a recording is cut into (rotate.h) ---- */
+
+/* The first number behind those of the parts that are in the folder; by the same two names. */
+uint32_t folder_first_part(struct folder *folder, const char *with_0, const char *with_1);
+
+/* The path of a part: of the two names with 0 and 1 where the number stands, or FILE.part-N where
+ * they are the same. False: too long. */
+bool folder_part_path(const char *with_0, const char *with_1, uint32_t part, char *path_out,
+                      size_t room);
 
 #endif /* FOLDER_H */

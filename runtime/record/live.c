@@ -573,6 +573,14 @@ bool live_relog_is_due(void)
     return due;
 }
 
+void (*live_relogs)(void);
+
+void live_relog_if_due(void)
+{
+    if (live_relogs && live_relog_is_due())
+        live_relogs();
+}
+
 bool live_relog_begin(void)
 {
     pthread_mutex_lock(&log_lock);

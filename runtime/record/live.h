@@ -66,6 +66,10 @@ void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, co
 bool live_relog_is_due(void);
 bool live_relog_begin(void);
 void live_relog_end(void);
+/* To be called after each entry that may be one of many, with no lock held. */
+void live_relog_if_due(void);
+/* What it calls (live_relog.h), set before the file is opened. */
+extern void (*live_relogs)(void);
 /* Facts that are left out of it. */
 void live_count_unlogged(enum live_entry_kind kind, uint64_t entries);
 /* live_log unless somebody else is adding one just now: for recording threads, which never wait. */

@@ -12,11 +12,9 @@
 
 /* The registry's lock makes this one thread at a time; signals are blocked as wherever it is held.
  */
-void live_relog_if_due(void)
+void live_relog(void)
 {
     sigset_t all, old;
-    if (!live_relog_is_due())
-        return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     thread_registry_lock();

@@ -8,7 +8,7 @@
 #ifndef LIVE_RELOG_H
 #define LIVE_RELOG_H
 
-/* To be called after each entry that may be one of many, with no lock held. */
-void live_relog_if_due(void);
+/* Another log, if it is time. No lock is held. */
+void live_relog(void);
 
 #endif /* LIVE_RELOG_H */

@@ -3,9 +3,7 @@
 
 #include "clock.h"
 #include "live.h"
-#include "live_relog.h"
 #include "on_load.h"
-#include "rules.h"
 #include "slot_limits.h"
 #include "slot_wishes.h"
 
@@ -167,10 +165,13 @@ static void free_retired(void)
     }
 }
 
+names_slot_fn *_Atomic names_on_slot;
+
 /* Those who wait for a slot of that name. No lock is held. */
 static void tell_of_name(unsigned slot, const char *name)
 {
-    rules_slot_named(slot, name);
+    if (names_on_slot)
+        names_on_slot(slot, name);
     slot_wishes_named(slot, name);
 }
 

@@ -30,6 +30,10 @@ void names_release(struct names_snapshot *snapshot);
 /* All names into the live file. */
 void names_log(void);
 
+/* Called when a slot has this name from now on, with no lock held, once it is set (rules.h). */
+typedef void names_slot_fn(unsigned slot, const char *name);
+extern names_slot_fn *_Atomic names_on_slot;
+
 /* From begin to end, uses of released slots are kept for the file. */
 void names_begin_session(void);
 void names_end_session(void);

@@ -6,7 +6,6 @@
  * was kept at the cap, is counted as a loss cause of its own (RBWP_LOSS_KEPT_EMPTY).
  */
 #include "cancel.h"
-#include "children.h"
 #include "chunk_line.h"
 #include "chunk_pool.h"
 #include "loss_text.h"
@@ -402,7 +401,7 @@ uint64_t rbwp_extend_item_ticks(void)
 uint64_t rbwp_extend_begin_ticks(uint64_t ticks)
 {
     int host_cancel = cancel_hold();
-    ticks = children_session_ticks(ticks);
+    ticks = recording_ticks(ticks);
     cancel_release(host_cancel);
     return ticks;
 }

@@ -26,6 +26,17 @@ struct recording {
 /* NULL without a session. */
 extern struct recording *recording_now;
 
+/* What a forked child that is to record does at its first record: it begins the session
+ * (children.h).
+ */
+extern void (*recording_begins_late)(void);
+
+/* True where a session records: it may begin now. Inside a recording call. */
+bool recording_is_there(void);
+/* The same for what begins at ticks: in a child whose session begins only now it begins with that,
+ * as times before it are not in the file. */
+uint64_t recording_ticks(uint64_t ticks);
+
 /* A thread that stays in a call so long, and does not wait for memory, will not leave it: a signal
  * handler has taken it out by longjmp. */
 #ifndef RECORDING_STUCK_NS

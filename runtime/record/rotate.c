@@ -2,24 +2,18 @@
 #include "rotate.h"
 
 #include "clock.h"
-#include "dump.h"
-#include "folder.h"
+#include "failure.h"
 #include "quiet_thread.h"
 #include "session_config.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define RETRY_NS INT64_C(10000000000) /* a file that could not be written is tried again then */
-#define PART_BYTES_MAX (UINT64_C(512) << 20) /* where a time alone is given */
 
+static dump_fn *_Atomic dumper; /* NULL before the first session */
 static atomic_bool active;
 static uint64_t part_bytes; /* these are set while it is not */
 static int64_t part_ns;
@@ -29,17 +23,15 @@ static sem_t due;
 static _Atomic int64_t begin_ns, retry_ns; /* of the part; CLOCK_MONOTONIC */
 static atomic_bool posted, stopping;
 
-uint64_t rotate_ring_bytes(uint64_t rotate_bytes)
-{
-    return 2 * (rotate_bytes ? rotate_bytes : PART_BYTES_MAX);
-}
-
 static enum rbwp_status cut(bool while_it_ends, char *path_out, struct rbwp_error *error)
 {
     const struct dump_wish wish = {
         .cut = true, .while_it_ends = while_it_ends, .why = RBWP_KEPT_ROTATED};
     int64_t now_ns = clock_now_ns(0);
-    enum rbwp_status status = dump_now(&wish, path_out, error);
+    dump_fn *dump = dumper;
+    if (!dump)
+        return failure(error, RBWP_E_STATE, 0, "no profiling session is in progress");
+    enum rbwp_status status = dump(&wish, path_out, error);
     if (status == RBWP_OK)
         atomic_store(&begin_ns, now_ns);
     atomic_store(&retry_ns, status == RBWP_OK ? 0 : now_ns + RETRY_NS);
@@ -91,11 +83,12 @@ enum rbwp_status rotate_now(char *path_out, struct rbwp_error *error)
     return cut(false, path_out, error);
 }
 
-void rotate_begin_session(const struct session_settings *settings)
+void rotate_begin_session(const struct session_settings *settings, dump_fn *dump)
 {
-    if (!settings->rotate_bytes && !settings->rotate_ns)
+    dumper = dump;
+    if (!settings->rotate_bytes)
         return;
-    part_bytes = settings->rotate_bytes ? settings->rotate_bytes : PART_BYTES_MAX;
+    part_bytes = settings->rotate_bytes;
     part_ns = settings->rotate_ns;
     atomic_store(&begin_ns, clock_now_ns(0));
     atomic_store(&retry_ns, 0);
@@ -118,57 +111,4 @@ void rotate_end_session(void)
 void rotate_after_fork(void)
 {
     atomic_store(&active, false);
-}
-
-/* Of a file's name; 0: it is no part's. */
-static uint32_t number_of(const char *with_0, const char *with_1, const char *name)
-{
-    char path[DUMP_PATH_BYTES_MAX];
-    size_t same = 0;
-    while (with_0[same] && with_0[same] == with_1[same])
-        same++;
-    if (!with_0[same])
-        same += strlen(".part-");
-    unsigned long number = strlen(name) > same ? strtoul(name + same, NULL, 10) : 0;
-    return number < UINT32_MAX &&
-                   rotate_path(with_0, with_1, (uint32_t)number, path, sizeof path) &&
-                   strcmp(path, name) == 0
-               ? (uint32_t)number
-               : 0;
-}
-
-uint32_t rotate_first_number(struct folder *folder, const char *with_0, const char *with_1)
-{
-    uint32_t most = 0;
-    const struct place here = folder_place(folder, with_0, with_1);
-    struct held held = HELD_NONE;
-    if (here.folder >= 0) /* else the parts are each in another one */
-        held_take(&held, openat(here.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    DIR *listing = held.fd < 0 ? NULL : fdopendir(held.fd);
-    for (struct dirent *entry; listing && (entry = readdir(listing));) {
-        uint32_t number = number_of(folder_name(with_0), here.name, entry->d_name);
-        most = number > most ? number : most;
-    }
-    if (listing && held_is_ours(&held))
-        closedir(listing); /* what the program has closed meanwhile costs a little memory */
-    else
-        held_close(&held);
-    return most + 1;
-}
-
-bool rotate_path(const char *with_0, const char *with_1, uint32_t part, char *path_out, size_t room)
-{
-    size_t used = 0;
-    int length = 0;
-    bool any = false;
-    for (size_t i = 0; with_0[i] && used < room; i++) {
-        bool number = with_0[i] != with_1[i];
-        length = number ? snprintf(path_out + used, room - used, "%u", part)
-                        : snprintf(path_out + used, room - used, "%c", with_0[i]);
-        any |= number;
-        used += (size_t)length;
-    }
-    if (!any && used < room)
-        used += (size_t)snprintf(path_out + used, room - used, ".part-%u", part);
-    return used < room;
 }

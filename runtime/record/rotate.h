@@ -9,15 +9,12 @@
 #ifndef ROTATE_H
 #define ROTATE_H
 
-#include "live_layout.h"
+#include "dump.h"
 
 struct session_settings;
 
-/* How much the ring has room for, where each file gets so much. */
-uint64_t rotate_ring_bytes(uint64_t rotate_bytes);
-
 /* A session begins; without a wish for it nothing does. */
-void rotate_begin_session(const struct session_settings *settings);
+void rotate_begin_session(const struct session_settings *settings, dump_fn *dump);
 /* It ends, and its writer thread has ended: no file is under way. */
 void rotate_end_session(void);
 /* In a forked child, which has no session. */
@@ -29,14 +26,5 @@ void rotate_look(uint64_t bytes);
 bool rotate_hurry(void);
 /* Cuts now. RBWP_E_STATE: no session in progress that is cut into files. Blocks. */
 enum rbwp_status rotate_now(char *path_out, struct rbwp_error *error);
-
-struct folder;
-/* The first number behind those of the parts that are in the folder; by the same two names. */
-uint32_t rotate_first_number(struct folder *folder, const char *with_0, const char *with_1);
-
-/* The path of a part: of the two names with 0 and 1 where the number stands, or FILE.part-N where
- * they are the same. False: too long. */
-bool rotate_path(const char *with_0, const char *with_1, uint32_t part, char *path_out,
-                 size_t room);
 
 #endif /* ROTATE_H */

@@ -9,7 +9,6 @@
 #include "rows.h"
 
 #include "cancel.h"
-#include "children.h"
 #include "chunk_pool.h"
 #include "clock.h"
 #include "drain.h"
@@ -198,7 +197,7 @@ static bool has_room(struct thread *thread, struct row_place *place, uint32_t ro
         return true;
     if (place->chunk) /* its last row was held */
         publish(thread, place);
-    if (!children_session_there())
+    if (!recording_is_there())
         return false;
     if (!recording_now->strict && begin_chunk(thread, place, may_wait))
         return true;
@@ -230,7 +229,7 @@ static __attribute__((noinline)) void add(struct thread *thread, unsigned table,
 static void add_stray(unsigned table, const uint64_t *cells)
 {
     int host_cancel = cancel_hold();
-    (void)children_session_there(); /* its start writes rows, too */
+    (void)recording_is_there(); /* its start writes rows, too */
     pthread_mutex_lock(&strays_lock);
     /* acquire: pairs with the store that begins the session */
     if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1)

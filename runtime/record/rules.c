@@ -7,7 +7,6 @@
 #include "rules.h"
 
 #include "clock.h"
-#include "dump.h"
 #include "failure.h"
 #include "names.h"
 #include "quiet_thread.h"
@@ -43,6 +42,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rule rules[RULES_MAX];
 static _Atomic unsigned rule_count; /* those before it do not change; read without the lock */
 static bool can_dump;
+static dump_fn *dumper; /* set before there is a thread */
 static int64_t every_ns, next_ns;
 static pthread_t thread;
 static bool has_thread;
@@ -124,7 +124,7 @@ static void answer_letter(void)
     struct rule *rule = &rules[letter.rule];
     const struct dump_wish wish = {.why = RBWP_KEPT_RULE, .text = text};
     describe(rule, letter.value, text, sizeof text);
-    bool written = dump_now(&wish, path, &error) == RBWP_OK;
+    bool written = dumper(&wish, path, &error) == RBWP_OK;
     snprintf(outcome, sizeof outcome, "%.*s", OUTCOME_BYTES - 1, written ? path : error.text);
     pthread_mutex_lock(&lock);
     memcpy(rule->outcome, outcome, sizeof outcome);
@@ -275,7 +275,8 @@ enum rbwp_status rules_add(const char *text, struct rbwp_error *error)
     return status;
 }
 
-void rules_slot_named(unsigned slot, const char *name)
+/* A slot has this name from now on. No lock is held. */
+static void slot_named(unsigned slot, const char *name)
 {
     if (atomic_load_explicit(&rule_count, memory_order_relaxed) == 0)
         return;
@@ -335,10 +336,12 @@ static void end_thread(void)
     sem_destroy(&posted);
 }
 
-void rules_begin_session(const struct session_settings *settings)
+void rules_begin_session(const struct session_settings *settings, dump_fn *dump)
 {
     pthread_mutex_lock(&lock);
-    can_dump = settings->keep_bytes || settings->rotate_bytes || settings->rotate_ns;
+    dumper = dump;
+    names_on_slot = slot_named;
+    can_dump = settings->keep_bytes || settings->rotate_bytes;
     every_ns = settings->rule_every_ns;
     next_ns = 0;
     pthread_mutex_unlock(&lock);

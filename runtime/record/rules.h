@@ -12,7 +12,7 @@
 #ifndef RULES_H
 #define RULES_H
 
-#include "rbwp_format.h"
+#include "dump.h"
 
 struct session_settings;
 
@@ -29,15 +29,12 @@ typedef void rules_visit_fn(void *context, const char *rule, uint64_t met, const
 void rules_each(rules_visit_fn *visit, void *context);
 
 /* A session that can dump begins. Rules of its settings that cannot be had are left out. */
-void rules_begin_session(const struct session_settings *settings);
+void rules_begin_session(const struct session_settings *settings, dump_fn *dump);
 /* It ends, and nobody records any more: no dump of a rule is under way, and no rule is left. A line
  * about the first rule whose name nothing had, or an empty one. */
 #define RULES_UNKNOWN_BYTES 200
 void rules_end_session(char unknown_out[RULES_UNKNOWN_BYTES]);
 /* In a forked child, which has no session. */
 void rules_after_fork(void);
-
-/* A slot has this name from now on. No lock is held. */
-void rules_slot_named(unsigned slot, const char *name);
 
 #endif /* RULES_H */

@@ -41,4 +41,31 @@ enum rbwp_status running_start(const struct rbwp_session_config *config, struct 
 /* Its file is whole when this returns. RBWP_E_STATE: no session. Else as rbwp_session_stop. */
 enum rbwp_status running_stop(struct rbwp_session_summary *summary_out);
 
+/* ---- who lets them (control.c) ---- */
+
+struct session_control {
+    /*
+     * The program starts a session while none runs, or would at another level: listens, if the
+     * configuration says so (at level 0, and with raised rights, only where it is asked for), and
+     * keeps a copy of it for sessions that others start; what an earlier one said holds no more.
+     * That nobody can listen (no memory, no descriptor) is no failure. RBWP_E_USAGE: wrong signals,
+     * or a wrong file of settings.
+     */
+    enum rbwp_status (*begin)(const struct rbwp_session_config *config, struct rbwp_error *error);
+    /* A session begins, whoever starts it. */
+    void (*session_began)(void);
+    /* The program has stopped its session: nobody listens any more, if not at level 0 as well.
+     * True: nobody does, and nothing is carried out any more when this returns. */
+    bool (*session_ended)(void);
+    /* The process exits. Nothing is carried out any more when this returns. */
+    void (*end)(void);
+    /* In a forked child, where nobody listens. */
+    void (*after_fork)(void);
+};
+/* The one: control.c sets it when the program starts a session; NULL before. */
+extern const struct session_control *_Atomic session_control;
+/* As rbwp_session_start, once it is set. */
+enum rbwp_status running_start_program(const struct rbwp_session_config *config,
+                                       struct rbwp_session **session_out, struct rbwp_error *error);
+
 #endif /* RUNNING_H */

@@ -18,7 +18,6 @@
 
 #include "cancel.h"
 #include "children.h"
-#include "control.h"
 #include "control_rows.h"
 #include "disk.h"
 #include "dump.h"
@@ -148,7 +147,7 @@ static void stop_at_exit(void)
 {
     if (is_strange_child() || !end_what_runs(RBWP_EXTEND_EXITING))
         return; /* a thread that waits for a disk may hold up others of ours */
-    control_end();
+    session_control->end();
     (void)end_what_runs(RBWP_EXTEND_EXITING); /* one that others started meanwhile */
 }
 
@@ -162,7 +161,8 @@ static void forget_in_child(void)
         left_session = running;
         left_process = process;
     }
-    control_after_fork();
+    if (session_control)
+        session_control->after_fork();
     stopped_by_others = NULL;
     process = getpid();
     running = NULL; /* its memory is given up: other threads' state in it is unknown */
@@ -220,7 +220,7 @@ static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_err
 static void begin_recording(struct rbwp_session *session)
 {
     clock_set_line(&session->timeline.line);
-    control_session_began();
+    session_control->session_began();
     names_begin_session();
     tables_begin_session();
     job_begin_session(&session->job, session->settings.strict);
@@ -283,8 +283,8 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config, 
         session_free(session);
         return status;
     }
-    rotate_begin_session(&settings);
-    rules_begin_session(&settings);
+    rotate_begin_session(&settings, dump_now);
+    rules_begin_session(&settings, dump_now);
     control_note_limits();
     *session_out = session;
     note_trouble(session, error);
@@ -298,7 +298,7 @@ static void end_control(bool after_start)
     pthread_mutex_lock(&lock);
     bool goes_on = running && (after_start || !started_by_others);
     pthread_mutex_unlock(&lock);
-    if (!goes_on && control_session_ended())
+    if (!goes_on && session_control->session_ended())
         (void)end_what_runs(RBWP_EXTEND_STOPPING);
 }
 
@@ -318,14 +318,14 @@ static enum rbwp_status start(const struct rbwp_session_config *config,
     if (is_any_running())
         return start_session(config, false, session_out, error);
     children_note(config);
-    enum rbwp_status status = control_begin(config, error);
+    enum rbwp_status status = session_control->begin(config, error);
     if (status == RBWP_OK && (status = start_session(config, false, session_out, error)) != RBWP_OK)
         end_control(true);
     return status;
 }
 
-enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
-                                    struct rbwp_session **session_out, struct rbwp_error *error)
+enum rbwp_status running_start_program(const struct rbwp_session_config *config,
+                                       struct rbwp_session **session_out, struct rbwp_error *error)
 {
     *session_out = NULL;
     if (is_strange_child())

@@ -7,6 +7,7 @@
 #include "rule_text.h"
 #include "sized.h"
 
+#define PART_BYTES (UINT64_C(512) << 20) /* of a file, where a time alone says when one ends */
 #define CAP_BYTES (UINT64_C(1) << 30)
 #define COMPRESSION 1
 #define BLOCK_BYTES 65536u
@@ -99,7 +100,7 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
         .nodes = config.nodes,
         .keep_bytes = config.keep_bytes || !config.keep_ns ? config.keep_bytes : KEEP_BYTES,
         .keep_ns = time_of(config.keep_ns),
-        .rotate_bytes = config.rotate_bytes,
+        .rotate_bytes = config.rotate_bytes || !config.rotate_ns ? config.rotate_bytes : PART_BYTES,
         .rotate_ns = time_of(config.rotate_ns),
         .rules = config.rules,
         .rule_every_ns = config.rule_every_ns ? time_of(config.rule_every_ns) : RULE_EVERY_NS,

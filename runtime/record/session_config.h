@@ -21,7 +21,7 @@ struct session_settings {
     uint32_t nodes;        /* 0: the launcher's */
     uint64_t keep_bytes;   /* 0: all is kept */
     int64_t keep_ns;       /* 0: of any age */
-    uint64_t rotate_bytes; /* both 0: one file */
+    uint64_t rotate_bytes; /* 0: one file */
     int64_t rotate_ns;
     const char *rules; /* NULL: none */
     int64_t rule_every_ns;

@@ -11,6 +11,7 @@
 #include "failure.h"
 #include "job.h"
 #include "live.h"
+#include "live_relog.h"
 #include "loss_text.h"
 #include "names.h"
 #include "node.h"
@@ -19,7 +20,6 @@
 #include "recording.h"
 #include "recover_part.h"
 #include "ring.h"
-#include "rotate.h"
 #include "session_config.h"
 #include "settled.h"
 #include "thread_losses.h"
@@ -376,7 +376,7 @@ enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_err
     job_look(&session->job);
     session->node = settings->has_node ? settings->node : session->job.rank;
     session->nodes = settings->nodes ? settings->nodes : session->job.ranks;
-    session->part = settings->rotate_bytes || settings->rotate_ns;
+    session->part = settings->rotate_bytes > 0;
     struct node_keys keys = {session->node, session->job.rank, 1, session->job.id};
     enum rbwp_status status = node_file_name(settings->logfile, &keys, session->path_1,
                                              sizeof session->path_1, &is_own, error);
@@ -404,8 +404,7 @@ static bool open_in_memory(void)
 static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_error *error)
 {
     const struct session_settings *settings = &session->settings;
-    uint64_t bytes =
-        session->part ? rotate_ring_bytes(settings->rotate_bytes) : settings->keep_bytes;
+    uint64_t bytes = session->part ? 2 * settings->rotate_bytes : settings->keep_bytes;
     if (bytes == 0)
         return RBWP_OK;
     if (!session->has_live)
@@ -434,6 +433,7 @@ enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_er
     enum rbwp_status status = claim_files(&wish, &claim, error);
     if (status != RBWP_OK)
         return status;
+    live_relogs = live_relog;
     session->leftovers_removed = claim.leftovers_removed;
     output_open(&session->output, claim.file_fd);
     held_name(&session->output.file, &folder->held, folder_name(path), claim.file_flags);
@@ -562,10 +562,10 @@ bool session_part_path(struct rbwp_session *session, char *path_out, size_t room
 {
     const char *file = session->summary.path;
     if (session->number == 0)
-        session->number = rotate_first_number(&session->folder, file, session->path_1);
+        session->number = folder_first_part(&session->folder, file, session->path_1);
     for (; session->number < UINT32_MAX; session->number++) {
         errno = ENAMETOOLONG;
-        if (!rotate_path(file, session->path_1, session->number, path_out, room))
+        if (!folder_part_path(file, session->path_1, session->number, path_out, room))
             return false;
         struct place place = folder_place(&session->folder, file, path_out);
         if (faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)

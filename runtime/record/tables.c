@@ -3,7 +3,6 @@
 
 #include "bytes.h"
 #include "live.h"
-#include "live_relog.h"
 #include "on_load.h"
 #include "table_schema.h"
 #include "test_point.h"

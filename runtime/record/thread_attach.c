@@ -6,7 +6,7 @@
  * half an entry. Thread exit detaches through a thread-specific key's destructor.
  */
 #include "clock.h"
-#include "live_relog.h"
+#include "live.h"
 #include "record_extend.h"
 #include "recording.h"
 #include "slot_limits.h"
