@@ -9,19 +9,25 @@
 
 /* ---- the drivers of CUDA and HIP, which are found, started and closed alike ------------------ */
 /*
- * A backend of the two says what is its own - names of libraries and symbols,
- * which compiler - and which of its functions do what both can do.
+ * A backend of the two says what is its own: names of libraries and symbols, numbers of
+ * attributes, which compiler.
  */
+
+_Static_assert(GPU_NOT_READY == DRIVER_NOT_READY && GPU_UNSUPPORTED == DRIVER_NOT_SUPPORTED &&
+                   GPU_CAPTURING == DRIVER_CAPTURE_UNSUPPORTED &&
+                   GPU_CAPTURING_LAST == DRIVER_CAPTURE_IMPLICIT &&
+                   GPU_SHARE_BYTES == sizeof(struct driver_share_words),
+               "codes are shared, and shares are whole");
 
 static enum rbwp_status start(struct code_driver *driver, struct rbwp_error *error)
 {
     const struct code_driver_kind *kind = driver->kind;
     int devices = 0;
     const char *what = kind->init_name;
-    int code = driver->functions.init(0);
+    int code = driver->calls.init(0);
     if (code == GPU_OK) {
         what = kind->count_name;
-        code = driver->functions.count(&devices);
+        code = driver->calls.device_count(&devices);
     }
     if (code != GPU_OK) {
         kind->backend->describe(&driver->base, code, what, error);
@@ -33,7 +39,7 @@ static enum rbwp_status start(struct code_driver *driver, struct rbwp_error *err
         return gpu_failure(error, RBWP_E_UNSUPPORTED, "%s: the driver has no device",
                            kind->backend->name);
     driver->base.devices = (unsigned)devices;
-    (void)driver->functions.version(&driver->base.version);
+    (void)driver->calls.version(&driver->base.version);
     return RBWP_OK;
 }
 
@@ -68,12 +74,9 @@ enum rbwp_status code_driver_open(const struct code_driver_kind *kind,
     if (!driver)
         return gpu_failure(error, RBWP_E_MEMORY, "%s: no memory", name);
     driver->library = library;
-    enum rbwp_status status = gpu_symbols_load(
-        library, kind->symbols, (char *)driver + kind->functions_offset, name, error);
-    if (status == RBWP_OK) {
-        driver->functions = kind->functions(driver);
+    enum rbwp_status status = gpu_symbols_load(library, kind->symbols, driver, name, error);
+    if (status == RBWP_OK)
         status = start(driver, error);
-    }
     if (status != RBWP_OK) {
         code_driver_close(&driver->base);
         return status;
@@ -90,6 +93,114 @@ void code_driver_close(struct gpu_driver *base)
     pthread_mutex_destroy(&driver->compiler_lock);
     free(driver->compiler_path);
     free(driver);
+}
+
+uint32_t code_attribute(const struct gpu_driver *driver, driver_device device,
+                        driver_attribute which)
+{
+    int value = 0;
+    int code = code_calls(driver)->device_attribute(&value, which, device);
+    return code == GPU_OK && value > 0 ? (uint32_t)value : 0;
+}
+
+int code_device_info(const struct gpu_driver *driver, driver_device device,
+                     struct gpu_device_info *info_out)
+{
+    const struct driver_functions *calls = code_calls(driver);
+    const struct code_driver_kind *kind = ((const struct code_driver *)driver)->kind;
+    size_t memory_bytes = 0;
+    int code = calls->device_name(info_out->name, sizeof info_out->name - 1, device);
+    if (code != GPU_OK)
+        return code;
+    if (calls->device_bytes(&memory_bytes, device) == GPU_OK)
+        info_out->memory_bytes = memory_bytes;
+    info_out->multiprocessors = code_attribute(driver, device, kind->multiprocessors);
+    info_out->warp_threads = code_attribute(driver, device, kind->warp_threads);
+    info_out->block_threads_max = code_attribute(driver, device, kind->block_threads_max);
+    info_out->shared_bytes_max = code_attribute(driver, device, kind->shared_bytes_max);
+    return GPU_OK;
+}
+
+driver_capture_mode code_spare_captures(const struct gpu_driver *driver)
+{
+    driver_capture_mode mode = DRIVER_CAPTURE_RELAXED;
+    if (code_calls(driver)->exchange_capture_mode)
+        (void)code_calls(driver)->exchange_capture_mode(&mode);
+    return mode;
+}
+
+void code_restore_captures(const struct gpu_driver *driver, driver_capture_mode mode)
+{
+    if (code_calls(driver)->exchange_capture_mode)
+        (void)code_calls(driver)->exchange_capture_mode(&mode);
+}
+
+/* ---- streams and events, memory -------------------------------------------------------------- */
+
+static const struct driver_functions *calls_of(const struct gpu_context *context)
+{
+    return code_calls(context->driver);
+}
+
+int code_stream_create(struct gpu_context *context, void **stream_out)
+{
+    return calls_of(context)->stream_create(stream_out, DRIVER_STREAM_NON_BLOCKING);
+}
+
+int code_stream_destroy(struct gpu_context *context, void *stream)
+{
+    return calls_of(context)->stream_destroy(stream);
+}
+
+int code_stream_flush(struct gpu_context *context, void *stream)
+{
+    (void)context, (void)stream; /* CUDA submits at once, and hipEventQuery what it waits for */
+    return GPU_OK;
+}
+
+int code_stream_wait(struct gpu_context *context, void *stream)
+{
+    return calls_of(context)->stream_wait(stream);
+}
+
+/* The default stream answers with an error while a stream that waits for it is captured. */
+bool code_stream_capturing(struct gpu_context *context, void *stream)
+{
+    const struct driver_functions *calls = calls_of(context);
+    driver_capture_status status = DRIVER_CAPTURE_NONE;
+    int code = calls->stream_capturing ? calls->stream_capturing(stream, &status) : GPU_OK;
+    return code == GPU_OK ? status != DRIVER_CAPTURE_NONE : gpu_is_capturing(code);
+}
+
+int code_event_create(struct gpu_context *context, struct gpu_event *event_out)
+{
+    return calls_of(context)->event_create(&event_out->native, DRIVER_EVENT_DISABLE_TIMING);
+}
+
+void code_event_destroy(struct gpu_context *context, struct gpu_event *event)
+{
+    if (event->native)
+        (void)calls_of(context)->event_destroy(event->native);
+    event->native = NULL;
+}
+
+int code_event_record(struct gpu_context *context, struct gpu_event *event, void *stream)
+{
+    return calls_of(context)->event_record(event->native, stream);
+}
+
+int code_event_query(struct gpu_context *context, const struct gpu_event *event)
+{
+    driver_capture_mode mode = code_spare_captures(context->driver);
+    int code = calls_of(context)->event_query(event->native);
+    code_restore_captures(context->driver, mode);
+    return gpu_is_capturing(code) ? GPU_NOT_READY : code;
+}
+
+void code_host_free(struct gpu_context *context, void *host)
+{
+    if (host)
+        (void)calls_of(context)->host_free(host);
 }
 
 /* ---- code loader ----------------------------------------------------------------------------- */
@@ -148,7 +259,7 @@ static enum rbwp_status load(struct gpu_context *context, const char *image, con
         return gpu_failure(error, RBWP_E_MEMORY, "%s: no memory for a module",
                            context->backend->name);
     module->driver = (struct code_driver *)context->driver;
-    int code = module->driver->functions.load(&module->native, image);
+    int code = module->driver->calls.module_load(&module->native, image);
     if (code != GPU_OK) {
         free(module);
         return context->backend->describe(context->driver, code, name, error);
@@ -182,7 +293,7 @@ void code_module_unload(struct gpu_module *module)
 {
     if (!module)
         return;
-    (void)module->driver->functions.unload(module->native);
+    (void)module->driver->calls.module_unload(module->native);
     for (struct gpu_kernel *kernel = module->kernels, *next; kernel; kernel = next) {
         next = kernel->next;
         free(kernel);
@@ -197,12 +308,12 @@ int code_kernel_get(struct gpu_module *module, const char *name, struct gpu_kern
     struct gpu_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel)
         return GPU_NO_MEMORY;
-    int code = module->driver->functions.get(&kernel->function, module->native, name);
+    int code = module->driver->calls.module_function(&kernel->function, module->native, name);
     if (code != GPU_OK) {
         free(kernel);
         return code;
     }
-    kernel->launch = module->driver->functions.launch;
+    kernel->launch = module->driver->calls.launch;
     pthread_mutex_lock(&module->lock);
     kernel->next = module->kernels;
     module->kernels = kernel;

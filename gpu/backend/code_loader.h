@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * code_loader.h - code and launches in CUDA and HIP, whose module calls are the same.
+ * code_loader.h - what CUDA and HIP do alike: drivers, streams, events, code and launches.
  *
- * Knows how text becomes a module and a module's functions are found and
- * launched, by the functions of code_loader.h.
+ * Knows the calls that both have (driver_abi.h), and how text becomes a module and a module's
+ * functions are found and launched by them.
  */
 #ifndef RBWP_CODE_LOADER_H
 #define RBWP_CODE_LOADER_H
 
+#include "driver_abi.h"
 #include "gpu_loader.h"
 #include "rtc.h"
 
@@ -15,31 +16,17 @@
 
 /* ---- the drivers of CUDA and HIP, which are found, started and closed alike ------------------ */
 
-/* What both drivers have, under names of their own. */
-struct code_functions {
-    int (*init)(unsigned flags);
-    int (*count)(int *devices_out);
-    int (*version)(int *version_out);
-    int (*load)(void **module_out, const void *image);
-    int (*unload)(void *module);
-    int (*get)(void **function_out, void *module, const char *name);
-    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                  void *stream, void **arguments, void **extra);
-};
-
 struct code_driver;
 
 /* What a backend says of its driver. */
 struct code_driver_kind {
     const struct gpu_backend *backend;
-    const char *const *so_names;        /* NULL-terminated */
-    const struct gpu_symbol *symbols;   /* up to one without name */
-    size_t driver_bytes;                /* of the backend's struct, which begins with code_driver */
-    size_t functions_offset;            /* in it, of what the symbols are loaded to */
+    const char *const *so_names; /* NULL-terminated */
+    const struct gpu_symbol
+        *symbols;        /* up to one without name; they go into the backend's struct */
+    size_t driver_bytes; /* of that struct, which begins with code_driver */
     const char *init_name, *count_name; /* for messages */
-    /* Gives the functions, once the symbols are loaded. */
-    struct code_functions (*functions)(const struct code_driver *driver);
+    driver_attribute multiprocessors, warp_threads, block_threads_max, shared_bytes_max;
     enum rtc_kind compiler_kind;
     bool takes_ptx;
     bool names_arch;        /* the compiler has to be told which device it compiles for */
@@ -50,7 +37,7 @@ struct code_driver_kind {
 struct code_driver {
     struct gpu_driver base;
     const struct code_driver_kind *kind;
-    struct code_functions functions;
+    struct driver_functions calls;
     void *library;
 
     /* The compiler is looked for when it is first needed. */
@@ -60,19 +47,54 @@ struct code_driver {
     struct rtc_functions compiler;
 };
 
+static inline const struct driver_functions *code_calls(const struct gpu_driver *driver)
+{
+    return &((const struct code_driver *)driver)->calls;
+}
+
 /* gpu_backend.open and close. libraries may be NULL. */
 enum rbwp_status code_driver_open(const struct code_driver_kind *kind,
                                   const struct gpu_libraries *libraries,
                                   struct gpu_driver **driver_out, struct rbwp_error *error);
 void code_driver_close(struct gpu_driver *driver);
 
-/* ---- code loader ----------------------------------------------------------------------------- */
+/* 0 if the driver does not tell. */
+uint32_t code_attribute(const struct gpu_driver *driver, driver_device device,
+                        driver_attribute which);
+/* Name, memory, and what the kind has attributes for. */
+int code_device_info(const struct gpu_driver *driver, driver_device device,
+                     struct gpu_device_info *info_out);
 
-/* The rows of struct gpu_backend that are about code. */
+/* From here on this thread's calls leave captures alone. Returns what was. */
+driver_capture_mode code_spare_captures(const struct gpu_driver *driver);
+void code_restore_captures(const struct gpu_driver *driver, driver_capture_mode mode);
+
+/* ---- rows of struct gpu_backend that are the same for both ----------------------------------- */
+
+int code_stream_create(struct gpu_context *context, void **stream_out);
+int code_stream_destroy(struct gpu_context *context, void *stream);
+int code_stream_flush(struct gpu_context *context, void *stream);
+int code_stream_wait(struct gpu_context *context, void *stream);
+bool code_stream_capturing(struct gpu_context *context, void *stream);
+int code_event_create(struct gpu_context *context, struct gpu_event *event_out);
+void code_event_destroy(struct gpu_context *context, struct gpu_event *event);
+int code_event_record(struct gpu_context *context, struct gpu_event *event, void *stream);
+int code_event_query(struct gpu_context *context, const struct gpu_event *event);
+void code_host_free(struct gpu_context *context, void *host);
 enum rbwp_status code_module_load(struct gpu_context *context, const struct gpu_code_text *text,
                                   struct gpu_module **module_out, struct rbwp_error *error);
 void code_module_unload(struct gpu_module *module);
 int code_kernel_get(struct gpu_module *module, const char *name, struct gpu_kernel **kernel_out);
 int code_launch(struct gpu_kernel *kernel, const struct gpu_launch *launch, void *stream);
+
+#define CODE_BACKEND_ROWS                                                                          \
+    .close = code_driver_close, .stream_create = code_stream_create,                               \
+    .stream_destroy = code_stream_destroy, .stream_flush = code_stream_flush,                      \
+    .stream_wait = code_stream_wait, .stream_capturing = code_stream_capturing,                    \
+    .event_create = code_event_create, .event_destroy = code_event_destroy,                        \
+    .event_record = code_event_record, .event_query = code_event_query,                            \
+    .host_free = code_host_free, .module_load = code_module_load,                                  \
+    .module_unload = code_module_unload, .kernel_get = code_kernel_get, .launch = code_launch,     \
+    .status_of = gpu_status_of
 
 #endif /* RBWP_CODE_LOADER_H */

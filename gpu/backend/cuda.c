@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda.c - the CUDA Driver API as a backend: devices, contexts, streams, events, memory.
+ * cuda.c - the CUDA Driver API as a backend: devices, contexts, memory.
  *
- * Code and launches are code_loader's. The primary context is shared with the
+ * Streams, events, code and launches are code_loader's. The primary context is shared with the
  * CUDA runtime and everybody else in the process; a stream of another context is
  * used in that one, since an event must be of its stream's context.
  */
@@ -15,30 +15,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(GPU_NOT_READY == CUDA_ERROR_CODE_NOT_READY, "codes are shared");
-_Static_assert(GPU_UNSUPPORTED == CUDA_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
-_Static_assert(GPU_CAPTURING == CUDA_ERROR_CODE_CAPTURE_UNSUPPORTED &&
-                   GPU_CAPTURING_LAST == CUDA_ERROR_CODE_CAPTURE_IMPLICIT,
-               "codes are shared");
-
 struct cuda_driver {
     struct code_driver code; /* first, as struct gpu_driver is its first */
-    struct cuda_functions functions;
+    struct cuda_functions {
+#define CUDA_MEMBER(symbol, parameters, in_backend, in_inject)                                     \
+    DRIVER_IF_##in_backend(driver_result(*symbol) parameters;)
+        CUDA_CALLS(CUDA_MEMBER)
+    } functions;
 };
 
 struct cuda_context_box {
     struct gpu_context base;
-    cuda_device device;
+    driver_device device;
     bool retained; /* the primary context, which we hold */
 };
 
 static const char *const library_names[] = {"libcuda.so.1", NULL};
 
 static const struct gpu_symbol symbols[] = {
-#define CUDA_SYMBOL(symbol, parameters) {#symbol, offsetof(struct cuda_functions, symbol), false},
-    CUDA_FUNCTIONS(CUDA_SYMBOL)
-#undef CUDA_SYMBOL
-        {NULL, 0, false}};
+#define SHARED_SYMBOL(member, parameters, cuda, hip, in_hip, in_inject)                            \
+    {#cuda, offsetof(struct cuda_driver, code.calls.member), false},
+#define CUDA_SYMBOL(symbol, parameters, in_backend, in_inject)                                     \
+    DRIVER_IF_##in_backend({#symbol, offsetof(struct cuda_driver, functions.symbol), false}, )
+    DRIVER_CALLS(SHARED_SYMBOL) CUDA_CALLS(CUDA_SYMBOL){NULL, 0, false}};
 
 static const struct cuda_functions *cuda_of(const struct gpu_driver *driver)
 {
@@ -56,20 +55,6 @@ static enum rbwp_status describe(const struct gpu_driver *driver, int code, cons
     return gpu_describe(driver, code, name, what, error);
 }
 
-static struct code_functions functions_of(const struct code_driver *driver)
-{
-    const struct cuda_functions *cu = cuda_of(&driver->base);
-    return (struct code_functions){
-        .init = cu->cuInit,
-        .count = cu->cuDeviceGetCount,
-        .version = cu->cuDriverGetVersion,
-        .load = cu->cuModuleLoadData,
-        .unload = cu->cuModuleUnload,
-        .get = cu->cuModuleGetFunction,
-        .launch = cu->cuLaunchKernel,
-    };
-}
-
 static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
                                     struct gpu_driver **driver_out, struct rbwp_error *error)
 {
@@ -78,10 +63,12 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
         .so_names = library_names,
         .symbols = symbols,
         .driver_bytes = sizeof(struct cuda_driver),
-        .functions_offset = offsetof(struct cuda_driver, functions),
         .init_name = "cuInit",
         .count_name = "cuDeviceGetCount",
-        .functions = functions_of,
+        .multiprocessors = CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+        .warp_threads = CUDA_ATTRIBUTE_WARP_SIZE,
+        .block_threads_max = CUDA_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+        .shared_bytes_max = CUDA_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
         .compiler_kind = RTC_NVRTC,
         .takes_ptx = true,
         .names_arch = true,
@@ -89,51 +76,22 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
     return code_driver_open(&kind, libraries, driver_out, error);
 }
 
-static uint32_t attribute(const struct cuda_functions *cu, cuda_device device, int which)
-{
-    int value = 0;
-    return cu->cuDeviceGetAttribute(&value, which, device) == GPU_OK && value > 0 ? (uint32_t)value
-                                                                                  : 0;
-}
-
 static int device_info(struct gpu_driver *driver, unsigned ordinal,
                        struct gpu_device_info *info_out)
 {
-    const struct cuda_functions *cu = cuda_of(driver);
     *info_out = (struct gpu_device_info){0};
-    cuda_device device;
-    int code = cu->cuDeviceGet(&device, (int)ordinal);
+    driver_device device;
+    int code = cuda_of(driver)->cuDeviceGet(&device, (int)ordinal);
     if (code == GPU_OK)
-        code = cu->cuDeviceGetName(info_out->name, sizeof info_out->name - 1, device);
-    if (code != GPU_OK)
-        return code;
-    size_t memory_bytes = 0;
-    if (cu->cuDeviceTotalMem_v2(&memory_bytes, device) == GPU_OK)
-        info_out->memory_bytes = memory_bytes;
-    info_out->multiprocessors = attribute(cu, device, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-    info_out->warp_threads = attribute(cu, device, CUDA_ATTRIBUTE_WARP_SIZE);
-    info_out->block_threads_max = attribute(cu, device, CUDA_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-    info_out->shared_bytes_max = attribute(cu, device, CUDA_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-    snprintf(info_out->arch, sizeof info_out->arch, "sm_%u%u",
-             attribute(cu, device, CUDA_ATTRIBUTE_CAPABILITY_MAJOR),
-             attribute(cu, device, CUDA_ATTRIBUTE_CAPABILITY_MINOR));
-    return GPU_OK;
+        code = code_device_info(driver, device, info_out);
+    if (code == GPU_OK)
+        snprintf(info_out->arch, sizeof info_out->arch, "sm_%u%u",
+                 code_attribute(driver, device, CUDA_ATTRIBUTE_CAPABILITY_MAJOR),
+                 code_attribute(driver, device, CUDA_ATTRIBUTE_CAPABILITY_MINOR));
+    return code;
 }
 
 /* ---- contexts ------------------------------------------------------------------ */
-
-/* From here on this thread's calls leave captures alone. Returns what was. */
-static cuda_capture_mode spare_captures(const struct cuda_functions *cu)
-{
-    cuda_capture_mode mode = CUDA_CAPTURE_RELAXED;
-    (void)cu->cuThreadExchangeStreamCaptureMode(&mode);
-    return mode;
-}
-
-static void restore_captures(const struct cuda_functions *cu, cuda_capture_mode mode)
-{
-    (void)cu->cuThreadExchangeStreamCaptureMode(&mode);
-}
 
 static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
 {
@@ -141,7 +99,7 @@ static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
     *saved_out = (struct gpu_attached){0};
     int code = cu->cuCtxPushCurrent_v2(context->native); /* the driver keeps a stack of them */
     if (code == GPU_OK)
-        saved_out->capture_mode = spare_captures(cu);
+        saved_out->capture_mode = code_spare_captures(context->driver);
     return code;
 }
 
@@ -149,15 +107,15 @@ static void detach(struct gpu_context *context, const struct gpu_attached *saved
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     cuda_context popped;
-    restore_captures(cu, saved->capture_mode);
+    code_restore_captures(context->driver, saved->capture_mode);
     (void)cu->cuCtxPopCurrent_v2(&popped);
 }
 
 /* The context of a stream, if it is of the device of this ordinal. */
-static int context_of_stream(const struct cuda_functions *cu, cuda_device device, void *stream,
+static int context_of_stream(const struct cuda_functions *cu, driver_device device, void *stream,
                              cuda_context *native_out)
 {
-    cuda_device of_stream = -1;
+    driver_device of_stream = -1;
     cuda_context popped;
     int code = cu->cuStreamGetCtx(stream, native_out);
     if (code == GPU_OK)
@@ -178,7 +136,7 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
     if (!box)
         return GPU_NO_MEMORY;
     box->base = (struct gpu_context){&gpu_cuda_backend, driver, ordinal, NULL};
-    cuda_capture_mode mode = spare_captures(cu);
+    driver_capture_mode mode = code_spare_captures(driver);
     int code = cu->cuDeviceGet(&box->device, (int)ordinal);
     if (code == GPU_OK && stream) {
         code = context_of_stream(cu, box->device, stream, &box->base.native);
@@ -186,7 +144,7 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
         code = cu->cuDevicePrimaryCtxRetain(&box->base.native, box->device);
         box->retained = code == GPU_OK;
     }
-    restore_captures(cu, mode);
+    code_restore_captures(driver, mode);
     if (code != GPU_OK) {
         free(box);
         return code;
@@ -199,69 +157,11 @@ static void context_close(struct gpu_context *context)
 {
     struct cuda_context_box *box = (struct cuda_context_box *)context;
     if (box && box->retained) {
-        const struct cuda_functions *cu = cuda_of(context->driver);
-        cuda_capture_mode mode = spare_captures(cu);
-        (void)cu->cuDevicePrimaryCtxRelease_v2(box->device);
-        restore_captures(cu, mode);
+        driver_capture_mode mode = code_spare_captures(context->driver);
+        (void)cuda_of(context->driver)->cuDevicePrimaryCtxRelease_v2(box->device);
+        code_restore_captures(context->driver, mode);
     }
     free(box);
-}
-
-/* ---- streams and events -------------------------------------------------------------- */
-
-static int stream_create(struct gpu_context *context, void **stream_out)
-{
-    return cuda_of(context->driver)->cuStreamCreate(stream_out, CUDA_STREAM_NON_BLOCKING);
-}
-
-static int stream_destroy(struct gpu_context *context, void *stream)
-{
-    return cuda_of(context->driver)->cuStreamDestroy_v2(stream);
-}
-
-static int stream_flush(struct gpu_context *context, void *stream)
-{
-    (void)context, (void)stream; /* the driver submits at once */
-    return GPU_OK;
-}
-
-static int stream_wait(struct gpu_context *context, void *stream)
-{
-    return cuda_of(context->driver)->cuStreamSynchronize(stream);
-}
-
-/* The default stream answers with an error while a stream that waits for it is captured. */
-static bool stream_capturing(struct gpu_context *context, void *stream)
-{
-    cuda_capture_status status = CUDA_CAPTURE_NONE;
-    int code = cuda_of(context->driver)->cuStreamIsCapturing(stream, &status);
-    return code == GPU_OK ? status != CUDA_CAPTURE_NONE : gpu_is_capturing(code);
-}
-
-static int event_create(struct gpu_context *context, struct gpu_event *event_out)
-{
-    return cuda_of(context->driver)->cuEventCreate(&event_out->native, CUDA_EVENT_DISABLE_TIMING);
-}
-
-static void event_destroy(struct gpu_context *context, struct gpu_event *event)
-{
-    if (event->native)
-        (void)cuda_of(context->driver)->cuEventDestroy_v2(event->native);
-    event->native = NULL;
-}
-
-static int event_record(struct gpu_context *context, struct gpu_event *event, void *stream)
-{
-    return cuda_of(context->driver)->cuEventRecord(event->native, stream);
-}
-
-static int event_query(struct gpu_context *context, const struct gpu_event *event)
-{
-    const struct cuda_functions *cu = cuda_of(context->driver);
-    cuda_capture_mode mode = spare_captures(cu);
-    int code = cu->cuEventQuery(event->native);
-    restore_captures(cu, mode);
-    return gpu_is_capturing(code) ? GPU_NOT_READY : code;
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -285,12 +185,6 @@ static int host_alloc(struct gpu_context *context, uint64_t bytes, void **host_o
 {
     *host_out = NULL;
     return cuda_of(context->driver)->cuMemAllocHost_v2(host_out, bytes);
-}
-
-static void host_free(struct gpu_context *context, void *host)
-{
-    if (host)
-        (void)cuda_of(context->driver)->cuMemFreeHost(host);
 }
 
 static cuda_context context_of(const struct gpu_copy_side *side, const struct gpu_context *own)
@@ -349,8 +243,6 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
 
 /* ---- other devices, other processes --------------------------------------------------- */
 
-_Static_assert(sizeof(cuda_share) == GPU_SHARE_BYTES, "all of it");
-
 static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
@@ -360,18 +252,18 @@ static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bo
     *direct_out = own->device == other->device;
     if (*direct_out)
         return GPU_OK;
-    int code = cu->cuDeviceCanAccessPeer(&can, own->device, other->device);
+    int code = code_calls(context->driver)->device_can_reach(&can, own->device, other->device);
     if (code != GPU_OK || !can)
         return code;
     code = cu->cuCtxEnablePeerAccess(peer->native, 0);
-    *direct_out = code == GPU_OK || code == CUDA_ERROR_CODE_PEER_ENABLED;
+    *direct_out = code == GPU_OK || code == DRIVER_PEER_ENABLED;
     return *direct_out ? GPU_OK : code;
 }
 
 static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
                         uint8_t words[GPU_SHARE_BYTES])
 {
-    cuda_share share;
+    driver_share share;
     int code = cuda_of(context->driver)->cuIpcGetMemHandle(&share, (uintptr_t)memory->native);
     if (code == GPU_OK)
         memcpy(words, &share, sizeof share);
@@ -381,11 +273,11 @@ static int memory_share(struct gpu_context *context, const struct gpu_memory *me
 static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
                       uint64_t bytes, struct gpu_memory *memory_out)
 {
-    cuda_share share;
+    driver_share share;
     cuda_pointer address = 0;
     memcpy(&share, words, sizeof share);
     int code =
-        cuda_of(context->driver)->cuIpcOpenMemHandle_v2(&address, share, CUDA_SHARE_LAZY_PEER);
+        cuda_of(context->driver)->cuIpcOpenMemHandle_v2(&address, share, DRIVER_SHARE_LAZY_PEER);
     *memory_out = (struct gpu_memory){(void *)(uintptr_t)address, code == GPU_OK ? bytes : 0};
     return code;
 }
@@ -406,35 +298,20 @@ const struct gpu_backend gpu_cuda_backend = {
     .name = "cuda",
     .api = GPU_CUDA,
     .open = open_driver,
-    .close = code_driver_close,
     .device_info = device_info,
     .context_open = context_open,
     .context_close = context_close,
     .attach = attach,
     .detach = detach,
-    .stream_create = stream_create,
-    .stream_destroy = stream_destroy,
-    .stream_flush = stream_flush,
-    .stream_wait = stream_wait,
-    .stream_capturing = stream_capturing,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_query = event_query,
     .memory_alloc = memory_alloc,
     .memory_free = memory_free,
     .host_alloc = host_alloc,
-    .host_free = host_free,
     .copy_part = copy_part,
     .peer_enable = peer_enable,
     .memory_share = memory_share,
     .memory_map = memory_map,
     .memory_unmap = memory_unmap,
-    .module_load = code_module_load,
-    .module_unload = code_module_unload,
-    .kernel_get = code_kernel_get,
-    .launch = code_launch,
     .timer_hz = timer_hz,
-    .status_of = gpu_status_of,
+    CODE_BACKEND_ROWS,
     .describe = describe,
 };

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct rtc_functions, member), false
+#define NVRTC_SYMBOL(member, parameters, nvrtc, hiprtc)                                            \
+    {#nvrtc, offsetof(struct rtc_functions, member), false},
+#define HIPRTC_SYMBOL(member, parameters, nvrtc, hiprtc)                                           \
+    {#hiprtc, offsetof(struct rtc_functions, member), false},
 static const struct rtc_library {
     const char *name;
     const char *const *libraries;
@@ -16,25 +19,11 @@ static const struct rtc_library {
     [RTC_NVRTC] = {"nvrtc",
                    (const char *const[]){"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
                                          "libnvrtc.so.11.2", NULL},
-                   (const struct gpu_symbol[]){{"nvrtcCreateProgram", AT(create)},
-                                               {"nvrtcCompileProgram", AT(compile)},
-                                               {"nvrtcGetPTXSize", AT(code_size)},
-                                               {"nvrtcGetPTX", AT(code)},
-                                               {"nvrtcGetProgramLogSize", AT(log_size)},
-                                               {"nvrtcGetProgramLog", AT(log)},
-                                               {"nvrtcDestroyProgram", AT(destroy)},
-                                               {NULL, 0, false}}},
+                   (const struct gpu_symbol[]){RTC_CALLS(NVRTC_SYMBOL){NULL, 0, false}}},
     [RTC_HIPRTC] = {"hiprtc",
                     (const char *const[]){"libhiprtc.so", "libhiprtc.so.7", "libhiprtc.so.6",
                                           "libhiprtc.so.5", NULL},
-                    (const struct gpu_symbol[]){{"hiprtcCreateProgram", AT(create)},
-                                                {"hiprtcCompileProgram", AT(compile)},
-                                                {"hiprtcGetCodeSize", AT(code_size)},
-                                                {"hiprtcGetCode", AT(code)},
-                                                {"hiprtcGetProgramLogSize", AT(log_size)},
-                                                {"hiprtcGetProgramLog", AT(log)},
-                                                {"hiprtcDestroyProgram", AT(destroy)},
-                                                {NULL, 0, false}}},
+                    (const struct gpu_symbol[]){RTC_CALLS(HIPRTC_SYMBOL){NULL, 0, false}}},
 };
 
 enum rbwp_status rtc_open(enum rtc_kind kind, const char *given, void *else_library,

@@ -11,24 +11,27 @@
 
 #include "gpu_backend.h"
 
-/* X(member, parameters): all return an int, 0 for success. From CUDA 13.0 and ROCm 5.2. */
 #ifndef RBWP_ABI_REAL
 typedef void *rtc_program;
 typedef int rtc_result;
 #endif
-#define RTC_FUNCTIONS(X)                                                                           \
+
+/* X(member, parameters, NVRTC's symbol, hipRTC's): all return an int, 0 for success. From CUDA 13.0
+ * and ROCm 5.2. */
+#define RTC_CALLS(X)                                                                               \
     X(create,                                                                                      \
-      (rtc_program *, const char *, const char *, int, const char *const *, const char *const *))  \
-    X(compile, (rtc_program, int, const char *const *))                                            \
-    X(code_size, (rtc_program, size_t *))                                                          \
-    X(code, (rtc_program, char *))                                                                 \
-    X(log_size, (rtc_program, size_t *))                                                           \
-    X(log, (rtc_program, char *))                                                                  \
-    X(destroy, (rtc_program *))
+      (rtc_program *, const char *, const char *, int, const char *const *, const char *const *),  \
+      nvrtcCreateProgram, hiprtcCreateProgram)                                                     \
+    X(compile, (rtc_program, int, const char *const *), nvrtcCompileProgram, hiprtcCompileProgram) \
+    X(code_size, (rtc_program, size_t *), nvrtcGetPTXSize, hiprtcGetCodeSize)                      \
+    X(code, (rtc_program, char *), nvrtcGetPTX, hiprtcGetCode)                                     \
+    X(log_size, (rtc_program, size_t *), nvrtcGetProgramLogSize, hiprtcGetProgramLogSize)          \
+    X(log, (rtc_program, char *), nvrtcGetProgramLog, hiprtcGetProgramLog)                         \
+    X(destroy, (rtc_program *), nvrtcDestroyProgram, hiprtcDestroyProgram)
 
 struct rtc_functions {
-#define RTC_MEMBER(member, parameters) rtc_result(*member) parameters;
-    RTC_FUNCTIONS(RTC_MEMBER)
+#define RTC_MEMBER(member, parameters, nvrtc, hiprtc) rtc_result(*member) parameters;
+    RTC_CALLS(RTC_MEMBER)
 #undef RTC_MEMBER
 };
 

@@ -45,9 +45,9 @@ static bool per_thread(uint32_t id)
 /* The context of a stream is that of its launches, whichever is current. */
 static void *context_of(void *stream, void *current)
 {
-    inject_context context;
+    cuda_context context;
     bool named = (uintptr_t)stream > (uintptr_t)CUDA_STREAM_PER_THREAD;
-    return named && cu.cuStreamGetCtx(stream, &context) == CUDA_OK && context ? context : current;
+    return named && cu.cuStreamGetCtx(stream, &context) == DRIVER_OK && context ? context : current;
 }
 
 static struct inject_launch launch_of(uint32_t id, const struct cupti_call *call)
@@ -78,7 +78,7 @@ static struct inject_launch launch_of(uint32_t id, const struct cupti_call *call
 static void launch_call(uint32_t id, const struct cupti_call *call)
 {
     if (call->site == CUPTI_EXIT) {
-        inject_ptx_exit(call->result ? *(const inject_result *)call->result : CUDA_OK);
+        inject_ptx_exit(call->result ? *(const driver_result *)call->result : DRIVER_OK);
         return;
     }
     struct inject_launch launch = launch_of(id, call);
@@ -89,7 +89,7 @@ static void launch_call(uint32_t id, const struct cupti_call *call)
 static void got(enum inject_handle_kind kind, const struct cupti_call *call)
 {
     const struct cuda_get_params *params = call->params;
-    if (call->site != CUPTI_EXIT || !call->result || *(const inject_result *)call->result ||
+    if (call->site != CUPTI_EXIT || !call->result || *(const driver_result *)call->result ||
         !params->made)
         return;
     inject_handle_made((struct inject_handle){kind, *params->made, params->from});

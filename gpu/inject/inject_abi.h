@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject_abi.h - what we use of the CUDA Driver API and of CUPTI, in our own words.
+ * inject_abi.h - what we use of CUPTI and of its view of the CUDA Driver API, in our own words.
  *
  * Taken from cuda.h, cupti_activity.h, cupti_callbacks.h, cupti_driver_cbid.h and
  * generated_cuda_meta.h of CUDA 13.0.
@@ -10,68 +10,19 @@
 #ifndef INJECT_ABI_H
 #define INJECT_ABI_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "cuda_abi.h"
 
-#ifndef RBWP_ABI_REAL
-typedef int inject_result; /* enums without negative values */
-typedef int inject_attribute, inject_device_number, inject_capture_mode, inject_capture_status;
-typedef void *inject_context, *inject_stream, *inject_event, *inject_module_handle;
-typedef void *inject_function, *inject_kernel_handle;
-typedef unsigned long long inject_address;
-#endif
-
-#define CUDA_OK 0
-#define CUDA_NO_MEMORY 2
-#define CUDA_NOT_READY 600
-#define CUDA_NOTHING_CAPTURED 0
-#define CUDA_LEAVE_CAPTURES_ALONE 2
-#define CUDA_EVENT_WITHOUT_TIME 2
-#define CUDA_STREAM_OF_ITS_OWN 1
-#define CUDA_CLOCK_KHZ 13
-#define CUDA_SMS 16
 #define CUDA_STREAM_LEGACY ((void *)1)
 #define CUDA_STREAM_PER_THREAD ((void *)2)
 
-/* X(symbol, optional, parameters): all return inject_result. */
-#define INJECT_FUNCTIONS(X)                                                                        \
-    X(cuDriverGetVersion, 0, (int *))                                                              \
-    X(cuDeviceGetAttribute, 0, (int *, inject_attribute, inject_device_number))                    \
-    X(cuDeviceGetName, 0, (char *, int, inject_device_number))                                     \
-    X(cuDeviceTotalMem_v2, 1, (size_t *, inject_device_number))                                    \
-    X(cuCtxPushCurrent_v2, 0, (inject_context))                                                    \
-    X(cuCtxPopCurrent_v2, 0, (inject_context *))                                                   \
-    X(cuCtxGetDevice, 0, (inject_device_number *))                                                 \
-    X(cuCtxGetCurrent, 1, (inject_context *))                                                      \
-    X(cuStreamGetCtx, 0, (inject_stream, inject_context *))                                        \
-    X(cuStreamGetId, 1, (inject_stream, unsigned long long *))                                     \
-    X(cuStreamCreate, 0, (inject_stream *, unsigned))                                              \
-    X(cuStreamIsCapturing, 0, (inject_stream, inject_capture_status *))                            \
-    X(cuThreadExchangeStreamCaptureMode, 0, (inject_capture_mode *))                               \
-    X(cuEventCreate, 0, (inject_event *, unsigned))                                                \
-    X(cuEventDestroy_v2, 0, (inject_event))                                                        \
-    X(cuEventRecord, 0, (inject_event, inject_stream))                                             \
-    X(cuEventQuery, 0, (inject_event))                                                             \
-    X(cuEventElapsedTime, 1, (float *, inject_event, inject_event))                                \
-    X(cuMemAlloc_v2, 0, (inject_address *, size_t))                                                \
-    X(cuMemAllocHost_v2, 0, (void **, size_t))                                                     \
-    X(cuMemGetInfo_v2, 0, (size_t *, size_t *))                                                    \
-    X(cuMemsetD8Async, 0, (inject_address, unsigned char, size_t, inject_stream))                  \
-    X(cuMemsetD32Async, 0, (inject_address, unsigned, size_t, inject_stream))                      \
-    X(cuMemcpyDtoHAsync_v2, 0, (void *, inject_address, size_t, inject_stream))                    \
-    X(cuStreamWriteValue64_v2, 1, (inject_stream, inject_address, uint64_t, unsigned))             \
-    X(cuModuleLoadData, 0, (inject_module_handle *, const void *))                                 \
-    X(cuModuleGetFunction, 0, (inject_function *, inject_module_handle, const char *))             \
-    X(cuModuleGetGlobal_v2, 0, (inject_address *, size_t *, inject_module_handle, const char *))   \
-    X(cuFuncGetModule, 0, (inject_module_handle *, inject_function))                               \
-    X(cuKernelGetFunction, 1, (inject_function *, inject_kernel_handle))                           \
-    X(cuLaunchKernel, 0,                                                                           \
-      (inject_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,      \
-       inject_stream, void **, void **))
-
+/* Members have CUDA's names. */
 struct inject_functions {
-#define INJECT_MEMBER(symbol, optional, parameters) inject_result(*symbol) parameters;
-    INJECT_FUNCTIONS(INJECT_MEMBER)
+#define INJECT_SHARED(member, parameters, cuda, hip, in_hip, in_inject)                            \
+    DRIVER_IF_##in_inject(driver_result(*cuda) parameters;)
+#define INJECT_MEMBER(symbol, parameters, in_backend, in_inject)                                   \
+    DRIVER_IF_##in_inject(driver_result(*symbol) parameters;)
+    DRIVER_CALLS(INJECT_SHARED) CUDA_CALLS(INJECT_MEMBER)
+#undef INJECT_SHARED
 #undef INJECT_MEMBER
 };
 
@@ -90,7 +41,7 @@ typedef void *cupti_subscriber;
 typedef void (*cupti_callback)(void *context, cupti_domain domain, uint32_t id, const void *data);
 typedef void cupti_record;
 typedef void (*cupti_buffer_wanted)(uint8_t **buffer, size_t *bytes, size_t *records_max);
-typedef void (*cupti_buffer_filled)(inject_context context, uint32_t stream, uint8_t *buffer,
+typedef void (*cupti_buffer_filled)(cuda_context context, uint32_t stream, uint8_t *buffer,
                                     size_t bytes, size_t valid_bytes);
 typedef uint64_t (*cupti_timestamp)(void);
 #endif
@@ -201,7 +152,7 @@ struct cupti_call {
     int site;
     const char *name;
     const void *params; /* a struct of the call's parameters */
-    void *result;       /* at its end: of type inject_result */
+    void *result;       /* at its end: of type driver_result */
     const char *symbol; /* of launches: the kernel */
     void *context;      /* current to the thread; NULL: none */
     uint32_t context_id;
@@ -300,7 +251,7 @@ struct cupti_set {
     X(cuptiActivityDisable, 1, (cupti_kind))                                                       \
     X(cuptiActivityFlushAll, 1, (uint32_t))                                                        \
     X(cuptiActivityGetNextRecord, 1, (uint8_t *, size_t, cupti_record **))                         \
-    X(cuptiActivityGetNumDroppedRecords, 1, (inject_context, uint32_t, size_t *))
+    X(cuptiActivityGetNumDroppedRecords, 1, (cuda_context, uint32_t, size_t *))
 
 struct cupti_functions {
 #define CUPTI_MEMBER(symbol, optional, parameters) cupti_result(*symbol) parameters;

@@ -135,7 +135,7 @@ static void take_record(const void *record)
     }
 }
 
-static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
+static void buffer_filled(cuda_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
                           size_t valid_bytes)
 {
     cupti_record *record = NULL;

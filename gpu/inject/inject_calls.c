@@ -154,7 +154,7 @@ static void got_function(const struct cupti_call *call)
 {
     const struct cuda_get_params *params = call->params;
     if (call->site == CUPTI_EXIT && params && params->made && call->result &&
-        *(const inject_result *)call->result == CUDA_OK)
+        *(const driver_result *)call->result == DRIVER_OK)
         inject_kernel_got(*params->made, "", true); /* CUPTI tells its name */
 }
 

@@ -297,17 +297,17 @@ static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 bool inject_attach(void *context, struct inject_attached *saved)
 {
-    if (!context || cu.cuCtxPushCurrent_v2(context) != CUDA_OK)
+    if (!context || cu.cuCtxPushCurrent_v2(context) != DRIVER_OK)
         return false;
-    saved->mode = CUDA_LEAVE_CAPTURES_ALONE;
+    saved->mode = DRIVER_CAPTURE_RELAXED;
     (void)cu.cuThreadExchangeStreamCaptureMode(&saved->mode);
     return true;
 }
 
 void inject_detach(const struct inject_attached *saved)
 {
-    inject_capture_mode mode = saved->mode;
-    inject_context popped;
+    driver_capture_mode mode = saved->mode;
+    cuda_context popped;
     (void)cu.cuThreadExchangeStreamCaptureMode(&mode);
     (void)cu.cuCtxPopCurrent_v2(&popped);
 }
@@ -318,24 +318,26 @@ void inject_detach(const struct inject_attached *saved)
 static void make_stamp(struct inject_device *device)
 {
     void *module = NULL, *stamped = NULL;
-    if (cu.cuMemAllocHost_v2(&stamped, INJECT_STAMPS * sizeof(uint64_t)) != CUDA_OK)
+    if (cu.cuMemAllocHost_v2(&stamped, INJECT_STAMPS * sizeof(uint64_t)) != DRIVER_OK)
         return;
     memset(stamped, 0, INJECT_STAMPS * sizeof(uint64_t));
     device->stamped = stamped;
-    if (cu.cuModuleLoadData(&module, stamp_ptx) != CUDA_OK ||
-        cu.cuModuleGetFunction(&device->stamp, module, "rbwp_clock") != CUDA_OK)
+    if (cu.cuModuleLoadData(&module, stamp_ptx) != DRIVER_OK ||
+        cu.cuModuleGetFunction(&device->stamp, module, "rbwp_clock") != DRIVER_OK)
         device->stamp = NULL;
 }
 
 /* What is not known stays 0 or empty. */
 static void describe(struct inject_device *device)
 {
-    if (cu.cuDeviceGetAttribute(&device->clock_khz, CUDA_CLOCK_KHZ, device->number) != CUDA_OK ||
+    if (cu.cuDeviceGetAttribute(&device->clock_khz, CUDA_ATTRIBUTE_CLOCK_KHZ, device->number) !=
+            DRIVER_OK ||
         device->clock_khz < 0)
         device->clock_khz = 0;
-    if (cu.cuDeviceGetAttribute(&device->sms, CUDA_SMS, device->number) != CUDA_OK)
+    if (cu.cuDeviceGetAttribute(&device->sms, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                device->number) != DRIVER_OK)
         device->sms = 0;
-    if (cu.cuDeviceGetName(device->name, sizeof device->name - 1, device->number) != CUDA_OK)
+    if (cu.cuDeviceGetName(device->name, sizeof device->name - 1, device->number) != DRIVER_OK)
         device->name[0] = '\0';
 }
 
@@ -346,9 +348,9 @@ static struct inject_device *make_device(void *context)
         return NULL;
     device->context = context;
     pthread_mutex_init(&device->lock, NULL);
-    if (cu.cuCtxGetDevice(&device->number) != CUDA_OK ||
-        cu.cuStreamCreate(&device->stream, CUDA_STREAM_OF_ITS_OWN) != CUDA_OK ||
-        cu.cuEventCreate(&device->done, CUDA_EVENT_WITHOUT_TIME) != CUDA_OK) {
+    if (cu.cuCtxGetDevice(&device->number) != DRIVER_OK ||
+        cu.cuStreamCreate(&device->stream, DRIVER_STREAM_NON_BLOCKING) != DRIVER_OK ||
+        cu.cuEventCreate(&device->done, DRIVER_EVENT_DISABLE_TIMING) != DRIVER_OK) {
         free(device); /* what was made goes with the context */
         return NULL;
     }
@@ -402,23 +404,23 @@ int inject_wait(void *event, uint64_t until_ns)
     for (;;) {
         int code = cu.cuEventQuery(event);
         uint64_t now_ns = inject_now_ns();
-        if (code != CUDA_NOT_READY || now_ns >= until_ns)
+        if (code != DRIVER_NOT_READY || now_ns >= until_ns)
             return code;
         if (now_ns > spin_until_ns)
             nap();
     }
 }
 
-int inject_read(struct inject_device *device, void *to, inject_address from, size_t bytes)
+int inject_read(struct inject_device *device, void *to, cuda_pointer from, size_t bytes)
 {
-    inject_event copied;
-    int code = cu.cuEventCreate(&copied, CUDA_EVENT_WITHOUT_TIME);
-    if (code != CUDA_OK)
+    driver_event copied;
+    int code = cu.cuEventCreate(&copied, DRIVER_EVENT_DISABLE_TIMING);
+    if (code != DRIVER_OK)
         return code;
     code = cu.cuMemcpyDtoHAsync_v2(to, from, bytes, device->stream);
-    if (code == CUDA_OK)
+    if (code == DRIVER_OK)
         code = cu.cuEventRecord(copied, device->stream);
-    if (code == CUDA_OK)
+    if (code == DRIVER_OK)
         code = inject_wait(copied, UINT64_MAX);
     (void)cu.cuEventDestroy_v2(copied);
     return code;
@@ -431,9 +433,9 @@ bool inject_buffer(struct inject_device *device, size_t bytes)
         return true;
     while (room < bytes) /* so all that were ever made are no more than the last twice */
         room *= 2;
-    inject_address buffer;
-    if (cu.cuMemGetInfo_v2(&left, &all) != CUDA_OK || room > left / 2 ||
-        cu.cuMemAlloc_v2(&buffer, room) != CUDA_OK)
+    cuda_pointer buffer;
+    if (cu.cuMemGetInfo_v2(&left, &all) != DRIVER_OK || room > left / 2 ||
+        cu.cuMemAlloc_v2(&buffer, room) != DRIVER_OK)
         return false;
     device->buffer = buffer;
     device->buffer_bytes = room;
@@ -449,7 +451,7 @@ void inject_stamp(struct inject_device *device, unsigned which, void *stream)
     if (!device->stamp)
         return;
     *to = 0;
-    if (cu.cuLaunchKernel(device->stamp, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) != CUDA_OK)
+    if (cu.cuLaunchKernel(device->stamp, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) != DRIVER_OK)
         device->stamp = NULL;
 }
 

@@ -64,15 +64,15 @@ struct inject_device {
     void *done;   /* an event: the launch that is recorded is over */
     /* By the launch that is recorded here, from its beginning to its end: guards what follows. */
     pthread_mutex_t lock;
-    bool unfinished;       /* what done stands for was not over when we stopped waiting */
-    inject_address buffer; /* never freed: what slipped through may still store into it */
+    bool unfinished;     /* what done stands for was not over when we stopped waiting */
+    cuda_pointer buffer; /* never freed: what slipped through may still store into it */
     size_t buffer_bytes;
     void *stamp;                /* a kernel of one thread: stores the device's timer; NULL: none */
     volatile uint64_t *stamped; /* memory of the host that it stores in */
 };
 
 struct inject_attached {
-    inject_capture_mode mode;
+    driver_capture_mode mode;
 };
 bool inject_attach(void *context, struct inject_attached *saved);
 void inject_detach(const struct inject_attached *saved);
@@ -81,11 +81,11 @@ void inject_detach(const struct inject_attached *saved);
 struct inject_device *inject_device_get(void *context);
 void inject_device_gone(void *context);
 
-/* What the driver says of an event that was recorded, at last CUDA_NOT_READY. */
+/* What the driver says of an event that was recorded, at last DRIVER_NOT_READY. */
 int inject_wait(void *event, uint64_t until_ns);
 
-/* A copy to the host, which is there when this returns CUDA_OK. */
-int inject_read(struct inject_device *device, void *to, inject_address from, size_t bytes);
+/* A copy to the host, which is there when this returns DRIVER_OK. */
+int inject_read(struct inject_device *device, void *to, cuda_pointer from, size_t bytes);
 
 /* device->lock is held. The buffer has at least so many bytes; false: there is not the memory. */
 bool inject_buffer(struct inject_device *device, size_t bytes);

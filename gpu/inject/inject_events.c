@@ -104,10 +104,10 @@ static struct context *make_context(void *native)
     context->tail = &context->first;
     context->current = -1;
     pthread_mutex_init(&context->lock, NULL);
-    bool good = cu.cuCtxGetDevice(&context->device) == CUDA_OK &&
-                cu.cuStreamCreate(&context->stream, CUDA_STREAM_OF_ITS_OWN) == CUDA_OK &&
-                cu.cuEventCreate(&context->base[0], 0) == CUDA_OK &&
-                cu.cuEventCreate(&context->base[1], 0) == CUDA_OK;
+    bool good = cu.cuCtxGetDevice(&context->device) == DRIVER_OK &&
+                cu.cuStreamCreate(&context->stream, DRIVER_STREAM_NON_BLOCKING) == DRIVER_OK &&
+                cu.cuEventCreate(&context->base[0], 0) == DRIVER_OK &&
+                cu.cuEventCreate(&context->base[1], 0) == DRIVER_OK;
     if (good)
         look_at_clock(context);
     inject_detach(&saved);
@@ -146,11 +146,11 @@ static void add_nodes(struct context *context)
         return;
     for (int i = 0; i < NODES_IN_BATCH; i++) {
         struct inject_event_node *node = calloc(1, sizeof *node);
-        if (!node || cu.cuEventCreate(&node->start, 0) != CUDA_OK) {
+        if (!node || cu.cuEventCreate(&node->start, 0) != DRIVER_OK) {
             free(node);
             break;
         }
-        if (cu.cuEventCreate(&node->stop, 0) != CUDA_OK) {
+        if (cu.cuEventCreate(&node->stop, 0) != DRIVER_OK) {
             (void)cu.cuEventDestroy_v2(node->start);
             free(node);
             break;
@@ -234,16 +234,16 @@ static bool is_named(const void *stream)
 /* The context of a stream is that of its launches, whichever is current. */
 static void *native_of(void *stream)
 {
-    inject_context native = NULL;
+    cuda_context native = NULL;
     int code = is_named(stream) ? cu.cuStreamGetCtx(stream, &native) : cu.cuCtxGetCurrent(&native);
-    return code == CUDA_OK ? native : NULL;
+    return code == DRIVER_OK ? native : NULL;
 }
 
 /* What goes into a graph does not run now, and an event there would be one of its nodes. */
 static bool is_captured(void *stream)
 {
-    inject_capture_status status = CUDA_NOTHING_CAPTURED;
-    return cu.cuStreamIsCapturing(stream, &status) != CUDA_OK || status != CUDA_NOTHING_CAPTURED;
+    driver_capture_status status = DRIVER_CAPTURE_NONE;
+    return cu.cuStreamIsCapturing(stream, &status) != DRIVER_OK || status != DRIVER_CAPTURE_NONE;
 }
 
 /* Streams per thread have one handle, and a number each. */
@@ -251,7 +251,7 @@ static uint64_t number_of(void *stream)
 {
     static _Thread_local char own;
     unsigned long long number;
-    if (cu.cuStreamGetId && cu.cuStreamGetId(stream, &number) == CUDA_OK)
+    if (cu.cuStreamGetId && cu.cuStreamGetId(stream, &number) == DRIVER_OK)
         return number;
     if (!stream)
         stream = CUDA_STREAM_LEGACY; /* another handle of it; 0 is for what is not known */
@@ -288,7 +288,7 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
         inject_lost(context ? LOST_NO_ROOM : LOST_REFUSED, 1);
         return;
     }
-    if (!node->before && cu.cuEventRecord(node->start, work->stream) != CUDA_OK) {
+    if (!node->before && cu.cuEventRecord(node->start, work->stream) != DRIVER_OK) {
         give_back(node);
         inject_lost(LOST_REFUSED, 1);
         return;
@@ -298,15 +298,15 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
     bracket->stream = work->stream;
 }
 
-void inject_event_end(const struct inject_event_bracket *bracket, inject_result result)
+void inject_event_end(const struct inject_event_bracket *bracket, driver_result result)
 {
     struct inject_event_node *node = bracket->node;
     if (!node)
         return;
     node->end_ns = inject_now_ns();
-    if (result != CUDA_OK) {
+    if (result != DRIVER_OK) {
         give_back(node);
-    } else if (cu.cuEventRecord(node->stop, bracket->stream) != CUDA_OK) {
+    } else if (cu.cuEventRecord(node->stop, bracket->stream) != DRIVER_OK) {
         give_back(node);
         inject_lost(LOST_REFUSED, 1);
     } else {
@@ -328,7 +328,7 @@ void inject_event_between(void)
 static int64_t after_base_ns(struct context *context, void *event)
 {
     float ms = 0;
-    if (cu.cuEventElapsedTime(&ms, context->base[context->current], event) != CUDA_OK)
+    if (cu.cuEventElapsedTime(&ms, context->base[context->current], event) != DRIVER_OK)
         return INT64_MIN;
     return (int64_t)((double)ms * 1e6);
 }
@@ -344,8 +344,8 @@ static bool look_at_clock_once(struct context *context)
 {
     const int next = context->current == 0;
     const int64_t before_ns = (int64_t)inject_now_ns();
-    if (cu.cuEventRecord(context->base[next], context->stream) != CUDA_OK ||
-        inject_wait(context->base[next], (uint64_t)before_ns + BASE_WAIT_NS) != CUDA_OK)
+    if (cu.cuEventRecord(context->base[next], context->stream) != DRIVER_OK ||
+        inject_wait(context->base[next], (uint64_t)before_ns + BASE_WAIT_NS) != DRIVER_OK)
         return false;
     const int64_t after_ns = (int64_t)inject_now_ns();
     const int64_t since_ns =
@@ -472,12 +472,12 @@ static bool finish(struct context *context, struct inject_event_node *node)
     if ((lane && lane->waits == context->looks) || context->current < 0) /* no clock yet */
         return false;
     int code = cu.cuEventQuery(node->stop);
-    if (code == CUDA_NOT_READY) {
+    if (code == DRIVER_NOT_READY) {
         if (lane)
             lane->waits = context->looks;
         return false;
     }
-    if (code == CUDA_OK)
+    if (code == DRIVER_OK)
         tell(context, node, lane);
     else
         inject_lost(LOST_FAILED, 1);

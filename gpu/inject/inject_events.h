@@ -44,7 +44,7 @@ struct inject_event_bracket {
 /* Around the call, on its thread. result: of the driver. Nothing of what goes wrong here reaches
  * the program. */
 void inject_event_begin(struct inject_event_bracket *bracket, const struct inject_event_work *work);
-void inject_event_end(const struct inject_event_bracket *bracket, inject_result result);
+void inject_event_end(const struct inject_event_bracket *bracket, driver_result result);
 /* Before a call that puts something else on a stream, which may take long. */
 void inject_event_between(void);
 

@@ -151,34 +151,34 @@ static void *on_thread(void *stream, bool per_thread)
 
 #define BODY(number, parameters, arguments, where, ...)                                            \
     {                                                                                              \
-        REAL(inject_result, number, parameters)                                                    \
+        REAL(driver_result, number, parameters)                                                    \
         struct inject_event_bracket bracket;                                                       \
         if (!looks())                                                                              \
             return real arguments;                                                                 \
         const struct inject_event_work work = {                                                    \
             .stream = (where), .called = hooks[number].symbol, __VA_ARGS__};                       \
         inject_event_begin(&bracket, &work);                                                       \
-        inject_result result = real arguments;                                                     \
+        driver_result result = real arguments;                                                     \
         inject_event_end(&bracket, result);                                                        \
         return result;                                                                             \
     }
 #define ON_STREAM(symbol, asked, parameters, arguments, ...)                                       \
-    static inject_result ours_##symbol parameters BODY(                                            \
+    static driver_result ours_##symbol parameters BODY(                                            \
         HOOK_##symbol, parameters, arguments, on_thread(stream, false),                            \
-        __VA_ARGS__) static inject_result threads_##symbol parameters                              \
+        __VA_ARGS__) static driver_result threads_##symbol parameters                              \
     BODY(HOOK_THREADS_##symbol, parameters, arguments, on_thread(stream, true), __VA_ARGS__)
 #define ON_DEFAULT(symbol, asked, parameters, arguments, ...)                                      \
-    static inject_result ours_##symbol parameters BODY(                                            \
+    static driver_result ours_##symbol parameters BODY(                                            \
         HOOK_##symbol, parameters, arguments, NULL,                                                \
-        __VA_ARGS__) static inject_result threads_##symbol parameters                              \
+        __VA_ARGS__) static driver_result threads_##symbol parameters                              \
     BODY(HOOK_THREADS_##symbol, parameters, arguments, CUDA_STREAM_PER_THREAD, __VA_ARGS__)
 HOOK_STREAM_CALLS(ON_STREAM)
 HOOK_DEFAULT_CALLS(ON_DEFAULT)
 
 #define LAUNCH_EX(called, number, per_thread)                                                      \
-    static inject_result called(const inject_launch_config *config, inject_function function,      \
+    static driver_result called(const inject_launch_config *config, driver_function function,      \
                                 void **values, void **extra)                                       \
-        BODY(number, (const inject_launch_config *, inject_function, void **, void **),            \
+        BODY(number, (const inject_launch_config *, driver_function, void **, void **),            \
              (config, function, values, extra),                                                    \
              on_thread(config ? config->stream : NULL, per_thread), .kind = WORK_KERNEL,           \
              .name = inject_kernel_named(function),                                                \
@@ -193,9 +193,9 @@ LAUNCH_EX(threads_cuLaunchKernelEx, HOOK_cuLaunchKernelEx_ptsz, true)
 /* ---- calls between them --------------------------------------------------------------------- */
 
 #define BETWEEN(called, number, parameters, arguments)                                             \
-    static inject_result called parameters                                                         \
+    static driver_result called parameters                                                         \
     {                                                                                              \
-        REAL(inject_result, number, parameters)                                                    \
+        REAL(driver_result, number, parameters)                                                    \
         if (looks())                                                                               \
             inject_event_between();                                                                \
         return real arguments;                                                                     \
@@ -207,33 +207,32 @@ HOOK_BETWEEN_CALLS(BETWEEN_TWO)
 
 /* ---- calls that name kernels ---------------------------------------------------------------- */
 
-static inject_result ours_cuModuleGetFunction(inject_function *made, inject_module_handle module,
+static driver_result ours_cuModuleGetFunction(driver_function *made, driver_module module,
                                               const char *name)
 {
-    REAL(inject_result, HOOK_cuModuleGetFunction,
-         (inject_function *, inject_module_handle, const char *))
-    inject_result result = real(made, module, name);
-    if (result == CUDA_OK && made)
+    REAL(driver_result, HOOK_cuModuleGetFunction, (driver_function *, driver_module, const char *))
+    driver_result result = real(made, module, name);
+    if (result == DRIVER_OK && made)
         inject_kernel_got(*made, name, true);
     return result;
 }
 
-static inject_result ours_cuLibraryGetKernel(inject_kernel_handle *made, inject_library_handle from,
+static driver_result ours_cuLibraryGetKernel(cuda_kernel *made, inject_library_handle from,
                                              const char *name)
 {
-    REAL(inject_result, HOOK_cuLibraryGetKernel,
-         (inject_kernel_handle *, inject_library_handle, const char *))
-    inject_result result = real(made, from, name);
-    if (result == CUDA_OK && made)
+    REAL(driver_result, HOOK_cuLibraryGetKernel,
+         (cuda_kernel *, inject_library_handle, const char *))
+    driver_result result = real(made, from, name);
+    if (result == DRIVER_OK && made)
         inject_kernel_got(*made, name, false);
     return result;
 }
 
-static inject_result ours_cuKernelGetFunction(inject_function *made, inject_kernel_handle kernel)
+static driver_result ours_cuKernelGetFunction(driver_function *made, cuda_kernel kernel)
 {
-    REAL(inject_result, HOOK_cuKernelGetFunction, (inject_function *, inject_kernel_handle))
-    inject_result result = real(made, kernel);
-    if (result == CUDA_OK && made)
+    REAL(driver_result, HOOK_cuKernelGetFunction, (driver_function *, cuda_kernel))
+    driver_result result = real(made, kernel);
+    if (result == DRIVER_OK && made)
         inject_kernel_got_from(*made, kernel);
     return result;
 }
@@ -241,46 +240,46 @@ static inject_result ours_cuKernelGetFunction(inject_function *made, inject_kern
 /* ---- calls that wait ------------------------------------------------------------------------ */
 
 #define WAIT(name, number, text, parameters, arguments)                                            \
-    static inject_result name parameters                                                           \
+    static driver_result name parameters                                                           \
     {                                                                                              \
-        REAL(inject_result, number, parameters)                                                    \
+        REAL(driver_result, number, parameters)                                                    \
         if (!looks() || !inject_records())                                                         \
             return real arguments;                                                                 \
         uint64_t begin_ns = inject_now_ns();                                                       \
-        inject_result result = real arguments;                                                     \
+        driver_result result = real arguments;                                                     \
         inject_rows_wait(text, begin_ns, inject_now_ns(), 0);                                      \
         return result;                                                                             \
     }
 WAIT(ours_cuStreamSynchronize, HOOK_cuStreamSynchronize, "cuStreamSynchronize",
-     (inject_stream stream), (stream))
+     (driver_stream stream), (stream))
 WAIT(threads_cuStreamSynchronize, HOOK_cuStreamSynchronize_ptsz, "cuStreamSynchronize",
-     (inject_stream stream), (stream))
-WAIT(ours_cuEventSynchronize, HOOK_cuEventSynchronize, "cuEventSynchronize", (inject_event event),
+     (driver_stream stream), (stream))
+WAIT(ours_cuEventSynchronize, HOOK_cuEventSynchronize, "cuEventSynchronize", (driver_event event),
      (event))
 WAIT(ours_cuCtxSynchronize, HOOK_cuCtxSynchronize, "cuCtxSynchronize", (void), ())
-WAIT(ours_cuCtxSynchronize_v2, HOOK_cuCtxSynchronize_v2, "cuCtxSynchronize",
-     (inject_context context), (context))
+WAIT(ours_cuCtxSynchronize_v2, HOOK_cuCtxSynchronize_v2, "cuCtxSynchronize", (cuda_context context),
+     (context))
 
 /* ---- calls that end contexts ---------------------------------------------------------------- */
 
-static inject_result ours_cuCtxDestroy_v2(inject_context context)
+static driver_result ours_cuCtxDestroy_v2(cuda_context context)
 {
-    REAL(inject_result, HOOK_cuCtxDestroy_v2, (inject_context))
+    REAL(driver_result, HOOK_cuCtxDestroy_v2, (cuda_context))
     if (context)
         inject_events_context_goes(context, 0);
     return real(context);
 }
 
-static inject_result ours_cuDevicePrimaryCtxRelease_v2(inject_device_number device)
+static driver_result ours_cuDevicePrimaryCtxRelease_v2(driver_device device)
 {
-    REAL(inject_result, HOOK_cuDevicePrimaryCtxRelease_v2, (inject_device_number))
+    REAL(driver_result, HOOK_cuDevicePrimaryCtxRelease_v2, (driver_device))
     inject_events_context_goes(NULL, device);
     return real(device);
 }
 
-static inject_result ours_cuDevicePrimaryCtxReset_v2(inject_device_number device)
+static driver_result ours_cuDevicePrimaryCtxReset_v2(driver_device device)
 {
-    REAL(inject_result, HOOK_cuDevicePrimaryCtxReset_v2, (inject_device_number))
+    REAL(driver_result, HOOK_cuDevicePrimaryCtxReset_v2, (driver_device))
     inject_events_context_goes(NULL, device);
     return real(device);
 }
@@ -332,22 +331,22 @@ static void stand_in(const char *symbol, void **function, int version, uint64_t 
         *function = hand_out(at, *function);
 }
 
-static inject_result ours_cuGetProcAddress(const char *symbol, void **function, int version,
+static driver_result ours_cuGetProcAddress(const char *symbol, void **function, int version,
                                            uint64_t flags)
 {
-    REAL(inject_result, HOOK_cuGetProcAddress, (const char *, void **, int, uint64_t))
-    inject_result result = real(symbol, function, version, flags);
-    if (result == CUDA_OK)
+    REAL(driver_result, HOOK_cuGetProcAddress, (const char *, void **, int, uint64_t))
+    driver_result result = real(symbol, function, version, flags);
+    if (result == DRIVER_OK)
         stand_in(symbol, function, version, flags);
     return result;
 }
 
-static inject_result ours_cuGetProcAddress_v2(const char *symbol, void **function, int version,
+static driver_result ours_cuGetProcAddress_v2(const char *symbol, void **function, int version,
                                               uint64_t flags, int *status)
 {
-    REAL(inject_result, HOOK_cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))
-    inject_result result = real(symbol, function, version, flags, status);
-    if (result == CUDA_OK)
+    REAL(driver_result, HOOK_cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))
+    driver_result result = real(symbol, function, version, flags, status);
+    if (result == DRIVER_OK)
         stand_in(symbol, function, version, flags);
     return result;
 }

@@ -23,9 +23,11 @@ struct symbol {
 };
 
 static const struct symbol driver_symbols[] = {
-#define SYMBOL(symbol, optional, parameters)                                                       \
-    {#symbol, offsetof(struct inject_functions, symbol), optional},
-    INJECT_FUNCTIONS(SYMBOL){NULL, 0, false}};
+#define SYMBOL(symbol, use)                                                                        \
+    DRIVER_IF_##use({#symbol, offsetof(struct inject_functions, symbol), DRIVER_MAY_LACK_##use}, )
+#define SHARED_SYMBOL(member, parameters, cuda, hip, in_hip, in_inject) SYMBOL(cuda, in_inject)
+#define CUDA_SYMBOL(symbol, parameters, in_backend, in_inject) SYMBOL(symbol, in_inject)
+    DRIVER_CALLS(SHARED_SYMBOL) CUDA_CALLS(CUDA_SYMBOL){NULL, 0, false}};
 #undef SYMBOL
 static const struct symbol cupti_symbols[] = {
 #define SYMBOL(symbol, optional, parameters)                                                       \
@@ -94,7 +96,7 @@ static void *find_cupti(void)
     if (given && *given)
         return open_library(given, 0);
     void *library = open_loaded();
-    if (cu.cuDriverGetVersion(&version) != CUDA_OK)
+    if (cu.cuDriverGetVersion(&version) != DRIVER_OK)
         version = 0;
     for (int major = version / 1000; major >= 12 && !library; major--) {
         snprintf(name, sizeof name, "libcupti.so.%d", major);

@@ -51,11 +51,11 @@ static void inject_record_pending(const struct inject_site *site,
 {
     struct inject_module *module = site->module;
     void *name = pending_name(launch), *none;
-    inject_capture_status status = CUDA_NOTHING_CAPTURED;
+    driver_capture_status status = DRIVER_CAPTURE_NONE;
     if (atomic_load(&module->closed))
         return;
-    if (cu.cuStreamIsCapturing(launch->stream, &status) != CUDA_OK ||
-        status != CUDA_NOTHING_CAPTURED) {
+    if (cu.cuStreamIsCapturing(launch->stream, &status) != DRIVER_OK ||
+        status != DRIVER_CAPTURE_NONE) {
         atomic_store(&module->closed, true);
         return;
     }
@@ -76,13 +76,13 @@ static bool wait_pending(const struct inject_recording *recording, uint64_t unti
     struct inject_module *module = recording->site.module;
     for (int i = 0; i < INJECT_PENDING; i++) {
         void *stream = atomic_load(&module->pending[i]);
-        inject_capture_status status = CUDA_NOTHING_CAPTURED;
+        driver_capture_status status = DRIVER_CAPTURE_NONE;
         if (!stream || stream == pending_name(&recording->launch))
             continue; /* the stream's own order is enough */
-        if (other_thread(stream) || cu.cuStreamIsCapturing(stream, &status) != CUDA_OK ||
-            status != CUDA_NOTHING_CAPTURED ||
-            cu.cuEventRecord(module->device->done, stream) != CUDA_OK ||
-            inject_wait(module->device->done, until_ns) != CUDA_OK)
+        if (other_thread(stream) || cu.cuStreamIsCapturing(stream, &status) != DRIVER_OK ||
+            status != DRIVER_CAPTURE_NONE ||
+            cu.cuEventRecord(module->device->done, stream) != DRIVER_OK ||
+            inject_wait(module->device->done, until_ns) != DRIVER_OK)
             return false;
         atomic_store(&module->pending[i], NULL);
     }
@@ -94,14 +94,14 @@ static bool wait_pending(const struct inject_recording *recording, uint64_t unti
 /* In one piece where that can be: half an address would be one that nobody has. */
 static int set_variable(const struct inject_recording *recording, uint64_t value)
 {
-    inject_address variable = recording->site.module->buffer;
+    cuda_pointer variable = recording->site.module->buffer;
     void *stream = recording->launch.stream;
     if (cu.cuStreamWriteValue64_v2 &&
-        cu.cuStreamWriteValue64_v2(stream, variable, value, 0) == CUDA_OK)
-        return CUDA_OK;
+        cu.cuStreamWriteValue64_v2(stream, variable, value, 0) == DRIVER_OK)
+        return DRIVER_OK;
     int code = cu.cuMemsetD32Async(variable, (unsigned)value, 1, stream);
     int high = cu.cuMemsetD32Async(variable + 4, (unsigned)(value >> 32), 1, stream);
-    return code != CUDA_OK ? code : high;
+    return code != DRIVER_OK ? code : high;
 }
 
 static void add_anchor(struct inject_recording *recording)
@@ -118,7 +118,7 @@ static int prepare(struct inject_recording *recording, uint64_t until_ns)
     struct inject_device *device = module->device;
     void *stream = recording->launch.stream;
     size_t bytes = inject_buffer_bytes(module);
-    if (device->unfinished && cu.cuEventQuery(device->done) != CUDA_OK)
+    if (device->unfinished && cu.cuEventQuery(device->done) != DRIVER_OK)
         return SKIP_BUSY;
     device->unfinished = false;
     if (!wait_pending(recording, until_ns))
@@ -126,12 +126,12 @@ static int prepare(struct inject_recording *recording, uint64_t until_ns)
     if (!inject_buffer(device, bytes))
         return SKIP_MEMORY;
     add_anchor(recording);
-    if (cu.cuMemsetD8Async(device->buffer, 0, bytes, stream) != CUDA_OK ||
+    if (cu.cuMemsetD8Async(device->buffer, 0, bytes, stream) != DRIVER_OK ||
         (module->dropped &&
-         cu.cuMemsetD8Async(module->dropped, 0, sizeof(uint64_t), stream) != CUDA_OK))
+         cu.cuMemsetD8Async(module->dropped, 0, sizeof(uint64_t), stream) != DRIVER_OK))
         return SKIP_ERROR;
     inject_stamp(device, STAMP_BEFORE, stream);
-    if (set_variable(recording, device->buffer) == CUDA_OK)
+    if (set_variable(recording, device->buffer) == DRIVER_OK)
         return INJECT_RECORDED;
     (void)set_variable(recording, 0);
     return SKIP_ERROR;
@@ -140,9 +140,9 @@ static int prepare(struct inject_recording *recording, uint64_t until_ns)
 static int begin_attached(struct inject_recording *recording, uint64_t until_ns)
 {
     struct inject_device *device = recording->site.module->device;
-    inject_capture_status status = CUDA_NOTHING_CAPTURED;
-    if (cu.cuStreamIsCapturing(recording->launch.stream, &status) != CUDA_OK ||
-        status != CUDA_NOTHING_CAPTURED) {
+    driver_capture_status status = DRIVER_CAPTURE_NONE;
+    if (cu.cuStreamIsCapturing(recording->launch.stream, &status) != DRIVER_OK ||
+        status != DRIVER_CAPTURE_NONE) {
         atomic_store(&recording->site.module->closed, true);
         return SKIP_CAPTURE;
     }
@@ -204,7 +204,7 @@ static void fill_line(struct inject_recording *recording)
     const struct inject_device *device = recording->site.module->device;
     struct inject_launch_line *line = &recording->line;
     unsigned long long stream = (uintptr_t)launch->stream;
-    if (!cu.cuStreamGetId || cu.cuStreamGetId(launch->stream, &stream) != CUDA_OK)
+    if (!cu.cuStreamGetId || cu.cuStreamGetId(launch->stream, &stream) != DRIVER_OK)
         stream = (uintptr_t)launch->stream;
     line->hash = recording->site.module->shape.hash;
     line->kernel = recording->site.kernel->name;
@@ -228,8 +228,8 @@ static int keep(struct inject_recording *recording, uint8_t *bytes)
     struct inject_device *device = module->device;
     uint8_t tail[16] = {0}; /* what was dropped, the hash */
     bool tailed = module->shape.cells == PTX_CELLS_COMPAT && module->shape.mode != PTX_MODE_CONFIG;
-    if (inject_read(device, bytes, device->buffer, inject_buffer_bytes(module)) != CUDA_OK ||
-        (module->dropped && inject_read(device, tail, module->dropped, 8) != CUDA_OK))
+    if (inject_read(device, bytes, device->buffer, inject_buffer_bytes(module)) != DRIVER_OK ||
+        (module->dropped && inject_read(device, tail, module->dropped, 8) != DRIVER_OK))
         return SKIP_ERROR;
     store_le64(tail + 8, module->shape.hash);
     fill_line(recording);
@@ -251,18 +251,18 @@ static int finish(struct inject_recording *recording, int result, uint64_t wait_
     void *stream = recording->launch.stream;
     (void)set_variable(recording, 0);
     inject_stamp(device, STAMP_BEHIND, stream);
-    if (cu.cuEventRecord(device->done, stream) != CUDA_OK)
+    if (cu.cuEventRecord(device->done, stream) != DRIVER_OK)
         return SKIP_ERROR;
     int code = inject_wait(device->done, inject_now_ns() + wait_ns);
     recording->line.done_ns = inject_now_ns();
-    if (code == CUDA_NOT_READY) {
+    if (code == DRIVER_NOT_READY) {
         device->unfinished = true;
         device->buffer = 0; /* it goes on storing there */
         device->buffer_bytes = 0;
         atomic_store(&recording->site.kernel->closed, true);
         return SKIP_WAIT;
     }
-    if (code != CUDA_OK || result != CUDA_OK)
+    if (code != DRIVER_OK || result != DRIVER_OK)
         return SKIP_ERROR;
     uint8_t *bytes = malloc(inject_buffer_bytes(module));
     int skip = bytes ? keep(recording, bytes) : SKIP_MEMORY;

@@ -136,13 +136,14 @@ static void look(void)
 {
     for (int device = 0; device < DEVICES_MAX; device++) {
         struct device_facts *facts = &known_devices[device];
-        if (cu.cuDeviceGetName(facts->name, sizeof facts->name - 1, device) != CUDA_OK) {
+        if (cu.cuDeviceGetName(facts->name, sizeof facts->name - 1, device) != DRIVER_OK) {
             facts->name[0] = '\0';
             break; /* there are no more */
         }
-        if (cu.cuDeviceGetAttribute(&facts->processors, CUDA_SMS, device) != CUDA_OK)
+        if (cu.cuDeviceGetAttribute(&facts->processors, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                    device) != DRIVER_OK)
             facts->processors = 0;
-        if (!cu.cuDeviceTotalMem_v2 || cu.cuDeviceTotalMem_v2(&facts->memory, device) != CUDA_OK)
+        if (!cu.cuDeviceTotalMem_v2 || cu.cuDeviceTotalMem_v2(&facts->memory, device) != DRIVER_OK)
             facts->memory = 0;
     }
     atomic_store_explicit(&looked, true, memory_order_release);

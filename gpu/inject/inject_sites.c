@@ -91,24 +91,24 @@ static void take_shape(struct ptx_shape *shape, const uint8_t bytes[sizeof(struc
 /* Attached. Fills what the module's variables say; false: it has no probes. */
 static bool read_variables(struct inject_module *module, void *context)
 {
-    inject_address shape;
+    cuda_pointer shape;
     uint8_t read[sizeof module->shape];
     size_t bytes;
     if (cu.cuModuleGetGlobal_v2(&module->buffer, &bytes, module->handle, PTX_BUFFER_NAME) !=
-            CUDA_OK ||
+            DRIVER_OK ||
         bytes != sizeof(uint64_t) ||
-        cu.cuModuleGetGlobal_v2(&shape, &bytes, module->handle, PTX_SHAPE_NAME) != CUDA_OK ||
+        cu.cuModuleGetGlobal_v2(&shape, &bytes, module->handle, PTX_SHAPE_NAME) != DRIVER_OK ||
         bytes != sizeof module->shape)
         return false;
     module->device = inject_device_get(context);
-    if (module->device && inject_read(module->device, read, shape, sizeof read) == CUDA_OK)
+    if (module->device && inject_read(module->device, read, shape, sizeof read) == DRIVER_OK)
         take_shape(&module->shape, read);
     if (!shape_good(&module->shape)) {
         inject_say("a module's probes are of another version: its launches are not recorded");
         return false;
     }
     if (cu.cuModuleGetGlobal_v2(&module->dropped, &bytes, module->handle, PTX_DROPPED_NAME) !=
-            CUDA_OK ||
+            DRIVER_OK ||
         bytes != sizeof(uint64_t))
         module->dropped = 0;
     return true;
@@ -132,20 +132,20 @@ static struct inject_module *make_module(void *handle, void *context)
 
 static void *module_of_function(void *function)
 {
-    inject_module_handle handle = NULL;
-    return cu.cuFuncGetModule(&handle, function) == CUDA_OK ? handle : NULL;
+    driver_module handle = NULL;
+    return cu.cuFuncGetModule(&handle, function) == DRIVER_OK ? handle : NULL;
 }
 
 /* Attached: a kernel of no context has a function, in a module, in each. */
 static void *module_handle(void *launched)
 {
     const struct inject_handle handle = inject_handle_of(launched);
-    inject_function function = launched;
+    driver_function function = launched;
     switch (handle.kind) {
     case HANDLE_FUNCTION:
         return handle.from;
     case HANDLE_KERNEL:
-        if (!cu.cuKernelGetFunction || cu.cuKernelGetFunction(&function, launched) != CUDA_OK)
+        if (!cu.cuKernelGetFunction || cu.cuKernelGetFunction(&function, launched) != DRIVER_OK)
             return NULL;
         return module_of_function(function);
     case HANDLE_KERNELS_FUNCTION:

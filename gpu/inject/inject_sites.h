@@ -33,7 +33,7 @@ struct inject_module {
     atomic_bool gone;
     struct inject_device *device;
     struct ptx_shape shape;
-    inject_address buffer, dropped; /* the variables; dropped: 0 without */
+    cuda_pointer buffer, dropped; /* the variables; dropped: 0 without */
     /* Each launch has it from its beginning to its end; one that is recorded for itself. What is
      * launched meanwhile would store into its buffer. */
     pthread_rwlock_t lock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guards that gpu/backend/hip_abi.h says what hip_runtime_api.h says. Compiling it is the test.
+ * Guards that gpu/backend/driver_abi.h and hip_abi.h say what hip_runtime_api.h says. Compiling it
+ * is the test.
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <stdbool.h>
@@ -11,24 +12,26 @@
 #include "abi.h"
 
 #define RBWP_ABI_REAL
-typedef hipError_t hip_result;
-typedef hipDeviceAttribute_t hip_attribute;
-typedef hipDevice_t hip_device;
+typedef hipError_t driver_result;
+typedef hipDeviceAttribute_t driver_attribute;
+typedef hipDevice_t driver_device;
+typedef hipStreamCaptureMode driver_capture_mode;
+typedef hipStreamCaptureStatus driver_capture_status;
+typedef hipStream_t driver_stream;
+typedef hipEvent_t driver_event;
+typedef hipModule_t driver_module;
+typedef hipFunction_t driver_function;
+typedef hipIpcMemHandle_t driver_share;
 typedef hipMemcpyKind hip_copy_kind;
-typedef hipStreamCaptureMode hip_capture_mode;
-typedef hipStreamCaptureStatus hip_capture_status;
-typedef hipStream_t hip_stream;
-typedef hipEvent_t hip_event;
-typedef hipModule_t hip_module;
-typedef hipFunction_t hip_function;
-typedef const char *hip_text;
-typedef hipIpcMemHandle_t hip_share;
 typedef struct hipMemcpy3DParms hip_copy;
 #include "hip_abi.h"
 
-#define CHECK(result, symbol, parameters) ABI_PROTOTYPE(struct hip_functions, symbol, symbol)
-HIP_FUNCTIONS(CHECK)
-HIP_OPTIONAL_FUNCTIONS(CHECK)
+#define SHARED_CHECK(member, parameters, cuda, hip, in_hip, in_inject)                             \
+    ABI_PROTOTYPE(struct driver_functions, member, hip)
+DRIVER_CALLS(SHARED_CHECK)
+#define HIP_CHECK(result, symbol, parameters, use)                                                 \
+    ABI_PROTOTYPE(struct hip_functions, symbol, symbol)
+HIP_CALLS(HIP_CHECK)
 
 ABI_PASSED_AS(hipError_t, int);
 ABI_PASSED_AS(hipDeviceAttribute_t, int);
@@ -41,8 +44,8 @@ ABI_PASSED_AS(hipEvent_t, void *);
 ABI_PASSED_AS(hipModule_t, void *);
 ABI_PASSED_AS(hipFunction_t, void *);
 
-ABI_SAME(HIP_EVENT_DISABLE_TIMING, (int)hipEventDisableTiming);
-ABI_SAME(HIP_STREAM_NON_BLOCKING, (int)hipStreamNonBlocking);
+ABI_SAME(DRIVER_EVENT_DISABLE_TIMING, (int)hipEventDisableTiming);
+ABI_SAME(DRIVER_STREAM_NON_BLOCKING, (int)hipStreamNonBlocking);
 ABI_SAME(HIP_HOST_DEFAULT, (int)hipHostMallocDefault);
 ABI_SAME(HIP_HOST_TO_DEVICE, (int)hipMemcpyHostToDevice);
 ABI_SAME(HIP_DEVICE_TO_HOST, (int)hipMemcpyDeviceToHost);
@@ -53,14 +56,15 @@ ABI_SAME(HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, (int)hipDeviceAttributeMaxSh
 ABI_SAME(HIP_ATTRIBUTE_WARP_SIZE, (int)hipDeviceAttributeWarpSize);
 /* Not in the header of 5.2, where this is the last one; later ones have it behind that. */
 ABI_SAME(HIP_ATTRIBUTE_WALL_CLOCK_RATE, (int)hipDeviceAttributeFineGrainSupport + 1);
-ABI_SAME(HIP_CAPTURE_RELAXED, (int)hipStreamCaptureModeRelaxed);
-ABI_SAME(HIP_CAPTURE_NONE, (int)hipStreamCaptureStatusNone);
-ABI_SAME(HIP_ERROR_CODE_CAPTURE_UNSUPPORTED, (int)hipErrorStreamCaptureUnsupported);
-ABI_SAME(HIP_ERROR_CODE_CAPTURE_IMPLICIT, (int)hipErrorStreamCaptureImplicit);
-/* HIP_SHARE_LAZY_PEER is 0 in the header of 5.2, whose runtime does not look; later ones want 1. */
-ABI_SAME(HIP_ERROR_CODE_PEER_ENABLED, (int)hipErrorPeerAccessAlreadyEnabled);
-ABI_SAME(HIP_ERROR_CODE_NOT_READY, (int)hipErrorNotReady);
-ABI_SAME(HIP_ERROR_CODE_NOT_SUPPORTED, (int)hipErrorNotSupported);
+ABI_SAME(DRIVER_CAPTURE_RELAXED, (int)hipStreamCaptureModeRelaxed);
+ABI_SAME(DRIVER_CAPTURE_NONE, (int)hipStreamCaptureStatusNone);
+ABI_SAME(DRIVER_CAPTURE_UNSUPPORTED, (int)hipErrorStreamCaptureUnsupported);
+ABI_SAME(DRIVER_CAPTURE_IMPLICIT, (int)hipErrorStreamCaptureImplicit);
+/* DRIVER_SHARE_LAZY_PEER is 0 in the header of 5.2, whose runtime does not look; later ones want 1.
+ */
+ABI_SAME(DRIVER_PEER_ENABLED, (int)hipErrorPeerAccessAlreadyEnabled);
+ABI_SAME(DRIVER_NOT_READY, (int)hipErrorNotReady);
+ABI_SAME(DRIVER_NOT_SUPPORTED, (int)hipErrorNotSupported);
 
 /* The compiler's: hipRTC does not say const where NVRTC, and we, do; else they are the same. */
 typedef hiprtcProgram rtc_program;
@@ -81,24 +85,6 @@ ABI_PROTOTYPE(struct rtc_functions, log_size, hiprtcGetProgramLogSize)
 ABI_PROTOTYPE(struct rtc_functions, log, hiprtcGetProgramLog)
 ABI_PROTOTYPE(struct rtc_functions, destroy, hiprtcDestroyProgram)
 
-/* Our struct, with our own types: once more, under other names. */
-#undef RBWP_ABI_REAL
-#undef RBWP_HIP_ABI_H
-#define hip_result our_result
-#define hip_attribute our_attribute
-#define hip_device our_device
-#define hip_copy_kind our_copy_kind
-#define hip_capture_mode our_capture_mode
-#define hip_capture_status our_capture_status
-#define hip_stream our_stream
-#define hip_event our_event
-#define hip_module our_module
-#define hip_function our_function
-#define hip_text our_text
-#define hip_share our_share
-#define hip_copy our_copy
-#define hip_functions our_functions
-#include "hip_abi.h"
 #define FIELD(ours, real) ABI_FIELD(struct hip_copy_3d, ours, struct hipMemcpy3DParms, real)
 ABI_SAME(sizeof(struct hip_copy_3d), sizeof(struct hipMemcpy3DParms));
 FIELD(src_array, srcArray);

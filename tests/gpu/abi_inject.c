@@ -6,23 +6,10 @@
 #include <cuda.h>
 #include <cupti.h>
 
-#include "abi.h"
+#include "abi_cuda.h"
 
 /* ---- prototypes, with the real types ---- */
 
-#define RBWP_ABI_REAL
-typedef CUresult inject_result;
-typedef CUdevice_attribute inject_attribute;
-typedef CUdevice inject_device_number;
-typedef CUstreamCaptureMode inject_capture_mode;
-typedef CUstreamCaptureStatus inject_capture_status;
-typedef CUcontext inject_context;
-typedef CUstream inject_stream;
-typedef CUevent inject_event;
-typedef CUmodule inject_module_handle;
-typedef CUfunction inject_function;
-typedef CUkernel inject_kernel_handle;
-typedef CUdeviceptr inject_address;
 typedef CUptiResult cupti_result;
 typedef CUpti_CallbackDomain cupti_domain;
 typedef CUpti_SubscriberHandle cupti_subscriber;
@@ -34,8 +21,6 @@ typedef CUpti_BuffersCallbackRequestFunc cupti_buffer_wanted;
 typedef CUpti_BuffersCallbackCompleteFunc cupti_buffer_filled;
 typedef CUpti_TimestampCallbackFunc cupti_timestamp;
 typedef CUDA_MEMCPY2D inject_copy_2d;
-typedef CUDA_MEMCPY3D inject_copy_3d;
-typedef CUDA_MEMCPY3D_PEER inject_copy_peers;
 typedef CUstreamBatchMemOpParams inject_memory_operation;
 typedef CUmemcpyAttributes inject_copy_attributes;
 typedef CUmemoryPool inject_pool;
@@ -47,26 +32,17 @@ typedef CUlaunchConfig inject_launch_config;
 #include "hooks_abi.h"
 
 #define CHECK(symbol, asked, parameters, ...)                                                      \
-    _Static_assert(__builtin_types_compatible_p(inject_result(*) parameters, __typeof__(&symbol)), \
+    _Static_assert(__builtin_types_compatible_p(driver_result(*) parameters, __typeof__(&symbol)), \
                    #symbol " has another prototype");
 HOOK_STREAM_CALLS(CHECK)
 HOOK_DEFAULT_CALLS(CHECK)
 HOOK_BETWEEN_CALLS(CHECK)
 HOOK_OTHER_CALLS(CHECK)
 #undef CHECK
-#define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct inject_functions, symbol, symbol)
-INJECT_FUNCTIONS(CHECK)
-#undef CHECK
 #define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct cupti_functions, symbol, symbol)
 CUPTI_FUNCTIONS(CHECK)
 #undef CHECK
 
-ABI_PASSED_AS(CUresult, int);
-ABI_PASSED_AS(CUdevice_attribute, int);
-ABI_PASSED_AS(CUstreamCaptureMode, int);
-ABI_PASSED_AS(CUstreamCaptureStatus, int);
-ABI_PASSED_AS(CUdeviceptr, unsigned long long);
-ABI_PASSED_AS(CUkernel, void *);
 ABI_PASSED_AS(CUgraphExec, void *);
 ABI_PASSED_AS(CUlibrary, void *);
 ABI_PASSED_AS(CUdriverProcAddressQueryResult, int);
@@ -83,16 +59,8 @@ CUPTI_CALLS(CHECK)
 CUPTI_WORK_CALLS(CHECK)
 CUPTI_WAIT_CALLS(CHECK)
 #undef CHECK
-ABI_SAME(CUDA_OK, (int)CUDA_SUCCESS);
 ABI_SAME(CUDA_NOT_STARTED, (int)CUDA_ERROR_NOT_INITIALIZED);
 ABI_SAME(CUDA_PROC_PER_THREAD, (int)CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
-ABI_SAME(CUDA_NOT_READY, (int)CUDA_ERROR_NOT_READY);
-ABI_SAME(CUDA_NOTHING_CAPTURED, (int)CU_STREAM_CAPTURE_STATUS_NONE);
-ABI_SAME(CUDA_LEAVE_CAPTURES_ALONE, (int)CU_STREAM_CAPTURE_MODE_RELAXED);
-ABI_SAME(CUDA_EVENT_WITHOUT_TIME, (int)CU_EVENT_DISABLE_TIMING);
-ABI_SAME(CUDA_STREAM_OF_ITS_OWN, (int)CU_STREAM_NON_BLOCKING);
-ABI_SAME(CUDA_SMS, (int)CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-ABI_SAME(CUDA_CLOCK_KHZ, (int)CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 ABI_SAME(CUPTI_OK, (int)CUPTI_SUCCESS);
 ABI_SAME(CUPTI_TAKEN, (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 ABI_SAME(CUPTI_DOMAIN_DRIVER, (int)CUPTI_CB_DOMAIN_DRIVER_API);

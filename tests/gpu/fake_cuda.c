@@ -3,7 +3,7 @@
  * The fake driver as CUDA. A context is its device's number plus one. With
  * FAKE_OLD a function that the backend needs is missing.
  */
-#include "cuda_abi.h"
+#include "cuda_each.h"
 #include "fake.h"
 #include "fake_execute.h"
 #include "fake_inject.h"
@@ -22,8 +22,8 @@
 static _Thread_local cuda_context stack[DEPTH];
 static _Thread_local int depth;
 
-#define CUDA_DECLARE(symbol, parameters) FAKE_API cuda_result symbol parameters;
-CUDA_FUNCTIONS(CUDA_DECLARE)
+#define CUDA_EACH(symbol, parameters) FAKE_API driver_result symbol parameters;
+CUDA_EACH_OF_ALL
 
 #define UNSAFE(operation)                                                                          \
     do {                                                                                           \
@@ -38,57 +38,57 @@ CUDA_FUNCTIONS(CUDA_DECLARE)
             return code_;                                                                          \
     } while (0)
 
-cuda_result cuInit(unsigned flags)
+driver_result cuInit(unsigned flags)
 {
     (void)flags;
     return fake_call("init");
 }
-cuda_result cuDriverGetVersion(int *version)
+driver_result cuDriverGetVersion(int *version)
 {
     *version = 13000;
     return 0;
 }
-cuda_result cuGetErrorName(cuda_result code, const char **name)
+driver_result cuGetErrorName(driver_result code, const char **name)
 {
     static _Thread_local char text[32];
     snprintf(text, sizeof text, "FAKE_ERROR_%d", code);
     *name = text;
     return 0;
 }
-cuda_result cuDeviceGetCount(int *count)
+driver_result cuDeviceGetCount(int *count)
 {
     *count = fake_device_count();
     return 0;
 }
-cuda_result cuDeviceGet(cuda_device *device, int ordinal)
+driver_result cuDeviceGet(driver_device *device, int ordinal)
 {
     *device = ordinal;
     return ordinal < fake_device_count() ? 0 : INVALID;
 }
-cuda_result cuDeviceGetName(char *name, int bytes, cuda_device device)
+driver_result cuDeviceGetName(char *name, int bytes, driver_device device)
 {
     snprintf(name, (size_t)bytes, "fake %d", device);
     return fake_call("device_info");
 }
-cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device)
+driver_result cuDeviceTotalMem_v2(size_t *bytes, driver_device device)
 {
     (void)device;
     *bytes = 1 << 20;
     return 0;
 }
-cuda_result cuDeviceGetAttribute(int *value, cuda_attribute attribute, cuda_device device)
+driver_result cuDeviceGetAttribute(int *value, driver_attribute attribute, driver_device device)
 {
     (void)device;
     *value = attribute;
     return fake_call("attribute");
 }
-cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
+driver_result cuDevicePrimaryCtxRetain(cuda_context *context, driver_device device)
 {
     CALL("context_open");
     *context = (void *)(intptr_t)(device + 1);
     return 0;
 }
-cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
+driver_result cuDevicePrimaryCtxRelease_v2(driver_device device)
 {
     (void)device;
     return fake_call("context_close");
@@ -99,7 +99,7 @@ static void take_apart(void)
 {
     atomic_store(&gone, true);
 }
-cuda_result cuCtxPushCurrent_v2(cuda_context context)
+driver_result cuCtxPushCurrent_v2(cuda_context context)
 {
     static atomic_flag used = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&used))
@@ -112,26 +112,26 @@ cuda_result cuCtxPushCurrent_v2(cuda_context context)
     stack[depth++] = context;
     return 0;
 }
-cuda_result cuCtxPopCurrent_v2(cuda_context *context)
+driver_result cuCtxPopCurrent_v2(cuda_context *context)
 {
     if (depth == 0)
         return 201;
     *context = stack[--depth];
     return 0;
 }
-cuda_result cuCtxGetDevice(cuda_device *device)
+driver_result cuCtxGetDevice(driver_device *device)
 {
     *device = depth ? (int)(intptr_t)stack[depth - 1] - 1 : -1;
     return depth ? 0 : 201;
 }
 #ifndef FAKE_OLD
-cuda_result cuStreamGetCtx(cuda_stream stream, cuda_context *context)
+driver_result cuStreamGetCtx(driver_stream stream, cuda_context *context)
 {
     *context = (void *)(intptr_t)(fake_device_of(stream) + 1);
     return 0;
 }
 #endif
-cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
+driver_result cuStreamCreate(driver_stream *stream, unsigned flags)
 {
     (void)flags;
     UNSAFE("stream_create");
@@ -139,13 +139,13 @@ cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
     *stream = fake_stream_new(depth ? (int)(intptr_t)stack[depth - 1] - 1 : 0);
     return 0;
 }
-cuda_result cuStreamDestroy_v2(cuda_stream stream)
+driver_result cuStreamDestroy_v2(driver_stream stream)
 {
     fake_cupti_resource(CUPTI_STREAM_GOES, fake_context(), stream);
     fake_stream_free(stream);
     return 0;
 }
-cuda_result cuStreamSynchronize(cuda_stream stream)
+driver_result cuStreamSynchronize(driver_stream stream)
 {
     UNSAFE("stream_wait");
     fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuStreamSynchronize, NULL, NULL, NULL);
@@ -153,62 +153,62 @@ cuda_result cuStreamSynchronize(cuda_stream stream)
     fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuStreamSynchronize, NULL, NULL, NULL);
     return 0;
 }
-cuda_result cuStreamIsCapturing(cuda_stream stream, cuda_capture_status *status)
+driver_result cuStreamIsCapturing(driver_stream stream, driver_capture_status *status)
 {
     return fake_is_capturing(stream, status);
 }
-cuda_result cuThreadExchangeStreamCaptureMode(cuda_capture_mode *mode)
+driver_result cuThreadExchangeStreamCaptureMode(driver_capture_mode *mode)
 {
     fake_exchange_mode(mode);
     return 0;
 }
-cuda_result cuEventCreate(cuda_event *event, unsigned flags)
+driver_result cuEventCreate(driver_event *event, unsigned flags)
 {
     if (depth == 0)
         return 201;
     CALL("event_create");
-    *event = fake_event_new(flags != CUDA_EVENT_DISABLE_TIMING);
+    *event = fake_event_new(flags != DRIVER_EVENT_DISABLE_TIMING);
     return 0;
 }
-cuda_result cuEventDestroy_v2(cuda_event event)
+driver_result cuEventDestroy_v2(driver_event event)
 {
     fake_event_free(event);
     return 0;
 }
-cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
+driver_result cuEventRecord(driver_event event, driver_stream stream)
 {
     CALL("event_record");
     return fake_event_mark(event, stream);
 }
-cuda_result cuEventQuery(cuda_event event)
+driver_result cuEventQuery(driver_event event)
 {
     CALL("event_query");
     return fake_event_query(event);
 }
-cuda_result cuMemAlloc_v2(cuda_pointer *address, size_t bytes)
+driver_result cuMemAlloc_v2(cuda_pointer *address, size_t bytes)
 {
     UNSAFE("memory_alloc");
     *address = (uintptr_t)fake_memory_alloc(bytes);
     return *address ? 0 : 2;
 }
-cuda_result cuMemFree_v2(cuda_pointer address)
+driver_result cuMemFree_v2(cuda_pointer address)
 {
     UNSAFE("memory_free");
     fake_memory_free((void *)(uintptr_t)address);
     return 0;
 }
-cuda_result cuMemAllocHost_v2(void **host, size_t bytes)
+driver_result cuMemAllocHost_v2(void **host, size_t bytes)
 {
     UNSAFE("host_alloc");
     *host = malloc(bytes);
     return 0;
 }
-cuda_result cuMemFreeHost(void *host)
+driver_result cuMemFreeHost(void *host)
 {
     free(host);
     return 0;
 }
-static cuda_result move(void *to, const void *from, size_t bytes, cuda_stream stream)
+static driver_result move(void *to, const void *from, size_t bytes, driver_stream stream)
 {
     CALL("copy");
     fake_work_call(CUPTI_CALL_cuMemcpyHtoDAsync_v2, CUPTI_COPY, bytes, stream);
@@ -216,21 +216,21 @@ static cuda_result move(void *to, const void *from, size_t bytes, cuda_stream st
     fake_enqueue(stream);
     return 0;
 }
-cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
-                                 cuda_stream stream)
+driver_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
+                                   driver_stream stream)
 {
     return move((void *)(uintptr_t)to, from, bytes, stream);
 }
-cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda_stream stream)
+driver_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, driver_stream stream)
 {
     return move(to, (void *)(uintptr_t)from, bytes, stream);
 }
-cuda_result cuMemcpyDtoDAsync_v2(cuda_pointer to, cuda_pointer from, size_t bytes,
-                                 cuda_stream stream)
+driver_result cuMemcpyDtoDAsync_v2(cuda_pointer to, cuda_pointer from, size_t bytes,
+                                   driver_stream stream)
 {
     return move((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
 }
-static cuda_result move_box(const cuda_copy *copy, cuda_stream stream)
+static driver_result move_box(const cuda_copy *copy, driver_stream stream)
 {
     char *to =
         copy->dst_type == CUDA_MEMORY_HOST ? copy->dst_host : (char *)(uintptr_t)copy->dst_device;
@@ -245,7 +245,7 @@ static cuda_result move_box(const cuda_copy *copy, cuda_stream stream)
     fake_enqueue(stream);
     return 0;
 }
-cuda_result cuMemcpy3DAsync_v2(const cuda_copy *copy, cuda_stream stream)
+driver_result cuMemcpy3DAsync_v2(const cuda_copy *copy, driver_stream stream)
 {
     CALL("copy");
     return copy->src_context || copy->dst_context ? INVALID : move_box(copy, stream);
@@ -258,13 +258,13 @@ static bool is_context(cuda_context context)
     const intptr_t number = (intptr_t)context;
     return number >= 1 && number <= fake_device_count();
 }
-cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer)
+driver_result cuDeviceCanAccessPeer(int *can, driver_device device, driver_device peer)
 {
     CALL("peer_ask");
     *can = device != peer && fake_peers();
     return device < fake_device_count() && peer < fake_device_count() ? 0 : INVALID;
 }
-cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned flags)
+driver_result cuCtxEnablePeerAccess(cuda_context peer, unsigned flags)
 {
     static _Atomic bool enabled[DEPTH + 1][DEPTH + 1];
     const intptr_t own = (intptr_t)fake_context();
@@ -274,17 +274,17 @@ cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned flags)
         return INVALID;
     const bool was = enabled[own][(intptr_t)peer];
     enabled[own][(intptr_t)peer] = true;
-    return was ? CUDA_ERROR_CODE_PEER_ENABLED : 0;
+    return was ? DRIVER_PEER_ENABLED : 0;
 }
 /* Between two contexts, of which both have to be told. */
-static cuda_result between(cuda_context to, cuda_context from)
+static driver_result between(cuda_context to, cuda_context from)
 {
     CALL("copy");
     CALL("peer_copy");
     return is_context(to) && is_context(from) && to != from ? 0 : INVALID;
 }
-cuda_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, cuda_pointer from,
-                              cuda_context from_context, size_t bytes, cuda_stream stream)
+driver_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, cuda_pointer from,
+                                cuda_context from_context, size_t bytes, driver_stream stream)
 {
     const int code = between(to_context, from_context);
     if (code)
@@ -293,43 +293,43 @@ cuda_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, cuda_poi
     fake_enqueue(stream);
     return 0;
 }
-cuda_result cuMemcpy3DPeerAsync(const cuda_copy_peer *copy, cuda_stream stream)
+driver_result cuMemcpy3DPeerAsync(const cuda_copy_peer *copy, driver_stream stream)
 {
     const int code = between(copy->dst_context, copy->src_context);
     return code ? code : move_box(copy, stream);
 }
-cuda_result cuIpcGetMemHandle(cuda_share *share, cuda_pointer address)
+driver_result cuIpcGetMemHandle(driver_share *share, cuda_pointer address)
 {
     UNSAFE("memory_share");
     return fake_memory_share((void *)(uintptr_t)address, share->reserved) ? 0 : INVALID;
 }
-cuda_result cuIpcOpenMemHandle_v2(cuda_pointer *address, cuda_share share, unsigned flags)
+driver_result cuIpcOpenMemHandle_v2(cuda_pointer *address, driver_share share, unsigned flags)
 {
     UNSAFE("memory_map");
     *address = (uintptr_t)fake_memory_map(share.reserved);
-    return *address && flags == CUDA_SHARE_LAZY_PEER ? 0 : INVALID;
+    return *address && flags == DRIVER_SHARE_LAZY_PEER ? 0 : INVALID;
 }
-cuda_result cuIpcCloseMemHandle(cuda_pointer address)
+driver_result cuIpcCloseMemHandle(cuda_pointer address)
 {
     UNSAFE("memory_unmap");
     fake_memory_unmap((void *)(uintptr_t)address);
     return 0;
 }
-cuda_result cuModuleLoadData(cuda_module *module, const void *image)
+driver_result cuModuleLoadData(driver_module *module, const void *image)
 {
     UNSAFE("module_load");
     *module = strdup(image);
     fake_module_loaded(*module);
     return 0;
 }
-cuda_result cuModuleUnload(cuda_module module)
+driver_result cuModuleUnload(driver_module module)
 {
     fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuModuleUnload, &module, NULL, NULL);
     fake_module_gone(module);
     free(module);
     return 0;
 }
-cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
+driver_result cuModuleGetFunction(driver_function *function, driver_module module, const char *name)
 {
     const struct cuda_get_params params = {function, module};
     *function = fake_function(module, name);
@@ -337,10 +337,10 @@ cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, con
     fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuModuleGetFunction, &params, NULL, &code);
     return code;
 }
-cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x, unsigned grid_y,
-                           unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
-                           unsigned shared_bytes, cuda_stream stream, void **arguments,
-                           void **extra)
+driver_result cuLaunchKernel(driver_function function, unsigned grid_x, unsigned grid_y,
+                             unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                             unsigned shared_bytes, driver_stream stream, void **arguments,
+                             void **extra)
 {
     (void)extra;
     struct cuda_launch_params params = {function, grid_x,  grid_y,       grid_z, block_x,

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIP_DECLARE(result, symbol, parameters) FAKE_API result symbol parameters;
-HIP_FUNCTIONS(HIP_DECLARE)
-HIP_OPTIONAL_FUNCTIONS(HIP_DECLARE)
+#define SHARED_DECLARE(member, parameters, cuda, hip, in_hip, in_inject)                           \
+    FAKE_API driver_result hip parameters;
+#define HIP_DECLARE(result, symbol, parameters, use) FAKE_API result symbol parameters;
+DRIVER_CALLS(SHARED_DECLARE)
+HIP_CALLS(HIP_DECLARE)
 
 static _Thread_local int current;
 
@@ -30,141 +32,141 @@ static _Thread_local int current;
             return code_;                                                                          \
     } while (0)
 
-hip_result hipInit(unsigned flags)
+driver_result hipInit(unsigned flags)
 {
     (void)flags;
     return fake_call("init");
 }
-hip_result hipDriverGetVersion(int *version)
+driver_result hipDriverGetVersion(int *version)
 {
     *version = 50200;
     return 0;
 }
-hip_text hipGetErrorName(hip_result code)
+hip_text hipGetErrorName(driver_result code)
 {
     static _Thread_local char text[32];
     snprintf(text, sizeof text, "FAKE_ERROR_%d", code);
     return text;
 }
-hip_result hipGetDeviceCount(int *count)
+driver_result hipGetDeviceCount(int *count)
 {
     *count = fake_device_count();
     return *count ? 0 : 100;
 }
-hip_result hipDeviceGetName(char *name, int bytes, hip_device device)
+driver_result hipDeviceGetName(char *name, int bytes, driver_device device)
 {
     snprintf(name, (size_t)bytes, "fake %d", device);
     return fake_call("device_info");
 }
-hip_result hipDeviceTotalMem(size_t *bytes, hip_device device)
+driver_result hipDeviceTotalMem(size_t *bytes, driver_device device)
 {
     (void)device;
     *bytes = 1 << 20;
     return 0;
 }
-hip_result hipDeviceGetAttribute(int *value, hip_attribute attribute, int device)
+driver_result hipDeviceGetAttribute(int *value, driver_attribute attribute, int device)
 {
     (void)device;
     *value = attribute == HIP_ATTRIBUTE_WALL_CLOCK_RATE ? 1000000 : attribute; /* as fake_timer */
     return fake_call("attribute");
 }
-hip_result hipGetDevice(int *device)
+driver_result hipGetDevice(int *device)
 {
     *device = current;
     return 0;
 }
-hip_result hipSetDevice(int device)
+driver_result hipSetDevice(int device)
 {
     CALL("attach");
     current = device;
     return 0;
 }
-hip_result hipStreamCreateWithFlags(hip_stream *stream, unsigned flags)
+driver_result hipStreamCreateWithFlags(driver_stream *stream, unsigned flags)
 {
     (void)flags;
     UNSAFE("stream_create");
     *stream = fake_stream_new(current);
     return 0;
 }
-hip_result hipStreamDestroy(hip_stream stream)
+driver_result hipStreamDestroy(driver_stream stream)
 {
     fake_stream_free(stream);
     return 0;
 }
-hip_result hipStreamSynchronize(hip_stream stream)
+driver_result hipStreamSynchronize(driver_stream stream)
 {
     UNSAFE("stream_wait");
     fake_complete(stream, UINT32_MAX);
     return 0;
 }
 #ifndef FAKE_PLAIN
-int hipGetStreamDeviceId(hip_stream stream)
+int hipGetStreamDeviceId(driver_stream stream)
 {
     return fake_device_of(stream);
 }
 #endif
 #ifndef FAKE_PLAIN
-hip_result hipStreamIsCapturing(hip_stream stream, hip_capture_status *status)
+driver_result hipStreamIsCapturing(driver_stream stream, driver_capture_status *status)
 {
     return fake_is_capturing(stream, status);
 }
-hip_result hipThreadExchangeStreamCaptureMode(hip_capture_mode *mode)
+driver_result hipThreadExchangeStreamCaptureMode(driver_capture_mode *mode)
 {
     fake_exchange_mode(mode);
     return 0;
 }
 #endif
-hip_result hipEventCreateWithFlags(hip_event *event, unsigned flags)
+driver_result hipEventCreateWithFlags(driver_event *event, unsigned flags)
 {
-    if (flags != HIP_EVENT_DISABLE_TIMING)
+    if (flags != DRIVER_EVENT_DISABLE_TIMING)
         return 1;
     CALL("event_create");
     *event = fake_event_new(false);
     return 0;
 }
-hip_result hipEventDestroy(hip_event event)
+driver_result hipEventDestroy(driver_event event)
 {
     fake_event_free(event);
     return 0;
 }
-hip_result hipEventRecord(hip_event event, hip_stream stream)
+driver_result hipEventRecord(driver_event event, driver_stream stream)
 {
     CALL("event_record");
     return fake_event_mark(event, stream);
 }
 #ifndef FAKE_OLD
-hip_result hipEventQuery(hip_event event)
+driver_result hipEventQuery(driver_event event)
 {
     CALL("event_query");
     return fake_event_query(event);
 }
 #endif
-hip_result hipMalloc(void **address, size_t bytes)
+driver_result hipMalloc(void **address, size_t bytes)
 {
     UNSAFE("memory_alloc");
     *address = fake_memory_alloc(bytes);
     return *address ? 0 : 2;
 }
-hip_result hipFree(void *address)
+driver_result hipFree(void *address)
 {
     UNSAFE("memory_free");
     fake_memory_free(address);
     return 0;
 }
-hip_result hipHostMalloc(void **host, size_t bytes, unsigned flags)
+driver_result hipHostMalloc(void **host, size_t bytes, unsigned flags)
 {
     (void)flags;
     UNSAFE("host_alloc");
     *host = malloc(bytes);
     return 0;
 }
-hip_result hipHostFree(void *host)
+driver_result hipHostFree(void *host)
 {
     free(host);
     return 0;
 }
-hip_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_kind kind,
-                          hip_stream stream)
+driver_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_kind kind,
+                             driver_stream stream)
 {
     (void)kind;
     CALL("copy");
@@ -172,7 +174,7 @@ hip_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_kin
     fake_enqueue(stream);
     return 0;
 }
-hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
+driver_result hipMemcpy3DAsync(const hip_copy *copy, driver_stream stream)
 {
     CALL("copy");
     char *to = copy->dst.pointer;
@@ -186,13 +188,13 @@ hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
     fake_enqueue(stream);
     return 0;
 }
-hip_result hipDeviceCanAccessPeer(int *can, int device, int peer)
+driver_result hipDeviceCanAccessPeer(int *can, int device, int peer)
 {
     CALL("peer_ask");
     *can = device != peer && fake_peers();
     return device < fake_device_count() && peer < fake_device_count() ? 0 : 1;
 }
-hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
+driver_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     static _Atomic bool enabled[16][16];
     CALL("peer_enable");
@@ -200,10 +202,10 @@ hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
         return 1;
     const bool was = enabled[current][peer];
     enabled[current][peer] = true;
-    return was ? HIP_ERROR_CODE_PEER_ENABLED : 0;
+    return was ? DRIVER_PEER_ENABLED : 0;
 }
-hip_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
-                              size_t bytes, hip_stream stream)
+driver_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                 size_t bytes, driver_stream stream)
 {
     CALL("copy");
     CALL("peer_copy");
@@ -214,43 +216,44 @@ hip_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int fro
     fake_enqueue(stream);
     return 0;
 }
-hip_result hipIpcGetMemHandle(hip_share *share, void *address)
+driver_result hipIpcGetMemHandle(driver_share *share, void *address)
 {
     UNSAFE("memory_share");
     return fake_memory_share(address, share->reserved) ? 0 : 1;
 }
-hip_result hipIpcOpenMemHandle(void **address, hip_share share, unsigned flags)
+driver_result hipIpcOpenMemHandle(void **address, driver_share share, unsigned flags)
 {
     UNSAFE("memory_map");
     *address = fake_memory_map(share.reserved);
-    return *address && flags == HIP_SHARE_LAZY_PEER ? 0 : 1;
+    return *address && flags == DRIVER_SHARE_LAZY_PEER ? 0 : 1;
 }
-hip_result hipIpcCloseMemHandle(void *address)
+driver_result hipIpcCloseMemHandle(void *address)
 {
     UNSAFE("memory_unmap");
     fake_memory_unmap(address);
     return 0;
 }
-hip_result hipModuleLoadData(hip_module *module, const void *image)
+driver_result hipModuleLoadData(driver_module *module, const void *image)
 {
     UNSAFE("module_load");
     *module = strdup(image);
     return 0;
 }
-hip_result hipModuleUnload(hip_module module)
+driver_result hipModuleUnload(driver_module module)
 {
     free(module);
     return 0;
 }
-hip_result hipModuleGetFunction(hip_function *function, hip_module module, const char *name)
+driver_result hipModuleGetFunction(driver_function *function, driver_module module,
+                                   const char *name)
 {
     *function = fake_function(module, name);
     return *function ? 0 : 500;
 }
-hip_result hipModuleLaunchKernel(hip_function function, unsigned grid_x, unsigned grid_y,
-                                 unsigned grid_z, unsigned block_x, unsigned block_y,
-                                 unsigned block_z, unsigned shared_bytes, hip_stream stream,
-                                 void **arguments, void **extra)
+driver_result hipModuleLaunchKernel(driver_function function, unsigned grid_x, unsigned grid_y,
+                                    unsigned grid_z, unsigned block_x, unsigned block_y,
+                                    unsigned block_z, unsigned shared_bytes, driver_stream stream,
+                                    void **arguments, void **extra)
 {
     (void)shared_bytes, (void)extra;
     if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)

@@ -34,8 +34,8 @@ static _Atomic bool enabled[2][IDS]; /* calls, resources */
 static _Atomic bool runtime_enabled;
 static _Thread_local uint32_t correlation_now = 77; /* of the call that the thread is in */
 
-inject_result cuLaunchKernel(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                             unsigned, unsigned, inject_stream, void **, void **);
+driver_result cuLaunchKernel(driver_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, unsigned, driver_stream, void **, void **);
 #define CUPTI_DECLARE(symbol, optional, parameters) FAKE_API cupti_result symbol parameters;
 CUPTI_FUNCTIONS(CUPTI_DECLARE)
 
@@ -433,9 +433,9 @@ uint64_t fake_buffer_of(const void *module)
     return load_le64(&find(module)->buffer);
 }
 
-FAKE_API int cuModuleGetGlobal_v2(inject_address *address, size_t *bytes, void *module,
+FAKE_API int cuModuleGetGlobal_v2(cuda_pointer *address, size_t *bytes, void *module,
                                   const char *name);
-int cuModuleGetGlobal_v2(inject_address *address, size_t *bytes, void *module, const char *name)
+int cuModuleGetGlobal_v2(cuda_pointer *address, size_t *bytes, void *module, const char *name)
 {
     struct variables *variables = find(module);
     if (!variables || !strstr(module, "rbwp_probed"))
@@ -556,8 +556,8 @@ int cuMemGetInfo_v2(size_t *left, size_t *all)
     *left = *all = memory_left;
     return 0;
 }
-FAKE_API int cuMemsetD8Async(inject_address to, unsigned char value, size_t count, void *stream);
-int cuMemsetD8Async(inject_address to, unsigned char value, size_t count, void *stream)
+FAKE_API int cuMemsetD8Async(cuda_pointer to, unsigned char value, size_t count, void *stream);
+int cuMemsetD8Async(cuda_pointer to, unsigned char value, size_t count, void *stream)
 {
     int code = fake_call("memset");
     if (code == 0) {
@@ -567,8 +567,8 @@ int cuMemsetD8Async(inject_address to, unsigned char value, size_t count, void *
     }
     return code;
 }
-FAKE_API int cuMemsetD32Async(inject_address to, unsigned value, size_t count, void *stream);
-int cuMemsetD32Async(inject_address to, unsigned value, size_t count, void *stream)
+FAKE_API int cuMemsetD32Async(cuda_pointer to, unsigned value, size_t count, void *stream);
+int cuMemsetD32Async(cuda_pointer to, unsigned value, size_t count, void *stream)
 {
     int code = fake_call("memset32");
     for (size_t i = 0; i < count && code == 0; i++)
@@ -578,9 +578,8 @@ int cuMemsetD32Async(inject_address to, unsigned value, size_t count, void *stre
     return code;
 }
 #ifndef FAKE_PLAIN
-FAKE_API int cuStreamWriteValue64_v2(void *stream, inject_address to, uint64_t value,
-                                     unsigned flags);
-int cuStreamWriteValue64_v2(void *stream, inject_address to, uint64_t value, unsigned flags)
+FAKE_API int cuStreamWriteValue64_v2(void *stream, cuda_pointer to, uint64_t value, unsigned flags);
+int cuStreamWriteValue64_v2(void *stream, cuda_pointer to, uint64_t value, unsigned flags)
 {
     (void)flags;
     int code = fake_call("write_value");

@@ -28,7 +28,7 @@ build_all() {
     [[ $tests == ON ]] && targets+=(test_gpu_device)
     "${cmake[@]}" -S . -B "$build" "${options[@]}" -DRBWP_BUILD_TESTS=$tests -DRBWP_BUILD_BENCH=ON &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target "${targets[@]}" || return 1
-    gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -Igpu/backend -o "$build/h200_capture" tests/gpu/h200_capture.c \
+    gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -Igpu/backend/include -Iformat/include -o "$build/h200_capture" tests/gpu/h200_capture.c \
         -L"$build" -lrbwp -Wl,-rpath,"$build" -ldl -pthread &&
         gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -fvisibility=hidden -shared -fPIC \
             -o "$build/h200_torch.so" tests/gpu/h200_torch.c -L"$build" -lrbwp -Wl,-rpath,"$build"

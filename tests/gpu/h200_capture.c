@@ -8,7 +8,7 @@
  * program launched; no notification comes early; launches of the graphs are recorded. h200.sh
  * builds and runs it.
  */
-#include "cuda_abi.h"
+#include "cuda_each.h"
 #include "rbwp_gpu_channel.h"
 #include "rbwp_record.h"
 #include "rbwp_session.h"
@@ -22,13 +22,17 @@
 enum { MODES = 3, NODES = 5, BYTES = 1 << 20 };
 static const char *const mode_names[MODES] = {"global", "thread-local", "relaxed"};
 
-static struct cuda_functions cu;
-static cuda_result (*begin_capture)(cuda_stream, int);
-static cuda_result (*end_capture)(cuda_stream, void **);
-static cuda_result (*graph_nodes)(void *, void **, size_t *);
-static cuda_result (*graph_make)(void **, void *, unsigned long long);
-static cuda_result (*graph_launch)(void *, cuda_stream);
-static cuda_result (*graph_free)(void *), (*graph_exec_free)(void *);
+#define CUDA_EACH(symbol, parameters) driver_result(*symbol) parameters;
+static struct {
+    CUDA_EACH_OF_BACKEND
+} cu;
+#undef CUDA_EACH
+static driver_result (*begin_capture)(driver_stream, int);
+static driver_result (*end_capture)(driver_stream, void **);
+static driver_result (*graph_nodes)(void *, void **, size_t *);
+static driver_result (*graph_make)(void **, void *, unsigned long long);
+static driver_result (*graph_launch)(void *, driver_stream);
+static driver_result (*graph_free)(void *), (*graph_exec_free)(void *);
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry spin(.param .u64 duration)\n{\n"
@@ -40,7 +44,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
 static struct rbwp_work_manager *manager;
 static struct rbwp_gpu_device *device;
 static cuda_context context;
-static cuda_function spin;
+static driver_function spin;
 static unsigned wrong;
 
 static void must(bool good, const char *what)
@@ -63,8 +67,8 @@ static void load_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW);
     must(library != NULL, "no libcuda.so.1");
-#define LOAD(symbol, parameters) *(void **)&cu.symbol = dlsym(library, #symbol);
-    CUDA_FUNCTIONS(LOAD)
+#define CUDA_EACH(symbol, parameters) *(void **)&cu.symbol = dlsym(library, #symbol);
+    CUDA_EACH_OF_BACKEND
     *(void **)&begin_capture = dlsym(library, "cuStreamBeginCapture_v2");
     *(void **)&end_capture = dlsym(library, "cuStreamEndCapture");
     *(void **)&graph_nodes = dlsym(library, "cuGraphGetNodes");
@@ -72,20 +76,20 @@ static void load_driver(void)
     *(void **)&graph_launch = dlsym(library, "cuGraphLaunch");
     *(void **)&graph_free = dlsym(library, "cuGraphDestroy");
     *(void **)&graph_exec_free = dlsym(library, "cuGraphExecDestroy");
-    cuda_module module;
+    driver_module module;
     must(cu.cuInit(0) == 0 && cu.cuDevicePrimaryCtxRetain(&context, 0) == 0, "no device");
     must(cu.cuCtxPushCurrent_v2(context) == 0, "no context");
     must(cu.cuModuleLoadData(&module, ptx) == 0, "the kernel does not load");
     must(cu.cuModuleGetFunction(&spin, module, "spin") == 0, "no kernel");
 }
 
-static bool launch(cuda_stream stream, unsigned long long duration_ns)
+static bool launch(driver_stream stream, unsigned long long duration_ns)
 {
     void *arguments[] = {&duration_ns};
     return cu.cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) == 0;
 }
 
-static struct rbwp_gpu_stream *use(cuda_stream native)
+static struct rbwp_gpu_stream *use(driver_stream native)
 {
     struct rbwp_gpu_stream *stream;
     struct rbwp_error error;
@@ -94,9 +98,9 @@ static struct rbwp_gpu_stream *use(cuda_stream native)
     return stream;
 }
 
-static cuda_stream make(unsigned flags)
+static driver_stream make(unsigned flags)
 {
-    cuda_stream native;
+    driver_stream native;
     must(cu.cuStreamCreate(&native, flags) == 0, "no stream");
     return native;
 }
@@ -126,7 +130,7 @@ static void *launch_beside(void *unused)
 {
     must(rbwp_thread_attach("beside") == RBWP_OK, "attach");
     must(cu.cuCtxPushCurrent_v2(context) == 0, "context");
-    cuda_stream native = make(CUDA_STREAM_NON_BLOCKING);
+    driver_stream native = make(DRIVER_STREAM_NON_BLOCKING);
     struct rbwp_gpu_stream *stream = use(native);
     while (!atomic_load(&stop)) {
         struct rbwp_gpu_bracket bracket;
@@ -209,7 +213,7 @@ static void pause_ns(int64_t ns)
 }
 
 /* The graph of a capture that has ended; NULL if it was disturbed. */
-static void *end(cuda_stream native, size_t nodes, int mode)
+static void *end(driver_stream native, size_t nodes, int mode)
 {
     void *graph = NULL;
     size_t count = 0;
@@ -226,7 +230,7 @@ static void *end(cuda_stream native, size_t nodes, int mode)
 
 /* One capture with a bracket and a notification inside it, one bracket around its begin and one
  * around its end, and a bracketed launch of what was captured. */
-static void capture_once(cuda_stream native, struct rbwp_gpu_stream *stream,
+static void capture_once(driver_stream native, struct rbwp_gpu_stream *stream,
                          struct rbwp_gpu_stream *of_default, int mode)
 {
     struct rbwp_gpu_bracket before, inside, behind, of_null;
@@ -262,7 +266,7 @@ static void capture_once(cuda_stream native, struct rbwp_gpu_stream *stream,
 
 static void capture_mode(int mode, unsigned rounds, bool ask_default)
 {
-    cuda_stream native = make(0); /* the default stream waits for it */
+    driver_stream native = make(0); /* the default stream waits for it */
     struct rbwp_gpu_stream *stream = use(native), *of_default = use(NULL);
     for (unsigned i = 0; i < rounds; i++)
         capture_once(native, stream, ask_default && i % 4 == 0 ? of_default : NULL, mode);

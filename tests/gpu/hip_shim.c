@@ -10,14 +10,14 @@
  * PTX. What it is not: AMD's hipother/NVIDIA back end, a proof that code runs on an AMD GPU, or
  * something to install.
  *
- * No header of CUDA or ROCm is used: the declarations are gpu/backend/cuda_abi.h and
- * gpu/backend/hip_abi.h, which another test compares with the real ones. Libraries are opened at
+ * No header of CUDA or ROCm is used: the declarations are those of gpu/backend (driver_abi.h,
+ * cuda_abi.h, hip_abi.h), which another test compares with the real ones. Libraries are opened at
  * the first call; the environment may name others in RBWP_HIP_SHIM_CUDA and RBWP_HIP_SHIM_NVRTC.
  *
  * HIP's current device is a thread's; its context here is the device's primary one, current only
  * inside a call. Error numbers of CUDA and HIP are the same where our backend looks at them.
  */
-#include "cuda_abi.h"
+#include "cuda_each.h"
 #include "hip_abi.h"
 #include "rtc.h"
 
@@ -31,11 +31,17 @@
 #define NO_DRIVER 100 /* hipErrorNoDevice */
 #define INVALID 1     /* hipErrorInvalidValue */
 
-#define HIP_DECLARE(result, symbol, parameters) EXPORTED result symbol parameters;
-HIP_FUNCTIONS(HIP_DECLARE)
-HIP_OPTIONAL_FUNCTIONS(HIP_DECLARE)
+#define SHARED_DECLARE(member, parameters, cuda, hip, in_hip, in_inject)                           \
+    EXPORTED driver_result hip parameters;
+#define HIP_DECLARE(result, symbol, parameters, use) EXPORTED result symbol parameters;
+DRIVER_CALLS(SHARED_DECLARE)
+HIP_CALLS(HIP_DECLARE)
 
-static struct cuda_functions cu;
+#define CUDA_EACH(symbol, parameters) driver_result(*symbol) parameters;
+static struct {
+    CUDA_EACH_OF_BACKEND
+} cu;
+#undef CUDA_EACH
 static int driver_code = NO_DRIVER; /* of cuInit */
 static pthread_once_t driver_once = PTHREAD_ONCE_INIT;
 
@@ -62,10 +68,9 @@ static void open_driver(void)
     static const char *const names[] = {"libcuda.so.1", NULL};
     void *library = open_first("RBWP_HIP_SHIM_CUDA", names);
     bool whole = library != NULL;
-#define CUDA_LOAD(symbol, parameters)                                                              \
+#define CUDA_EACH(symbol, parameters)                                                              \
     whole = whole && (*(void **)&cu.symbol = dlsym(library, #symbol)) != NULL;
-    CUDA_FUNCTIONS(CUDA_LOAD)
-#undef CUDA_LOAD
+    CUDA_EACH_OF_BACKEND
     driver_code = whole ? cu.cuInit(0) : NO_DRIVER;
 }
 
@@ -83,7 +88,7 @@ static int enter(void)
         return code;
     pthread_mutex_lock(&contexts_lock);
     cuda_context *context = &contexts[current_device];
-    cuda_device device;
+    driver_device device;
     if (!*context && (code = cu.cuDeviceGet(&device, current_device)) == 0)
         code = cu.cuDevicePrimaryCtxRetain(context, device);
     if (code == 0)
@@ -124,48 +129,48 @@ static int leave(int code)
 
 /* ---- devices --------------------------------------------------------------------------- */
 
-hip_result hipInit(unsigned flags)
+driver_result hipInit(unsigned flags)
 {
     return flags ? INVALID : driver();
 }
 
-hip_result hipDriverGetVersion(int *version)
+driver_result hipDriverGetVersion(int *version)
 {
     const int code = driver();
     return code ? code : cu.cuDriverGetVersion(version);
 }
 
-hip_text hipGetErrorName(hip_result code)
+hip_text hipGetErrorName(driver_result code)
 {
     const char *name = NULL;
     return driver() == 0 && cu.cuGetErrorName(code, &name) == 0 ? name : "hipErrorUnknown";
 }
 
-hip_result hipGetDeviceCount(int *count)
+driver_result hipGetDeviceCount(int *count)
 {
     const int code = driver();
     return code ? code : cu.cuDeviceGetCount(count);
 }
 
-hip_result hipDeviceGetName(char *name, int bytes, hip_device ordinal)
+driver_result hipDeviceGetName(char *name, int bytes, driver_device ordinal)
 {
-    cuda_device device;
+    driver_device device;
     int code = driver();
     if (code == 0)
         code = cu.cuDeviceGet(&device, ordinal);
     return code ? code : cu.cuDeviceGetName(name, bytes, device);
 }
 
-hip_result hipDeviceTotalMem(size_t *bytes, hip_device ordinal)
+driver_result hipDeviceTotalMem(size_t *bytes, driver_device ordinal)
 {
-    cuda_device device;
+    driver_device device;
     int code = driver();
     if (code == 0)
         code = cu.cuDeviceGet(&device, ordinal);
     return code ? code : cu.cuDeviceTotalMem_v2(bytes, device);
 }
 
-hip_result hipDeviceGetAttribute(int *value, hip_attribute attribute, int ordinal)
+driver_result hipDeviceGetAttribute(int *value, driver_attribute attribute, int ordinal)
 {
     static const int same[][2] = {
         {HIP_ATTRIBUTE_MAX_THREADS_PER_BLOCK, CUDA_ATTRIBUTE_MAX_THREADS_PER_BLOCK},
@@ -173,7 +178,7 @@ hip_result hipDeviceGetAttribute(int *value, hip_attribute attribute, int ordina
         {HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, CUDA_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK},
         {HIP_ATTRIBUTE_WARP_SIZE, CUDA_ATTRIBUTE_WARP_SIZE},
     };
-    cuda_device device;
+    driver_device device;
     int code = driver();
     if (code == 0)
         code = cu.cuDeviceGet(&device, ordinal);
@@ -187,13 +192,13 @@ hip_result hipDeviceGetAttribute(int *value, hip_attribute attribute, int ordina
     return code ? code : INVALID;
 }
 
-hip_result hipGetDevice(int *ordinal)
+driver_result hipGetDevice(int *ordinal)
 {
     *ordinal = current_device;
     return driver();
 }
 
-hip_result hipSetDevice(int ordinal)
+driver_result hipSetDevice(int ordinal)
 {
     int count = 0;
     const int code = hipGetDeviceCount(&count);
@@ -207,26 +212,26 @@ hip_result hipSetDevice(int ordinal)
 
 /* ---- streams and events ------------------------------------------------------------------- */
 
-hip_result hipStreamCreateWithFlags(hip_stream *stream, unsigned flags)
+driver_result hipStreamCreateWithFlags(driver_stream *stream, unsigned flags)
 {
     INSIDE(cu.cuStreamCreate(stream, flags));
 }
 
-hip_result hipStreamDestroy(hip_stream stream)
+driver_result hipStreamDestroy(driver_stream stream)
 {
     INSIDE(cu.cuStreamDestroy_v2(stream));
 }
 
-hip_result hipStreamSynchronize(hip_stream stream)
+driver_result hipStreamSynchronize(driver_stream stream)
 {
     INSIDE(cu.cuStreamSynchronize(stream));
 }
 
 /* The ordinal, not a code; -1 if that is not known. */
-int hipGetStreamDeviceId(hip_stream stream)
+int hipGetStreamDeviceId(driver_stream stream)
 {
     cuda_context context, popped;
-    cuda_device device = -1;
+    driver_device device = -1;
     if (driver() != 0 || cu.cuStreamGetCtx(stream, &context) != 0 ||
         cu.cuCtxPushCurrent_v2(context) != 0)
         return -1;
@@ -235,33 +240,33 @@ int hipGetStreamDeviceId(hip_stream stream)
     return code == 0 ? device : -1;
 }
 
-hip_result hipEventCreateWithFlags(hip_event *event, unsigned flags)
+driver_result hipEventCreateWithFlags(driver_event *event, unsigned flags)
 {
     INSIDE(cu.cuEventCreate(event, flags));
 }
 
-hip_result hipEventDestroy(hip_event event)
+driver_result hipEventDestroy(driver_event event)
 {
     INSIDE(cu.cuEventDestroy_v2(event));
 }
 
-hip_result hipEventRecord(hip_event event, hip_stream stream)
+driver_result hipEventRecord(driver_event event, driver_stream stream)
 {
     INSIDE(cu.cuEventRecord(event, stream));
 }
 
-hip_result hipStreamIsCapturing(hip_stream stream, hip_capture_status *status)
+driver_result hipStreamIsCapturing(driver_stream stream, driver_capture_status *status)
 {
     INSIDE(cu.cuStreamIsCapturing(stream, status));
 }
 
-hip_result hipThreadExchangeStreamCaptureMode(hip_capture_mode *mode)
+driver_result hipThreadExchangeStreamCaptureMode(driver_capture_mode *mode)
 {
     const int code = driver();
     return code ? code : cu.cuThreadExchangeStreamCaptureMode(mode);
 }
 
-hip_result hipEventQuery(hip_event event)
+driver_result hipEventQuery(driver_event event)
 {
     INSIDE(cu.cuEventQuery(event));
 }
@@ -281,30 +286,30 @@ static int allocate(void **memory, size_t bytes)
     return code;
 }
 
-hip_result hipMalloc(void **memory, size_t bytes)
+driver_result hipMalloc(void **memory, size_t bytes)
 {
     INSIDE(allocate(memory, bytes));
 }
 
-hip_result hipFree(void *memory)
+driver_result hipFree(void *memory)
 {
     INSIDE(cu.cuMemFree_v2(address(memory)));
 }
 
-hip_result hipHostMalloc(void **memory, size_t bytes, unsigned flags)
+driver_result hipHostMalloc(void **memory, size_t bytes, unsigned flags)
 {
     if (flags != HIP_HOST_DEFAULT)
         return INVALID;
     INSIDE(cu.cuMemAllocHost_v2(memory, bytes));
 }
 
-hip_result hipHostFree(void *memory)
+driver_result hipHostFree(void *memory)
 {
     INSIDE(cu.cuMemFreeHost(memory));
 }
 
 static int copy_flat(void *to, const void *from, size_t bytes, hip_copy_kind kind,
-                     hip_stream stream)
+                     driver_stream stream)
 {
     switch (kind) {
     case HIP_HOST_TO_DEVICE:
@@ -318,13 +323,13 @@ static int copy_flat(void *to, const void *from, size_t bytes, hip_copy_kind kin
     }
 }
 
-hip_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_kind kind,
-                          hip_stream stream)
+driver_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_kind kind,
+                             driver_stream stream)
 {
     INSIDE(copy_flat(to, from, bytes, kind, stream));
 }
 
-hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
+driver_result hipMemcpy3DAsync(const hip_copy *copy, driver_stream stream)
 {
     if (copy->src_array || copy->dst_array || copy->kind < HIP_HOST_TO_DEVICE ||
         copy->kind > HIP_DEVICE_TO_DEVICE)
@@ -357,13 +362,13 @@ hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
 
 /* ---- other devices, other processes ------------------------------------------------------ */
 
-hip_result hipDeviceCanAccessPeer(int *can, int device, int peer)
+driver_result hipDeviceCanAccessPeer(int *can, int device, int peer)
 {
     *can = 0;
     INSIDE(cu.cuDeviceCanAccessPeer(can, device, peer));
 }
 
-hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
+driver_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     cuda_context other;
     int code = context_of(peer, &other);
@@ -372,8 +377,8 @@ hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
     INSIDE(cu.cuCtxEnablePeerAccess(other, flags));
 }
 
-hip_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
-                              size_t bytes, hip_stream stream)
+driver_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                                 size_t bytes, driver_stream stream)
 {
     cuda_context target, source;
     int code = context_of(to_device, &target);
@@ -384,27 +389,27 @@ hip_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int fro
     INSIDE(cu.cuMemcpyPeerAsync(address(to), target, address(from), source, bytes, stream));
 }
 
-hip_result hipIpcGetMemHandle(hip_share *share, void *memory)
+driver_result hipIpcGetMemHandle(driver_share *share, void *memory)
 {
-    INSIDE(cu.cuIpcGetMemHandle((cuda_share *)share, address(memory)));
+    INSIDE(cu.cuIpcGetMemHandle((driver_share *)share, address(memory)));
 }
 
-static hip_result open_share(cuda_pointer *at, cuda_share share, unsigned flags)
+static driver_result open_share(cuda_pointer *at, driver_share share, unsigned flags)
 {
     INSIDE(cu.cuIpcOpenMemHandle_v2(at, share, flags));
 }
 
-hip_result hipIpcOpenMemHandle(void **memory, hip_share share, unsigned flags)
+driver_result hipIpcOpenMemHandle(void **memory, driver_share share, unsigned flags)
 {
-    cuda_share theirs;
+    driver_share theirs;
     cuda_pointer at = 0;
     memcpy(&theirs, &share, sizeof theirs);
-    const hip_result code = open_share(&at, theirs, flags);
+    const driver_result code = open_share(&at, theirs, flags);
     *memory = (void *)(uintptr_t)at;
     return code;
 }
 
-hip_result hipIpcCloseMemHandle(void *memory)
+driver_result hipIpcCloseMemHandle(void *memory)
 {
     INSIDE(cu.cuIpcCloseMemHandle(address(memory)));
 }
@@ -412,25 +417,26 @@ hip_result hipIpcCloseMemHandle(void *memory)
 /* ---- code ---------------------------------------------------------------------------------------
  */
 
-hip_result hipModuleLoadData(hip_module *module, const void *image)
+driver_result hipModuleLoadData(driver_module *module, const void *image)
 {
     INSIDE(cu.cuModuleLoadData(module, image));
 }
 
-hip_result hipModuleUnload(hip_module module)
+driver_result hipModuleUnload(driver_module module)
 {
     INSIDE(cu.cuModuleUnload(module));
 }
 
-hip_result hipModuleGetFunction(hip_function *function, hip_module module, const char *name)
+driver_result hipModuleGetFunction(driver_function *function, driver_module module,
+                                   const char *name)
 {
     INSIDE(cu.cuModuleGetFunction(function, module, name));
 }
 
-hip_result hipModuleLaunchKernel(hip_function function, unsigned grid_x, unsigned grid_y,
-                                 unsigned grid_z, unsigned block_x, unsigned block_y,
-                                 unsigned block_z, unsigned shared_bytes, hip_stream stream,
-                                 void **arguments, void **extra)
+driver_result hipModuleLaunchKernel(driver_function function, unsigned grid_x, unsigned grid_y,
+                                    unsigned grid_z, unsigned block_x, unsigned block_y,
+                                    unsigned block_z, unsigned shared_bytes, driver_stream stream,
+                                    void **arguments, void **extra)
 {
     INSIDE(cu.cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
                              shared_bytes, stream, arguments, extra));

@@ -5,6 +5,7 @@
  *
  *     record_program train|early|stays|exec|_exit|term|children|cpu|work|loop [STEPS]
  */
+#include "cuda_each.h"
 #include "fake_inject.h"
 #include "nvtx_program.h"
 
@@ -20,10 +21,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DECLARE(symbol, optional, parameters) inject_result symbol parameters;
-INJECT_FUNCTIONS(DECLARE)
-#undef DECLARE
-int cuMemcpyHtoDAsync_v2(inject_address to, const void *from, size_t bytes, void *stream);
+#define CUDA_EACH(symbol, parameters) driver_result symbol parameters;
+CUDA_EACH_OF_ALL
+int cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes, void *stream);
 
 static int steps = 20;
 static void *streams[2], *function;

@@ -4,6 +4,7 @@
  * kernels stored, and that the program runs on as it would have whatever else happens: each test is
  * a process of its own, in which the fake driver and the fake CUPTI call the library.
  */
+#include "cuda_each.h"
 #include "fake_inject.h"
 #include "ptx_cell.h"
 #include "ptx_probe.h"
@@ -22,8 +23,8 @@
 
 #include <cmocka.h>
 
-#define DECLARE(symbol, optional, parameters) inject_result symbol parameters;
-INJECT_FUNCTIONS(DECLARE)
+#define CUDA_EACH(symbol, parameters) driver_result symbol parameters;
+CUDA_EACH_OF_ALL
 int cuModuleUnload(void *module);
 int cuStreamDestroy_v2(void *stream);
 

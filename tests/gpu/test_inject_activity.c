@@ -6,6 +6,7 @@
  * had, timed by events. Each test is a process of its own, in which the fake driver, the fake CUPTI
  * and a program's side of NVTX call the library.
  */
+#include "cuda_each.h"
 #include "fake_inject.h"
 #include "inject_buffers.h"
 #include "nvtx_program.h"
@@ -29,12 +30,11 @@
 
 #include <cmocka.h>
 
-#define DECLARE(symbol, optional, parameters) inject_result symbol parameters;
-INJECT_FUNCTIONS(DECLARE)
-#undef DECLARE
+#define CUDA_EACH(symbol, parameters) driver_result symbol parameters;
+CUDA_EACH_OF_ALL
 int cuStreamSynchronize(void *stream);
 cupti_result cuptiActivityFlushAll(uint32_t how);
-int cuMemcpyHtoDAsync_v2(inject_address to, const void *from, size_t bytes, void *stream);
+int cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes, void *stream);
 
 enum {
     START,
@@ -1013,22 +1013,22 @@ static void test_missing(void **state)
 /* As they are found where the library is preloaded: by dlsym, and by what that finds. */
 static struct {
     void *(*dlsym)(void *, const char *);
-    inject_result (*proc)(const char *, void **, int, uint64_t, int *);
-    inject_result (*function)(inject_function *, inject_module_handle, const char *);
-    inject_result (*launch)(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                            unsigned, unsigned, inject_stream, void **, void **);
-    inject_result (*launch_ex)(const struct cuda_launch_config *, inject_function, void **,
+    driver_result (*proc)(const char *, void **, int, uint64_t, int *);
+    driver_result (*function)(driver_function *, driver_module, const char *);
+    driver_result (*launch)(driver_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                            unsigned, unsigned, driver_stream, void **, void **);
+    driver_result (*launch_ex)(const struct cuda_launch_config *, driver_function, void **,
                                void **);
-    inject_result (*cooperative)(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                 unsigned, unsigned, inject_stream, void **);
-    inject_result (*copy)(inject_address, const void *, size_t, inject_stream);
-    inject_result (*set)(inject_address, unsigned char, size_t, inject_stream);
-    inject_result (*graph)(void *, inject_stream);
-    inject_result (*synchronize)(inject_stream);
-    inject_result (*synchronize_all)(void);
-    inject_result (*synchronize_context)(inject_context);
-    inject_result (*destroy)(inject_context);
-    inject_result (*wait_event)(inject_stream, inject_event, unsigned);
+    driver_result (*cooperative)(driver_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 unsigned, unsigned, driver_stream, void **);
+    driver_result (*copy)(cuda_pointer, const void *, size_t, driver_stream);
+    driver_result (*set)(cuda_pointer, unsigned char, size_t, driver_stream);
+    driver_result (*graph)(void *, driver_stream);
+    driver_result (*synchronize)(driver_stream);
+    driver_result (*synchronize_all)(void);
+    driver_result (*synchronize_context)(cuda_context);
+    driver_result (*destroy)(cuda_context);
+    driver_result (*wait_event)(driver_stream, driver_event, unsigned);
 } hooked;
 
 static void *by_proc(const char *name, int version, uint64_t flags)

@@ -56,19 +56,19 @@ uint64_t inject_thread(void)
 /* ---- the driver ---------------------------------------------------------------------------------
  */
 
-static int get_name(char *name, int bytes, inject_device_number device)
+static int get_name(char *name, int bytes, driver_device device)
 {
     assert_true(bytes > 4);
     strcpy(name, "fake");
-    return device == 0 ? CUDA_OK : CUDA_OK + 1;
+    return device == 0 ? DRIVER_OK : DRIVER_OK + 1;
 }
 
-static int get_attribute(int *value, inject_attribute attribute, inject_device_number device)
+static int get_attribute(int *value, driver_attribute attribute, driver_device device)
 {
     (void)attribute;
     (void)device;
     *value = 132;
-    return CUDA_OK;
+    return DRIVER_OK;
 }
 
 static _Atomic int has_looked;

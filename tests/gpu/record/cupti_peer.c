@@ -94,7 +94,7 @@ static unsigned long kernels_in(uint8_t *buffer, size_t bytes)
     return count;
 }
 
-static void filled(inject_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
+static void filled(cuda_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
                    size_t valid_bytes)
 {
     (void)context, (void)stream, (void)bytes;
