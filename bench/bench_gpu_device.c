@@ -126,7 +126,7 @@ void open_bench(struct bench *b, enum rbwp_gpu_api api, char **libraries)
         exit(1);
     }
     rbwp_gpu_device_facts(b->device, &b->facts);
-    b->context = gpu_device_context(b->device);
+    b->context = rbwp_extend_gpu_context(b->device);
     b->backend = b->context->backend;
     check(b, b->backend->attach(b->context, &b->saved), "attach");
     for (unsigned i = 0; i < STREAMS; i++) {

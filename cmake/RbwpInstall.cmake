@@ -17,14 +17,16 @@ foreach(kind static shared)
   endif()
 endforeach()
 
-# librbwp-mpi, for each MPI library: an export of its own each, so that a program needs only what it
-# asked for.
+# librbwp-jobs, and librbwp-mpi for each MPI library: an export of its own each, so that a program needs
+# only what it asked for.
 get_property(rbwp_mpi_targets GLOBAL PROPERTY RBWP_MPI_TARGETS)
-foreach(target IN LISTS rbwp_mpi_targets)
-  install(TARGETS ${target} EXPORT ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  # CMake takes all NAME-*.cmake for parts of NAME.cmake.
-  install(EXPORT ${target} NAMESPACE rbwp:: FILE ${target}-library.cmake
-    DESTINATION ${rbwp_package_dir})
+foreach(target IN ITEMS rbwp-jobs-static rbwp-jobs-shared LISTS rbwp_mpi_targets)
+  if(TARGET ${target})
+    install(TARGETS ${target} EXPORT ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    # CMake takes all NAME-*.cmake for parts of NAME.cmake.
+    install(EXPORT ${target} NAMESPACE rbwp:: FILE ${target}-library.cmake
+      DESTINATION ${rbwp_package_dir})
+  endif()
 endforeach()
 string(REPLACE "rbwp-" "" rbwp_mpi_components "${rbwp_mpi_targets}")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rbwp-config.cmake.in
@@ -54,8 +56,10 @@ else()
   set(rbwp_pc_libs " -pthread")
   set(rbwp_pc_requires " zlib")
 endif()
-configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp.pc.in ${PROJECT_BINARY_DIR}/rbwp.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/rbwp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name rbwp rbwp-jobs)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/rbwp.pc ${PROJECT_BINARY_DIR}/rbwp-jobs.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 foreach(target IN LISTS rbwp_mpi_targets)
   get_target_property(rbwp_mpi_name ${target} RBWP_MPI_NAME)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp-mpi.pc.in ${PROJECT_BINARY_DIR}/${target}.pc @ONLY)

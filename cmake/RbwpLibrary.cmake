@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-# librbwp: the objects of format/, runtime/ and gpu/, linked into one library.
+# librbwp: the objects of format/, runtime/ and gpu/, linked into one library; librbwp-jobs: those of
+# runtime/jobs/ and gpu/channel/, which programs that only record do not need.
 #
-# The static library is always made. With BUILD_SHARED_LIBS (the default) the shared one is made
-# from the same objects and is what rbwp::rbwp means; without, rbwp::rbwp is the static one.
+# The static libraries are always made. With BUILD_SHARED_LIBS (the default) the shared ones are made
+# from the same objects and are what rbwp::rbwp and rbwp::jobs mean; without, these are the static ones.
 
-function(rbwp_library name type)
-  add_library(${name} ${type})
-  foreach(wing IN ITEMS format runtime gpu)
-    target_sources(${name} PRIVATE $<TARGET_PROPERTY:rbwp-${wing},INTERFACE_SOURCES>)
-  endforeach()
+function(rbwp_library name type output)
+  add_library(${name} ${type} ${ARGN})
   rbwp_target_settings(${name})
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME rbwp)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output})
   target_include_directories(${name} INTERFACE
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${name} PRIVATE ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
+
+foreach(wing format runtime gpu)
+  list(APPEND rbwp_library_sources $<TARGET_PROPERTY:rbwp-${wing},INTERFACE_SOURCES>)
+endforeach()
+# With what both have: no calls of librbwp's.
+set(rbwp_jobs_sources $<TARGET_PROPERTY:rbwp-runtime-jobs,INTERFACE_SOURCES> $<TARGET_OBJECTS:rbwp-gpu-channel>
+  "$<FILTER:$<TARGET_OBJECTS:rbwp-format-room>,INCLUDE,/(sized|grow)[.]c[.]o>"
+  "$<FILTER:$<TARGET_OBJECTS:rbwp-runtime-record>,INCLUDE,/failure[.]c[.]o>"
+  "$<FILTER:$<TARGET_OBJECTS:rbwp-gpu-backend>,INCLUDE,/gpu_(failure|copy)[.]c[.]o>")
 
 # Hidden names still meet those of the program when it links an archive of several objects. So the
 # archive gets one object, in which all but the exported names are local. (So who links it gets all
@@ -29,7 +36,7 @@ function(rbwp_hide_private_names archive)
   if(CMAKE_SIZEOF_VOID_P EQUAL 4) # i386: groups hold the thunks, and with a local name they get lost
     list(APPEND flags -Wl,--force-group-allocation)
   endif()
-  set(object $<TARGET_FILE_DIR:${archive}>/rbwp.o)
+  set(object $<TARGET_FILE_DIR:${archive}>/${archive}.o)
   add_custom_command(TARGET ${archive} POST_BUILD VERBATIM
     COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${object}
       -Wl,--whole-archive $<TARGET_FILE:${archive}>
@@ -39,27 +46,40 @@ function(rbwp_hide_private_names archive)
     COMMAND ${CMAKE_COMMAND} -E remove -f ${object})
 endfunction()
 
-rbwp_library(rbwp-static STATIC)
+rbwp_library(rbwp-static STATIC rbwp ${rbwp_library_sources})
 set_target_properties(rbwp-static PROPERTIES EXPORT_NAME static)
 rbwp_hide_private_names(rbwp-static)
 add_library(rbwp::static ALIAS rbwp-static)
+rbwp_library(rbwp-jobs-static STATIC rbwp-jobs ${rbwp_jobs_sources})
+set_target_properties(rbwp-jobs-static PROPERTIES EXPORT_NAME jobs-static)
+target_link_libraries(rbwp-jobs-static PUBLIC rbwp-static)
+rbwp_hide_private_names(rbwp-jobs-static)
+add_library(rbwp::jobs-static ALIAS rbwp-jobs-static)
 
-if(BUILD_SHARED_LIBS)
-  rbwp_library(rbwp-shared SHARED)
+function(rbwp_shared_library name export output)
+  rbwp_library(${name} SHARED ${output} ${ARGN})
   # Before 1.0 the ABI may change with each minor version, and the SONAME does.
-  set_target_properties(rbwp-shared PROPERTIES
-    EXPORT_NAME rbwp VERSION ${PROJECT_VERSION}
+  set_target_properties(${name} PROPERTIES
+    EXPORT_NAME ${export} VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   set(map ${PROJECT_BINARY_DIR}/rbwp.map)
-  configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp.map.in ${map} @ONLY)
-  target_link_options(rbwp-shared PRIVATE LINKER:--version-script=${map})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/rbwp.map.in ${map} @ONLY)
+  target_link_options(${name} PRIVATE LINKER:--version-script=${map})
   # Threads run its code and have its destructors when a program calls dlclose: it stays.
-  target_link_options(rbwp-shared PRIVATE LINKER:-z,nodelete)
+  target_link_options(${name} PRIVATE LINKER:-z,nodelete)
   if(NOT RBWP_SANITIZE) # whose run-time the program brings
-    target_link_options(rbwp-shared PRIVATE LINKER:-z,defs)
+    target_link_options(${name} PRIVATE LINKER:-z,defs)
   endif()
-  set_property(TARGET rbwp-shared PROPERTY LINK_DEPENDS ${map})
-  add_library(rbwp::rbwp ALIAS rbwp-shared)
+  set_property(TARGET ${name} PROPERTY LINK_DEPENDS ${map})
+  add_library(rbwp::${export} ALIAS ${name})
+endfunction()
+
+if(BUILD_SHARED_LIBS)
+  rbwp_shared_library(rbwp-shared rbwp rbwp ${rbwp_library_sources})
+  rbwp_shared_library(rbwp-jobs-shared jobs rbwp-jobs ${rbwp_jobs_sources})
+  target_link_libraries(rbwp-jobs-shared PUBLIC rbwp-shared)
+  set_target_properties(rbwp-jobs-shared PROPERTIES INSTALL_RPATH "\$ORIGIN")
 else()
   add_library(rbwp::rbwp ALIAS rbwp-static)
+  add_library(rbwp::jobs ALIAS rbwp-jobs-static)
 endif()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# librbwp-mpi: runtime/mpi, once for each MPI library (RbwpFindMpi.cmake). librbwp-mpi.so and
+# librbwp-mpi: runtime/jobs/mpi, once for each MPI library (RbwpFindMpi.cmake). librbwp-mpi.so and
 # rbwp::mpi are the default one's; those of another are librbwp-mpi-FLAVOUR.so and
 # rbwp::mpi-FLAVOUR. Their ABIs differ, so a program takes one of them.
 
@@ -20,17 +20,17 @@ function(rbwp_mpi_library flavour suffix)
   if(folders AND CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
     list(REMOVE_ITEM folders ${CMAKE_C_IMPLICIT_LINK_DIRECTORIES})
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/mpi/*.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/jobs/mpi/*.c)
   if(NOT suffix)
-    set(sources $<TARGET_OBJECTS:rbwp-runtime-mpi>)
+    set(sources $<TARGET_OBJECTS:rbwp-runtime-jobs-mpi>)
   endif()
   # What fills in errors is no call of librbwp's.
   add_library(${target} SHARED ${sources} ${PROJECT_SOURCE_DIR}/runtime/record/failure.c)
   rbwp_target_settings(${target})
   target_include_directories(${target} SYSTEM PRIVATE ${RBWP_MPI_INCLUDE_${flavour}})
   target_include_directories(${target} PRIVATE
-    ${PROJECT_SOURCE_DIR}/runtime/mpi ${PROJECT_SOURCE_DIR}/runtime/record/include)
-  target_link_libraries(${target} PUBLIC rbwp-shared
+    ${PROJECT_SOURCE_DIR}/runtime/jobs/mpi ${PROJECT_SOURCE_DIR}/runtime/record/include)
+  target_link_libraries(${target} PUBLIC rbwp-jobs-shared
     PRIVATE ${RBWP_MPI_LINK_${flavour}} Threads::Threads)
   set_target_properties(${target} PROPERTIES
     EXPORT_NAME mpi${suffix} RBWP_MPI_NAME "${RBWP_MPI_NAME_${flavour}}" VERSION ${PROJECT_VERSION}

@@ -15,7 +15,7 @@
 enum rbwp_status rbwp_gpu_buffer_alloc(struct rbwp_gpu_device *device, uint64_t bytes,
                                        struct rbwp_gpu_buffer *buffer_out, struct rbwp_error *error)
 {
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_memory memory = {0};
     struct gpu_attached saved;
     *buffer_out = (struct rbwp_gpu_buffer){0};
@@ -34,7 +34,7 @@ void rbwp_gpu_buffer_free(struct rbwp_gpu_device *device, struct rbwp_gpu_buffer
 {
     if (!device || !buffer->native)
         return;
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_memory memory = {buffer->native, buffer->bytes};
     struct gpu_attached saved;
     *buffer = (struct rbwp_gpu_buffer){0};
@@ -47,7 +47,7 @@ void rbwp_gpu_buffer_free(struct rbwp_gpu_device *device, struct rbwp_gpu_buffer
 enum rbwp_status rbwp_gpu_host_alloc(struct rbwp_gpu_device *device, uint64_t bytes,
                                      void **host_out, struct rbwp_error *error)
 {
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_attached saved;
     *host_out = NULL;
     int code = context->backend->attach(context, &saved);
@@ -64,7 +64,7 @@ void rbwp_gpu_host_free(struct rbwp_gpu_device *device, void *host)
     struct gpu_attached saved;
     if (!device || !host)
         return;
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     if (context->backend->attach(context, &saved) != GPU_OK)
         return;
     context->backend->host_free(context, host);
@@ -76,7 +76,7 @@ void rbwp_gpu_host_free(struct rbwp_gpu_device *device, void *host)
 enum rbwp_status rbwp_gpu_peer_enable(struct rbwp_gpu_device *device, struct rbwp_gpu_device *peer,
                                       bool *direct_out, struct rbwp_error *error)
 {
-    struct gpu_context *context = gpu_device_context(device), *other = gpu_device_context(peer);
+    struct gpu_context *context = rbwp_extend_gpu_context(device), *other = rbwp_extend_gpu_context(peer);
     struct gpu_attached saved;
     bool direct = false;
     if (direct_out)
@@ -116,7 +116,7 @@ enum rbwp_status rbwp_gpu_buffer_share(struct rbwp_gpu_device *device,
                                        const struct rbwp_gpu_buffer *buffer,
                                        struct rbwp_gpu_share *share_out, struct rbwp_error *error)
 {
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     const struct gpu_memory memory = {buffer->native, buffer->bytes};
     struct gpu_attached saved;
     *share_out = (struct rbwp_gpu_share){.bytes = buffer->bytes, .api = context->backend->api};
@@ -137,7 +137,7 @@ enum rbwp_status rbwp_gpu_buffer_open(struct rbwp_gpu_device *device,
                                       const struct rbwp_gpu_share *share,
                                       struct rbwp_gpu_buffer *buffer_out, struct rbwp_error *error)
 {
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_memory memory = {0};
     struct gpu_attached saved;
     uint8_t machine[48];
@@ -164,7 +164,7 @@ void rbwp_gpu_buffer_close(struct rbwp_gpu_device *device, struct rbwp_gpu_buffe
     struct gpu_attached saved;
     if (!device || !buffer->native)
         return;
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_memory memory = {buffer->native, buffer->bytes};
     *buffer = (struct rbwp_gpu_buffer){0};
     if (context->backend->attach(context, &saved) != GPU_OK)

@@ -92,7 +92,7 @@ static const struct gpu_context *channel_peer_of(const struct rbwp_gpu_buffer *b
                                                  struct rbwp_gpu_device *device,
                                                  const struct gpu_context *context)
 {
-    const struct gpu_context *its = device && buffer->native ? gpu_device_context(device) : context;
+    const struct gpu_context *its = device && buffer->native ? rbwp_extend_gpu_context(device) : context;
     return gpu_is_peer(its, context) ? its : NULL;
 }
 
@@ -525,7 +525,7 @@ enum rbwp_status rbwp_gpu_channel_new(const struct rbwp_gpu_channel_config *give
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a channel");
     channel->device = config->device;
     channel->manager = config->manager;
-    channel->target.context = gpu_device_context(config->device);
+    channel->target.context = rbwp_extend_gpu_context(config->device);
     channel->last = &channel->first;
     pthread_mutex_init(&channel->lock, NULL);
     status = open_channel(channel, config, error);

@@ -27,7 +27,7 @@ static int allocate(struct device_memory *memory, uint64_t bytes)
 enum rbwp_status device_memory_new(struct device_memory *memory, struct rbwp_gpu_device *device,
                                    uint64_t bytes, struct rbwp_error *error)
 {
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_attached saved;
     *memory = (struct device_memory){.context = context};
     if (context->backend->api == GPU_OPENCL)

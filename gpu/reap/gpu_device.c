@@ -43,7 +43,7 @@ enum rbwp_status rbwp_gpu_count(enum rbwp_gpu_api api, const char *driver_librar
     return RBWP_OK;
 }
 
-struct gpu_context *gpu_device_context(struct rbwp_gpu_device *device)
+struct gpu_context *rbwp_extend_gpu_context(struct rbwp_gpu_device *device)
 {
     return device->context;
 }

@@ -31,7 +31,7 @@ static unsigned table; /* 0: could not be made known */
 static void prepare(void)
 {
     unsigned number;
-    if (row_hold_register(&argument_schema, &number) == RBWP_OK)
+    if (rbwp_extend_row_register(&argument_schema, &number) == RBWP_OK)
         table = number;
 }
 

@@ -65,7 +65,7 @@ enum rbwp_status rbwp_counter_register(const char *name, const char *unit, unsig
     pthread_once(&once, prepare);
     pthread_mutex_lock(&lock);
     if (!table)
-        status = row_hold_register(&counter_schema, &table);
+        status = rbwp_extend_row_register(&counter_schema, &table);
     if (status == RBWP_OK)
         status = find_or_add(wanted, id_out);
     pthread_mutex_unlock(&lock);

@@ -21,7 +21,7 @@ static unsigned table; /* 0: could not be made known */
 static void prepare(void)
 {
     unsigned number;
-    if (row_hold_register(&queued_schema, &number) == RBWP_OK)
+    if (rbwp_extend_row_register(&queued_schema, &number) == RBWP_OK)
         table = number;
 }
 

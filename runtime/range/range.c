@@ -77,7 +77,7 @@ static void prepare(void)
     unsigned number;
     if (pthread_key_create(&exit_key, at_thread_exit) == 0 &&
         rbwp_extend_at_end(session_ended) == RBWP_OK && pthread_atfork(NULL, NULL, forked) == 0 &&
-        row_hold_register(&range_schema, &number) == RBWP_OK)
+        rbwp_extend_row_register(&range_schema, &number) == RBWP_OK)
         table = number;
 }
 

@@ -286,7 +286,7 @@ void rbwp_row_add_(unsigned table, const uint64_t *cells)
 
 /* ---- held ------------------------------------------------------------------------------------ */
 
-enum rbwp_status row_hold_register(const struct rbwp_schema *schema, unsigned *table_out)
+enum rbwp_status rbwp_extend_row_register(const struct rbwp_schema *schema, unsigned *table_out)
 {
     enum rbwp_status status = rbwp_table_register(schema, table_out);
     for (unsigned c = 0; status == RBWP_OK && c < schema->column_count && c < 64; c++)
@@ -330,6 +330,11 @@ bool row_hold(unsigned table, struct held_row *row_out)
     row_out->rows = held->live_rows;
     row_out->count = ++held->rows;
     return true;
+}
+
+bool rbwp_extend_row_hold(unsigned table, struct held_row *row_out)
+{
+    return row_hold(table, row_out);
 }
 
 bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell)

@@ -158,7 +158,7 @@ static struct waiter *make_places(void)
 bool waiter_prepare(uint64_t least_io_ns)
 {
     char name[64] = "after ";
-    if (!(waiters = make_places()) || row_hold_register(&schema, &table) != RBWP_OK)
+    if (!(waiters = make_places()) || rbwp_extend_row_register(&schema, &table) != RBWP_OK)
         return false;
     for (unsigned i = WAIT_START; i < WAIT_KINDS; i++) {
         strcpy(name + 6, kind_names[i]);

@@ -238,7 +238,7 @@ enum rbwp_status rbwp_work_remove(struct rbwp_work_manager *manager, struct rbwp
 
 enum rbwp_status rbwp_work_run(struct rbwp_work_manager *manager, uint64_t limit_ns)
 {
-    if (work_is_inside())
+    if (rbwp_extend_work_inside())
         return RBWP_E_STATE;
     uint64_t limit_ticks = UINT64_MAX;
     if (limit_ns < DURATION_MAX_NS)
@@ -254,12 +254,12 @@ static bool is_quiet(struct rbwp_work_manager *manager, unsigned slot)
 
 static bool is_quiet_or_has_candidate(struct rbwp_work_manager *manager, unsigned slot)
 {
-    return is_quiet(manager, slot) || work_has_candidate(manager);
+    return is_quiet(manager, slot) || rbwp_extend_work_waiting(manager);
 }
 
 void rbwp_work_drain(struct rbwp_work_manager *manager)
 {
-    if (work_is_inside())
+    if (rbwp_extend_work_inside())
         return;
     if (!manager->is_lent_only) {
         wait_until(manager, is_quiet, 0);
@@ -288,7 +288,7 @@ enum rbwp_status rbwp_work_stop(struct rbwp_work_manager *manager, bool finish,
         *queued_out = (struct rbwp_slot_set){{0}};
     if (!manager)
         return RBWP_OK;
-    if (work_is_inside())
+    if (rbwp_extend_work_inside())
         return RBWP_E_STATE;
     if (finish) {
         atomic_store_explicit(&manager->phase, WORK_CLOSING, memory_order_release);

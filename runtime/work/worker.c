@@ -241,17 +241,17 @@ struct work_runner *work_runner_here(void)
     return runner_here;
 }
 
-bool work_is_inside(void)
+bool rbwp_extend_work_inside(void)
 {
     return runner_here && runner_here->slot >= 0;
 }
 
-bool work_is_lent_only(const struct rbwp_work_manager *manager)
+bool rbwp_extend_work_lent_only(const struct rbwp_work_manager *manager)
 {
     return manager->is_lent_only;
 }
 
-bool work_has_candidate(const struct rbwp_work_manager *manager)
+bool rbwp_extend_work_waiting(const struct rbwp_work_manager *manager)
 {
     struct work_filter all;
     work_filter_fill(&all);

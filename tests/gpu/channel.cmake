@@ -2,7 +2,7 @@
 # GPU channels against the host's, on each API; and the PTX that travels with the source.
 add_executable(test_gpu_channel test_gpu_channel.c)
 rbwp_target_settings(test_gpu_channel)
-target_link_libraries(test_gpu_channel PRIVATE rbwp::rbwp Threads::Threads)
+target_link_libraries(test_gpu_channel PRIVATE rbwp::jobs Threads::Threads)
 set(size)
 if(RBWP_SANITIZE) # large ones take half a minute there
   set(size --small)

@@ -22,7 +22,7 @@ struct rbwp_gpu_device *open_device(struct rbwp_work_manager *manager)
 
 struct rbwp_gpu_stream *open_stream(struct rbwp_gpu_device *device, enum rbwp_gpu_use use)
 {
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_attached saved;
     struct rbwp_gpu_stream *stream;
     struct rbwp_error error = {.text = ""};

@@ -24,12 +24,12 @@ pkg-config --exists cmocka 2>/dev/null && tests=ON
 
 build_all() {
     local headers=(-I"$build/include")
-    local targets=(bench_gpu bench_gpu_times rbwp-command rbwp-shared)
+    local targets=(bench_gpu bench_gpu_times rbwp-command rbwp-jobs-shared)
     [[ $tests == ON ]] && targets+=(test_gpu_device)
     "${cmake[@]}" -S . -B "$build" "${options[@]}" -DRBWP_BUILD_TESTS=$tests -DRBWP_BUILD_BENCH=ON &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target "${targets[@]}" || return 1
     gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -Igpu/backend/include -Iformat/include -o "$build/h200_capture" tests/gpu/h200_capture.c \
-        -L"$build" -lrbwp -Wl,-rpath,"$build" -ldl -pthread &&
+        -L"$build" -lrbwp-jobs -lrbwp -Wl,-rpath,"$build" -ldl -pthread &&
         gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -fvisibility=hidden -shared -fPIC \
             -o "$build/h200_torch.so" tests/gpu/h200_torch.c -L"$build" -lrbwp -Wl,-rpath,"$build"
 }

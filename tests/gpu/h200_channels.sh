@@ -30,7 +30,7 @@ build_all() {
         "${cmake[@]}" --build "$build" -j "$(nproc)" || return 1
     local headers=(-I"$build/include")
     gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -o "$build/test_gpu_channel" tests/gpu/test_gpu_channel.c \
-        -L"$build" -lrbwp -Wl,-rpath,"$build" -pthread &&
+        -L"$build" -lrbwp-jobs -lrbwp -Wl,-rpath,"$build" -pthread &&
         gcc -O2 -g -std=gnu11 -Wall -Wextra -fvisibility=hidden -Igpu/backend -Igpu/backend/include -Iformat/include -D_GNU_SOURCE -shared -fPIC \
             -o "$build/libamdhip64.so" tests/gpu/hip_shim.c -ldl -pthread
 }

@@ -103,7 +103,7 @@ static void test_kernels_are_recorded(void **state)
     struct rbwp_work_manager *manager;
     assert_int_equal(rbwp_work_start(&work, &manager, NULL), RBWP_OK);
     struct rbwp_gpu_device *device = open_device(manager);
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_attached saved;
     assert_int_equal(context->backend->attach(context, &saved), GPU_OK);
     struct gpu_module *module = load(context, cuda_source, opencl_source);
@@ -172,7 +172,7 @@ static void test_code_that_does_not_compile(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     char log[4096];
     struct gpu_code_text text = code_text("this is no code\n", "this is no code\n");
     text.log = log;

@@ -71,7 +71,7 @@ static void test_facts_not_told(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    const struct gpu_context *context = gpu_device_context(device);
+    const struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_device_info info;
     assert_int_equal(context->backend->device_info(context->driver, 0, &info), GPU_OK);
     assert_int_not_equal(info.multiprocessors, 0);
@@ -1102,7 +1102,7 @@ static void test_code(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_module *module;
     struct gpu_kernel *kernel;
     struct rbwp_error error = {.text = ""};
@@ -1161,7 +1161,7 @@ static void test_kernels_found_at_once(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
     const struct gpu_code_text text = {.name = "my.cu", .source = "my_kernel"};
     struct finder finder[WORK_THREADS] = {{.backend = context->backend}};
     assert_int_equal(context->backend->module_load(context, &text, &finder[0].module, NULL),

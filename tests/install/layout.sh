@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # layout.sh SOURCE PREFIX CONFIG CROSS [MPI...] - the installed files are these and no others: every
-# rbwp_*.h and no private header, both libraries, the commands, their completions (which a build for another machine,
+# rbwp_*.h and no private header, the libraries, shared and static, the commands, their completions (which a build for another machine,
 # CROSS 1, cannot ask them for), the Python package, all man pages.
 set -euo pipefail
 shopt -s nullglob
@@ -14,9 +14,11 @@ minor=${version%.*}
 expected() {
     printf '%s\n' bin/rbwp bin/rbwp-config bin/rbwp-dump bin/rbwp-ptxas
     (cd "$source/python" && printf 'share/rbwp/python/%s\n' rbwp/*.py rbwp/py.typed)
-    (cd "$source" && printf '%s\n' {format,runtime/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
+    (cd "$source" && printf '%s\n' {format,runtime/*,runtime/jobs/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
     printf "$LIBDIR/%s\n" librbwp.a librbwp-inject.so "${preloaded[@]}" librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \
-        pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
+        librbwp-jobs.{a,so} "librbwp-jobs.so.$minor" "librbwp-jobs.so.$version" \
+        "cmake/rbwp/rbwp-jobs-"{shared,static}{-library,"-library-$config"}.cmake pkgconfig/rbwp{,-jobs}.pc \
+        cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"
     for library in "${mpi[@]}"; do
         printf "$LIBDIR/%s\n" "lib$library.so" "lib$library.so.$minor" "lib$library.so.$version" \

@@ -20,7 +20,7 @@ import time
 LEFT_OUT = re.compile(r"^(install\.|viewers_|model$|python_reader$|gpu_device_(cuda|hip)$|gpu_channel_(cuda|hip)$)")
 # Asked last about every line of a folder: killed programs leave no coverage, and where allocations fail
 # one by one gcov's own fail too.
-ALSO = {"runtime/mpi": ("mpi_lost_mpich", "mpi_lost_openmpi"), "runtime": ("crash_pairs", "crash_kill", "crash_disk"),
+ALSO = {"runtime/jobs/mpi": ("mpi_lost_mpich", "mpi_lost_openmpi"), "runtime": ("crash_pairs", "crash_kill", "crash_disk"),
         "tools": ("cli_memory",)}
 FAILED = re.compile(rb"Sanitizer|runtime error")
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * partition_support.h - sets of points the slow way: a flag for each cell of a
- * small cube. What runtime/partition computes is compared with it cell by cell.
+ * small cube. What runtime/jobs/partition computes is compared with it cell by cell.
  */
 #ifndef PARTITION_SUPPORT_H
 #define PARTITION_SUPPORT_H

@@ -32,7 +32,7 @@ rbwp_unit_test(test_slot_limits test_slot_limits.c)
 if(RBWP_HAVE_GLIBC)
   rbwp_serial_test(test_waiter test_waiter.c ${PROJECT_SOURCE_DIR}/runtime/threads/waiter.c)
 endif()
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/mpi/*.c)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/jobs/mpi/*.c)
 rbwp_unit_test(test_locks test_locks.c ${sources})
 target_include_directories(test_locks SYSTEM BEFORE PRIVATE one_process) # for mpi.h
 

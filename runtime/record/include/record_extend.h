@@ -3,7 +3,8 @@
  * record_extend.h - for parts built upon the recorder (the GPU side is one): what they may ask of
  * the session in progress, and what they are told of its end.
  *
- * Not installed: it has not settled. Any thread, any time, unless it says otherwise.
+ * Not installed: it has not settled. What is RBWP_API here and in row_hold.h is for librbwp-jobs, of
+ * the same version. Any thread, any time, unless it says otherwise.
  */
 #ifndef RECORD_EXTEND_H
 #define RECORD_EXTEND_H
@@ -15,7 +16,7 @@
 void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count);
 
 /* The calling thread, as block headers name it; 0 if it is not attached. */
-uint64_t rbwp_extend_thread(void);
+RBWP_API uint64_t rbwp_extend_thread(void);
 
 /* When the open item of the calling thread began, which has one; between rbwp_enter_ and
  * rbwp_leave_. */

@@ -17,7 +17,7 @@
 /* As rbwp_table_register, for a table whose times rows give as ticks (rbwp_now_ticks), 0 for none:
  * they become times of the session's line when the row goes to the file. For who is the only one to
  * write rows of this name, before the first. */
-RBWP_MUST_USE enum rbwp_status row_hold_register(const struct rbwp_schema *schema,
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_row_register(const struct rbwp_schema *schema,
                                                  unsigned *table_out);
 
 struct held_row {
@@ -37,6 +37,8 @@ void row_hold_slowly(unsigned table, enum rbwp_place_number_ as);
 /* Room for a row: its cells, which are 0, are stored, then it is committed. As rbwp_row_add. False:
  * it is lost, and held by nobody. */
 bool row_hold(unsigned table, struct held_row *row_out);
+/* The same from another library: an exported name is called less directly. */
+RBWP_API bool rbwp_extend_row_hold(unsigned table, struct held_row *row_out);
 static inline void row_hold_commit(const struct held_row *row)
 {
     __atomic_store_n(row->rows, row->count, __ATOMIC_RELEASE);

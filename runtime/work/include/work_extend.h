@@ -2,7 +2,7 @@
 /*
  * work_extend.h - for parts built upon the work manager: what they may ask of who calls them.
  *
- * Not installed: it has not settled.
+ * Not installed: it has not settled. librbwp-jobs, which is of the same version, may call it.
  */
 #ifndef WORK_EXTEND_H
 #define WORK_EXTEND_H
@@ -10,13 +10,13 @@
 #include "rbwp_work.h"
 
 /* True inside a do_work, of whatever manager: no place to wait. */
-bool work_is_inside(void);
+RBWP_API bool rbwp_extend_work_inside(void);
 
 /* The manager has no workers: who waits does the work. */
-bool work_is_lent_only(const struct rbwp_work_manager *manager);
+RBWP_API bool rbwp_extend_work_lent_only(const struct rbwp_work_manager *manager);
 
 /* Some item waits for a worker. A glance. */
-bool work_has_candidate(const struct rbwp_work_manager *manager);
+RBWP_API bool rbwp_extend_work_waiting(const struct rbwp_work_manager *manager);
 
 /* A moment's rest for who looks at the same thing again and again. */
 static inline void work_relax(void)

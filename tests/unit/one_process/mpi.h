@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi.h - an MPI of one process, as far as runtime/mpi calls it: what is sent is through at once,
+ * mpi.h - an MPI of one process, as far as runtime/jobs/mpi calls it: what is sent is through at once,
  * and nothing ever comes. ThreadSanitizer, which cannot look into an MPI library, sees all of it.
  */
 #ifndef MPI_H

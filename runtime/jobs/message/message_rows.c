@@ -34,9 +34,9 @@ static enum rbwp_status know_tables(void)
 {
     if (tables_are_known)
         return RBWP_OK;
-    enum rbwp_status status = row_hold_register(&sent_schema, &sent_table);
+    enum rbwp_status status = rbwp_extend_row_register(&sent_schema, &sent_table);
     if (status == RBWP_OK)
-        status = row_hold_register(&handled_schema, &handled_table);
+        status = rbwp_extend_row_register(&handled_schema, &handled_table);
     tables_are_known = status == RBWP_OK;
     return status;
 }
@@ -96,7 +96,7 @@ static bool row_begin(unsigned table, struct held_row *held, uint64_t *thread_ou
     *thread_out = rbwp_extend_thread();
     if (!rbwp_enter_(self, 2))
         return false;
-    if (row_hold(table, held))
+    if (rbwp_extend_row_hold(table, held))
         return true;
     rbwp_leave_(self);
     return false;

@@ -54,7 +54,7 @@ static enum rbwp_status send_packet(struct rbwp_endpoint *endpoint, uint32_t nod
     atomic_fetch_add_explicit(&endpoint->sent, 1, memory_order_relaxed);
     enum rbwp_status status = outbox_send(endpoint, node, packet, head);
     if (status == RBWP_AGAIN && wait_ns > 0) {
-        if (work_is_inside()) {
+        if (rbwp_extend_work_inside()) {
             atomic_fetch_add_explicit(&endpoint->kept_ever, 1, memory_order_relaxed);
             status = outbox_send_or_keep(endpoint, node, packet, head);
         } else {
@@ -83,7 +83,7 @@ static enum rbwp_status begin_waiting(struct rbwp_endpoint *endpoint, const stru
                                       struct packet_head *head, struct message_loan **loan_out)
 {
     enum rbwp_status status = long_begin(endpoint, send, head, loan_out);
-    if (status != RBWP_AGAIN || send->wait_ns == 0 || work_is_inside())
+    if (status != RBWP_AGAIN || send->wait_ns == 0 || rbwp_extend_work_inside())
         return status;
     struct outbox_wait wait;
     outbox_wait_begin(endpoint, send->wait_ns, &wait);

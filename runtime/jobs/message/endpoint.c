@@ -99,7 +99,7 @@ static struct rbwp_endpoint *allocate(struct rbwp_work_manager *manager,
         return NULL;
     memset((void *)endpoint, 0, sizeof *endpoint);
     endpoint->manager = manager;
-    endpoint->is_lent_only = work_is_lent_only(manager);
+    endpoint->is_lent_only = rbwp_extend_work_lent_only(manager);
     endpoint->transport = transport;
     endpoint->node = transport->node;
     endpoint->nodes = transport->nodes;

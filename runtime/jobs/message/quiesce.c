@@ -297,7 +297,7 @@ enum rbwp_status rbwp_endpoint_quiesce(struct rbwp_endpoint *endpoint, uint64_t 
         return failure(error, RBWP_E_STATE, 0, "message: the endpoint is not started");
     const uint64_t epoch = enter(endpoint);
     enum rbwp_status status = look(endpoint, epoch, error);
-    if (status == RBWP_AGAIN && wait_ns > 0 && !work_is_inside())
+    if (status == RBWP_AGAIN && wait_ns > 0 && !rbwp_extend_work_inside())
         status = wait_for(endpoint, epoch, wait_ns, error);
     if (status == RBWP_OK)
         endpoint->quiesce.is_waited_for = false;
