@@ -8,7 +8,7 @@
  */
 #include "code_loader.h"
 #include "cuda_abi.h"
-#include "gpu_copy.h"
+#include "gpu_backend.h"
 #include "gpu_failure.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "inject_calls.h"
 #include "inject_clock.h"
 #include "inject_library.h"
-#include "inject_lost.h"
 #include "inject_rows.h"
 #include "inject_say.h"
 

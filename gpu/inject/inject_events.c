@@ -3,7 +3,6 @@
 #include "inject_clock.h"
 #include "inject_device.h"
 #include "inject_library.h"
-#include "inject_lost.h"
 #include "inject_say.h"
 #include "inject_started.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_say.h"
 
+#include "record_extend.h"
+
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,4 +59,47 @@ void inject_say_no_cupti(const char *format, ...)
     if (is_first())
         say(before, format, list);
     va_end(list);
+}
+
+/* ---- what was lost --------------------------------------------------------------------------- */
+
+static _Atomic uint64_t lost[LOST_REASONS];
+
+void inject_lost(enum inject_lost why, uint64_t count)
+{
+    if (!count)
+        return;
+    atomic_fetch_add_explicit(&lost[why], count, memory_order_relaxed);
+    rbwp_extend_loss(RBWP_LOSS_ROWS, count);
+}
+
+void inject_lost_tell(void)
+{
+    static const char *const why[LOST_REASONS] = {
+        [LOST_NO_ROOM] = "had no room",
+        [LOST_REFUSED] = "got no events from the driver",
+        [LOST_NO_TIME] = "have no times that the driver tells",
+        [LOST_FAILED] = "were on a GPU that failed",
+        [LOST_CONTEXT] = "had not ended when their context was destroyed",
+        [LOST_NOT_ENDED] = "had not ended when the process did",
+        [LOST_DRIVER_GONE] = "could not be asked for, as the driver had ended before",
+    };
+    char text[400] = "";
+    size_t used = 0;
+    uint64_t all = 0;
+    for (int i = 0; i < LOST_REASONS; i++) {
+        uint64_t count = atomic_exchange(&lost[i], 0);
+        if (count && used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRIu64 " %s",
+                                     all ? ", " : "", count, why[i]);
+        all += count;
+    }
+    if (all)
+        inject_say_too("%" PRIu64 " kernels, copies and sets are not in the file: %s", all, text);
+}
+
+void inject_lost_forget(void)
+{
+    for (int i = 0; i < LOST_REASONS; i++)
+        atomic_store(&lost[i], 0);
 }

@@ -277,6 +277,12 @@ static inline bool gpu_is_peer(const struct gpu_context *a, const struct gpu_con
     return a->backend != b->backend || a->ordinal != b->ordinal || a->native != b->native;
 }
 
+/* The address of a side in an API whose device memory is an address. */
+static inline char *gpu_copy_address(const struct gpu_copy_side *side)
+{
+    return (char *)(side->device ? side->device->native : side->host) + side->offset_bytes;
+}
+
 /*
  * Enqueues a copy, after its bounds were checked against the memory's sizes; attached. Host memory
  * must stay until done. May block with host memory not of host_alloc. The first code that is not
