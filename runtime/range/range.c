@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * range.c - ranges that nest, thread by thread.
+ * range.c - ranges that nest, thread by thread, and such as any thread may stop.
  *
  * The row is written when the range begins and held (row_hold.h): its end stores one cell. Where
  * the row has gone to the file by then, as that of a range around thousands of others has, another
@@ -9,10 +9,11 @@
  * What nearly every push and pop needs stands in line, with one test for each thing that may be
  * otherwise; all the rest is a call, which begins anew.
  */
-#include "range.h"
-
 #include "known_tables.h"
+#include "rbwp_range.h"
 #include "record_extend.h"
+#include "row_hold.h"
+#include "test_point.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,6 +52,9 @@ static unsigned table;                     /* 0: could not be made known */
 static _Atomic uint32_t session_count = 1; /* counts their ends */
 static _Atomic uint64_t numbers = 1;
 
+/* In a forked child: no started range is open. */
+static void started_forget(void);
+
 /* ---- once ------------------------------------------------------------------- */
 
 static void at_thread_exit(void *stack)
@@ -81,7 +85,8 @@ static void prepare(void)
         table = number;
 }
 
-uint32_t range_session(void)
+/* Counts sessions. */
+static uint32_t range_session(void)
 {
     return atomic_load_explicit(&session_count, memory_order_relaxed);
 }
@@ -214,7 +219,8 @@ static __attribute__((noinline)) void write_stop(struct rbwp_open_range_ *range,
     write_row(range, stop_ticks, (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0});
 }
 
-void range_complete(struct rbwp_open_range_ *range, uint64_t stop_ticks)
+/* Its stop. Between rbwp_enter_ and rbwp_leave_, any attached thread. */
+static void range_complete(struct rbwp_open_range_ *range, uint64_t stop_ticks)
 {
     const struct held_row row = {.cells = range->cells, .fill = range->fill};
     if (!row_hold_store(table, &row, RBWP_RANGE_COLUMN_STOP_, stop_ticks))
@@ -336,7 +342,10 @@ void rbwp_range_carry_(struct rbwp_range_carried *carried_out)
 
 /* ---- single rows ---------------------------------------------------------------- */
 
-bool range_write(struct rbwp_open_range_ *range, uint64_t stop_ticks, struct rbwp_payload payload)
+/* Writes the row of a range that begins, with a number of its own, inside the thread's innermost
+ * one. False: nothing is recorded. */
+static bool range_write(struct rbwp_open_range_ *range, uint64_t stop_ticks,
+                        struct rbwp_payload payload)
 {
     struct range_stack *stack = stack_of_thread();
     struct rbwp_self_ *self = &rbwp_self_;
@@ -362,4 +371,130 @@ uint64_t rbwp_range_name(const char *name)
     uint64_t number;
     (void)!rbwp_name_intern(name, strlen(name), &number);
     return number;
+}
+
+/* ---- ranges that any thread may stop: found by their number, under a lock -------------------- */
+
+enum { LISTS = RBWP_RANGES_STARTED_MAX / 4 }; /* so that none gets long */
+
+struct started {
+    struct started *next;
+    struct rbwp_open_range_ range;
+    uint32_t session;
+};
+
+/* Guards what follows; nothing is taken inside it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct started *lists[LISTS];
+static uint32_t count;
+static uint32_t cleared_for; /* session: the lists hold no ranges of earlier ones */
+
+/* Who held the lock is not here, and may have been in the middle: what it knew is left alone. */
+static void started_forget(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    for (int i = 0; i < LISTS; i++)
+        lists[i] = NULL;
+    count = 0;
+}
+
+static void free_list(struct started *list)
+{
+    while (list) {
+        struct started *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+/* What is left of earlier sessions was never stopped. Locked. */
+static struct started *take_stale(uint32_t session)
+{
+    struct started *stale = NULL;
+    TEST_POINT("range: looks through all that were started");
+    cleared_for = session;
+    for (int i = 0; i < LISTS; i++)
+        for (struct started **at = &lists[i]; *at;) {
+            struct started *one = *at;
+            if (one->session == session) {
+                at = &one->next;
+                continue;
+            }
+            *at = one->next;
+            one->next = stale;
+            stale = one;
+            count--;
+        }
+    return stale;
+}
+
+static bool keep(struct started *one)
+{
+    struct started *stale = NULL;
+    pthread_mutex_lock(&lock);
+    if (count == RBWP_RANGES_STARTED_MAX && cleared_for != one->session)
+        stale = take_stale(one->session);
+    bool room = count < RBWP_RANGES_STARTED_MAX;
+    if (room) {
+        struct started **list = &lists[one->range.number % LISTS];
+        one->next = *list;
+        *list = one;
+        count++;
+    }
+    pthread_mutex_unlock(&lock);
+    free_list(stale);
+    return room;
+}
+
+static struct started *take(uint64_t number)
+{
+    pthread_mutex_lock(&lock);
+    struct started **at = &lists[number % LISTS];
+    while (*at && (*at)->range.number != number)
+        at = &(*at)->next;
+    struct started *one = *at;
+    if (one) {
+        *at = one->next;
+        count--;
+    }
+    pthread_mutex_unlock(&lock);
+    return one;
+}
+
+uint64_t rbwp_range_start_(uint64_t name, uint64_t id, struct rbwp_payload payload, uint64_t ticks)
+{
+    struct started *one = malloc(sizeof *one);
+    if (!one) {
+        rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
+        return 0;
+    }
+    one->session = range_session();
+    one->range = (struct rbwp_open_range_){
+        .start_ticks = ticks, .name = name, .id = id, .kind = RBWP_RANGE_STARTED};
+    if (!range_write(&one->range, 0, payload)) {
+        free(one);
+        return 0;
+    }
+    const uint64_t number = one->range.number;
+    if (keep(one))
+        return number;
+    free(one);
+    rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
+    return 0;
+}
+
+void rbwp_range_stop_(uint64_t range, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct started *one = range ? take(range) : NULL;
+    if (!one) {
+        rbwp_extend_loss(RBWP_LOSS_STRAY_END, range != 0);
+        return;
+    }
+    if (one->session == range_session() && (self->thread || rbwp_thread_attach(NULL) == RBWP_OK) &&
+        rbwp_enter_(self, 1)) {
+        range_complete(&one->range, ticks);
+        rbwp_leave_(self);
+    }
+    free(one);
 }

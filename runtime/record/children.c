@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "children.h"
 
-#include "config_copy.h"
+#include "session_config.h"
 #include "node.h"
 #include "recording.h"
 #include "running.h"

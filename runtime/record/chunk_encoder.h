@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "rbwp_writer.h"
+#include "row_block.h"
 
 #include <pthread.h>
 
@@ -55,5 +56,29 @@ const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encod
 /* What the thread has open behind the last run's chunk (rbwp_writer.h). False: that is not known.
  */
 bool chunk_encoder_state(const struct chunk_encoder *encoder, struct rbwp_thread_state *state_out);
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/*
+ * From a chunk of rows to a finished block of a table.
+ *
+ * One encoder is used by one thread at a time; several work in parallel on different chunks.
+ */
+
+struct chunk;
+struct row_chunk_encoder;
+
+/* For chunks of so many words. NULL without memory. */
+struct row_chunk_encoder *row_chunk_encoder_new(uint32_t chunk_words, bool compress);
+void row_chunk_encoder_free(struct row_chunk_encoder *encoder);
+
+/* Encodes a published chunk, whose first row has that number; ticks become times of the line. Its
+ * words may change meanwhile, to
+ * anything, since they lie in memory that others may reach. */
+void row_chunk_encode(struct row_chunk_encoder *encoder, const struct chunk *chunk,
+                      struct shared_timeline *timeline, uint64_t first_row);
+
+/* The block of the last chunk. */
+const struct rbwp_sealed_block *row_chunk_block(const struct row_chunk_encoder *encoder);
 
 #endif /* CHUNK_ENCODER_H */

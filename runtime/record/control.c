@@ -10,11 +10,11 @@
  * The thread, its socket, and the copy of the configuration. A host program may close descriptors
  * that are not its own and get them anew for something else (held.h): then the thread leaves.
  */
-#include "config_copy.h"
 #include "control_rights.h"
 #include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
+#include "session_config.h"
 #include "held.h"
 #include "quiet_thread.h"
 #include "running.h"

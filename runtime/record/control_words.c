@@ -16,7 +16,6 @@
 #include "running.h"
 #include "settings_file.h"
 #include "slot_limits.h"
-#include "slot_wishes.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -9,6 +9,7 @@
 #ifndef DISK_H
 #define DISK_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,5 +27,24 @@ struct disk_watch { /* zeros: begins now */
 };
 /* True when nothing has moved for so long. */
 bool disk_stands_still(struct disk_watch *watch, int64_t stall_ns);
+
+/* ---- a limit on the size of files ------------------------------------------------------------ */
+
+/*
+ * A file-size limit is an error, not the end of the host program.
+ *
+ * A write or allocation beyond RLIMIT_FSIZE fails with EFBIG and also sends
+ * SIGXFSZ, which kills by default. Between hold and release it is kept from
+ * the calling thread, and one that arose in between is taken away.
+ */
+
+struct size_signal {
+    sigset_t old_mask;
+    bool was_pending;
+};
+
+void size_signal_hold(struct size_signal *state);
+/* Leaves errno alone. */
+void size_signal_release(const struct size_signal *state);
 
 #endif /* DISK_H */

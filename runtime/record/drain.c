@@ -9,7 +9,7 @@
 #include "quiet_thread.h"
 #include "ring.h"
 #include "rotate.h"
-#include "row_chunk.h"
+#include "chunk_encoder.h"
 #include "tables.h"
 #include "test_point.h"
 #include "thread_registry.h"

@@ -8,7 +8,7 @@
 #include "cancel.h"
 #include "clock.h"
 #include "live_memory.h"
-#include "size_signal.h"
+#include "disk.h"
 
 #include <errno.h>
 #include <fcntl.h>

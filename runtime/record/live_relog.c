@@ -4,7 +4,6 @@
 #include "job.h"
 #include "live.h"
 #include "names.h"
-#include "process.h"
 #include "tables.h"
 #include "thread_registry.h"
 

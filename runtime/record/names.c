@@ -5,7 +5,6 @@
 #include "live.h"
 #include "on_load.h"
 #include "slot_limits.h"
-#include "slot_wishes.h"
 
 #include <pthread.h>
 #include <stdlib.h>

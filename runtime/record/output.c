@@ -3,7 +3,6 @@
 
 #include "clock.h"
 #include "disk.h"
-#include "size_signal.h"
 #include "test_point.h"
 
 #include <errno.h>

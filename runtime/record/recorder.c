@@ -13,7 +13,7 @@
 #include "recording.h"
 #include "rows.h"
 #include "slot_limits.h"
-#include "thread_losses.h"
+#include "thread_registry.h"
 
 #define EVENT_TICKS_MAX ((UINT64_C(1) << RBWP_EVENT_TIME_BITS_) - 1)
 

@@ -17,7 +17,7 @@
 #include "row_hold.h"
 #include "tables.h"
 #include "test_point.h"
-#include "thread_losses.h"
+#include "thread_registry.h"
 #include "thread_rows.h"
 
 #include <errno.h>

@@ -23,7 +23,7 @@
 #include "dump.h"
 #include "extend.h"
 #include "failure.h"
-#include "leftovers.h"
+#include "claim.h"
 #include "live.h"
 #include "names.h"
 #include "on_load.h"
@@ -39,7 +39,7 @@
 #include "stay_loaded.h"
 #include "tables.h"
 #include "test_point.h"
-#include "thread_losses.h"
+#include "thread_registry.h"
 
 #include <errno.h>
 #include <signal.h>

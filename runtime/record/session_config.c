@@ -7,6 +7,9 @@
 #include "rule_text.h"
 #include "sized.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define PART_BYTES (UINT64_C(512) << 20) /* of a file, where a time alone says when one ends */
 #define CAP_BYTES (UINT64_C(1) << 30)
 #define COMPRESSION 1
@@ -106,4 +109,32 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
         .rule_every_ns = config.rule_every_ns ? time_of(config.rule_every_ns) : RULE_EVERY_NS,
     };
     return RBWP_OK;
+}
+
+/* ---- a configuration with texts of its own --------------------------------------------------- */
+
+static const char **text_of(struct rbwp_session_config *config, unsigned i)
+{
+    const char **texts[] = {&config->logfile, &config->rules, &config->signals, &config->settings};
+    return i < sizeof texts / sizeof texts[0] ? texts[i] : NULL;
+}
+
+bool config_copy(struct rbwp_session_config *copy, const struct rbwp_session_config *from)
+{
+    bool whole = true;
+    *copy = *from;
+    for (unsigned i = 0; text_of(copy, i); i++) {
+        const char **text = text_of(copy, i);
+        whole &= !*text || (*text = strdup(*text));
+    }
+    if (!whole)
+        config_copy_free(copy);
+    return whole;
+}
+
+void config_copy_free(struct rbwp_session_config *copy)
+{
+    for (unsigned i = 0; text_of(copy, i); i++)
+        free((void *)(uintptr_t)*text_of(copy, i));
+    *copy = (struct rbwp_session_config){0};
 }

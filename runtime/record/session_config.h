@@ -32,4 +32,10 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
                                      struct session_settings *settings_out,
                                      struct rbwp_error *error);
 
+/* ---- a configuration with texts of its own --------------------------------------------------- */
+
+/* False without memory: the copy is empty then. from: whole, as sized_take gives it. */
+bool config_copy(struct rbwp_session_config *copy, const struct rbwp_session_config *from);
+void config_copy_free(struct rbwp_session_config *copy);
+
 #endif /* SESSION_CONFIG_H */

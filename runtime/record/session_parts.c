@@ -2,7 +2,6 @@
 /* What is taken first is given back last; the live file goes when the profile is whole. */
 #include "session_parts.h"
 
-#include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "claim.h"
 #include "clock.h"
@@ -15,14 +14,13 @@
 #include "loss_text.h"
 #include "names.h"
 #include "node.h"
-#include "process.h"
 #include "rbwp_format.h"
 #include "recording.h"
 #include "recover_part.h"
 #include "ring.h"
 #include "session_config.h"
 #include "settled.h"
-#include "thread_losses.h"
+#include "thread_registry.h"
 #include "thread_rows.h"
 
 #include <errno.h>

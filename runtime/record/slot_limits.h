@@ -14,6 +14,7 @@
 #ifndef SLOT_LIMITS_H
 #define SLOT_LIMITS_H
 
+#include "rbwp_format.h"
 #include "thread_registry.h"
 
 #define SLOT_LIMITS_NONE UINT64_MAX /* in place of an alarm */
@@ -67,5 +68,25 @@ void slot_limits_take_over(struct thread *thread);
  */
 void slot_limits_forget(struct thread *thread);
 void slot_limits_forget_all(void);
+
+/* ---- limits for slots that are not there yet ------------------------------------------------- */
+
+/*
+ * Limits for slots by their names, before there are slots of that name: what a file
+ * of settings says of them. Applied to those that there are, and to each that gets the name later.
+ */
+
+#define SLOT_WISHES_MAX 256u
+
+enum slot_wish { SLOT_WISH_ENABLED, SLOT_WISH_DISABLED, SLOT_WISH_LEAST };
+
+/* Copied. least_ns: of SLOT_WISH_LEAST. False: too many, or no memory. */
+bool slot_wishes_add(const char *name, enum slot_wish wish, uint64_t least_ns);
+void slot_wishes_forget(void);
+/* The same; lift takes back what each did. */
+void slot_wishes_lift(void (*lift)(const char *name, enum slot_wish wish));
+
+/* A slot has this name from now on. No lock is held. */
+void slot_wishes_named(unsigned slot, const char *name);
 
 #endif /* SLOT_LIMITS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of how sets of points are kept (bands.c, bands_builder.c) and of index spaces
+/* Tests of how sets of points are kept (bands.c) and of index spaces
  * (space.c), against a flag for each cell. */
 #include "bands.h"
 #include "partition_support.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pool of chunks: the cap, chunks that are clean and never given out twice, memory that ends.
  */
-#include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "folder.h"
 #include "live.h"

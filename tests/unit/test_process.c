@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h and the trailer's PROC section: a file tells which process it is of, also when the
+/* job.h and the trailer's PROC section: a file tells which process it is of, also when the
  * process died, and no two processes look the same. */
-#include "process.h"
+#include "job.h"
 #include "record_support.h"
 #include "unit.h"
 

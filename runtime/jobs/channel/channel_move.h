@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channel_move.h - walk the loops of a transfer, a little at a time.
+ * channel_move.h - walk the loops of a transfer, a little at a time, and do what it says.
  *
  * A walk remembers which element comes next, so that it can be left and taken
  * up again between any two pieces. Both sides are memory here; a file's side
@@ -9,8 +9,19 @@
 #ifndef CHANNEL_MOVE_H
 #define CHANNEL_MOVE_H
 
-#include "channel_reduce.h"
 #include "channel_shape.h"
+#include "rbwp_channel.h"
+
+/* ---- the arithmetic of reductions ------------------------------------------------------------ */
+
+/* target[i] = target[i] op source[i] for count numbers, strides in bytes; target_stride 0 folds. */
+typedef void (*channel_reduce_fn)(uint8_t *target, int64_t target_stride, const uint8_t *source,
+                                  int64_t source_stride, size_t count);
+
+/* NULL for an operation or type that does not exist. */
+channel_reduce_fn channel_reduce_find(enum rbwp_reduce_op op, enum rbwp_reduce_type type);
+
+/* ---- walks ----------------------------------------------------------------------------------- */
 
 /* What is done to each element. */
 struct channel_action {

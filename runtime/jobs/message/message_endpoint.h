@@ -305,7 +305,7 @@ void endpoint_handle(struct rbwp_endpoint *endpoint, const struct message_handle
 /* One more that came is done with; was_dropped: no handler was called. The item. */
 void endpoint_count_handled(struct rbwp_endpoint *endpoint, bool was_dropped);
 
-/* ---- problem.c ------------------------------------------------------------------ */
+/* ---- what went wrong ------------------------------------------------------------ */
 
 /* Tells of a problem, if it was not told before. hash 0: of no handler. detail may be "". The item.
  */

@@ -201,7 +201,8 @@ static bool take_inbox(struct rbwp_endpoint *endpoint, struct rbwp_deadline dead
  */
 static bool linger(const struct rbwp_endpoint *endpoint, unsigned *lingers)
 {
-    if (*lingers == 0 || endpoint->transport->ops->poll || rbwp_extend_work_waiting(endpoint->manager))
+    if (*lingers == 0 || endpoint->transport->ops->poll ||
+        rbwp_extend_work_waiting(endpoint->manager))
         return false;
     (*lingers)--;
     const uint64_t end_ticks = rbwp_now_ticks() + endpoint->linger_ticks;

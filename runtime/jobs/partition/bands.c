@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bands.c - looking into a set of points, and its points in order. */
+/* bands.c - making a set of points, looking into it, and its points in order. */
 #include "bands.h"
+
+#include "bands_merge.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,4 +191,198 @@ bool bands_walk_next(struct bands_walk *walk, size_t limit, struct bands_piece *
     if (walk->at[0] == run.high)
         walk_leave_run(walk);
     return true;
+}
+
+/* ---- sets of points are built in order ------------------------------------------------------- */
+/*
+ * A row that is complete becomes one with the row before it if they touch and
+ * have the same runs, and so does a slab with the same rows. That is the only
+ * time when more is looked at than the last span.
+ */
+
+static bool push(struct bands *bands, unsigned d, struct span span)
+{
+    struct bands_level *level = &bands->level[d];
+    const size_t count = level->count + 1;
+    if (!grow_array(&level->spans, &level->spans_room, count, sizeof *level->spans))
+        return false;
+    if (d > 0) {
+        if (!grow_array(&level->first, &level->first_room, count, sizeof *level->first))
+            return false;
+        level->first[level->count] = bands->level[d - 1].count;
+    }
+    level->spans[level->count++] = span;
+    return true;
+}
+
+static bool same_spans(const struct bands_level *level, size_t a, size_t b, size_t count)
+{
+    return memcmp(&level->spans[a], &level->spans[b], count * sizeof *level->spans) == 0;
+}
+
+/* Spans a and b = a + 1 of a level, of which b is the last, have the same points below them. */
+static bool same_below(const struct bands *bands, unsigned d, size_t a, size_t b)
+{
+    const struct bands_level *level = &bands->level[d];
+    for (; d > 0; d--) {
+        const struct bands_level *below = &bands->level[d - 1];
+        const size_t first_a = level->first[a], first_b = level->first[b];
+        const size_t count = below->count - first_b;
+        if (first_b - first_a != count || !same_spans(below, first_a, first_b, count))
+            return false;
+        for (size_t i = 0; d > 1 && i < count; i++)
+            if (below->first[first_a + i] - below->first[first_a] !=
+                below->first[first_b + i] - below->first[first_b])
+                return false;
+        level = below;
+        a = first_a;
+        b = first_b;
+    }
+    return true;
+}
+
+/* The last span of a level is complete. */
+static void settle(struct bands *bands, unsigned d)
+{
+    struct bands_level *level = &bands->level[d];
+    const size_t last = level->count - 1;
+    size_t sibling = 0; /* the first one with the same parent */
+    if (d + 1 < BANDS_LEVELS)
+        sibling = bands->level[d + 1].first[bands->level[d + 1].count - 1];
+    if (last == sibling || level->spans[last - 1].high != level->spans[last].low ||
+        !same_below(bands, d, last - 1, last))
+        return;
+    level->spans[last - 1].high = level->spans[last].high;
+    level->count = last;
+    for (size_t child = last; d > 0; d--) {
+        child = bands->level[d].first[child];
+        bands->level[d - 1].count = child;
+    }
+}
+
+static bool is_span(struct span a, struct span b)
+{
+    return a.low == b.low && a.high == b.high;
+}
+
+static void widen(struct bands *bands, const struct span box[BANDS_LEVELS])
+{
+    for (unsigned d = 0; d < BANDS_LEVELS; d++) {
+        if (bands->level[0].count == 0 || box[d].low < bands->bounds[d].low)
+            bands->bounds[d].low = box[d].low;
+        if (bands->level[0].count == 0 || box[d].high > bands->bounds[d].high)
+            bands->bounds[d].high = box[d].high;
+    }
+}
+
+void bands_put(struct bands_builder *builder, const struct span box[BANDS_LEVELS])
+{
+    struct bands *bands = &builder->bands;
+    unsigned changed = BANDS_LEVELS; /* levels 1 to below it open a span */
+    while (builder->open && changed > 1 && is_span(builder->at[changed - 1], box[changed - 1]))
+        changed--;
+    if (builder->failed)
+        return;
+    for (unsigned d = 1; d < changed && builder->open; d++)
+        settle(bands, d);
+    widen(bands, box);
+    for (unsigned d = changed; --d > 0;) {
+        builder->at[d] = box[d];
+        builder->failed |= !push(bands, d, box[d]);
+    }
+    struct bands_level *runs = &bands->level[0];
+    if (changed == 1 && runs->spans[runs->count - 1].high >= box[0].low) {
+        if (runs->spans[runs->count - 1].high < box[0].high)
+            runs->spans[runs->count - 1].high = box[0].high;
+    } else {
+        builder->failed |= !push(bands, 0, box[0]);
+    }
+    builder->open = true;
+}
+
+bool bands_finish(struct bands_builder *builder, struct bands *bands_out)
+{
+    const bool failed = builder->failed;
+    for (unsigned d = 1; d < BANDS_LEVELS && builder->open && !failed; d++)
+        settle(&builder->bands, d);
+    if (failed)
+        bands_free(&builder->bands);
+    *bands_out = builder->bands;
+    *builder = (struct bands_builder){.open = false};
+    return !failed;
+}
+
+void bands_builder_free(struct bands_builder *builder)
+{
+    bands_free(&builder->bands);
+    *builder = (struct bands_builder){.open = false};
+}
+
+/* ---- from boxes ------------------------------------------------------------------------ */
+
+static int by_low(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    for (unsigned d = BANDS_LEVELS; d-- > 0;)
+        if (x[d].low != y[d].low)
+            return x[d].low < y[d].low ? -1 : 1;
+    return 0;
+}
+
+/* A builder takes box next after box last. */
+static bool goes_after(const struct span last[BANDS_LEVELS], const struct span next[BANDS_LEVELS])
+{
+    for (unsigned d = BANDS_LEVELS; --d > 0;)
+        if (!is_span(last[d], next[d]))
+            return next[d].low >= last[d].high;
+    return true;
+}
+
+static bool union_of_halves(struct span (*boxes)[BANDS_LEVELS], size_t count,
+                            struct bands *bands_out);
+
+/* Of sorted boxes. */
+static bool sorted_boxes(struct span (*boxes)[BANDS_LEVELS], size_t count, struct bands *bands_out)
+{
+    struct bands_builder builder = {.open = false};
+    for (size_t i = 1; i < count; i++)
+        if (!goes_after(boxes[i - 1], boxes[i]))
+            return union_of_halves(boxes, count, bands_out);
+    for (size_t i = 0; i < count; i++)
+        bands_put(&builder, boxes[i]);
+    return bands_finish(&builder, bands_out);
+}
+
+static bool union_of_halves(struct span (*boxes)[BANDS_LEVELS], size_t count,
+                            struct bands *bands_out)
+{
+    struct bands half[2] = {{.borrowed = false}, {.borrowed = false}};
+    struct bands_merge merge;
+    bool good = sorted_boxes(boxes, count / 2, &half[0]) &&
+                sorted_boxes(boxes + count / 2, count - count / 2, &half[1]);
+    *bands_out = (struct bands){.borrowed = false};
+    if (good) {
+        bands_merge_begin(&merge, BANDS_UNION, &half[0], &half[1]);
+        while (bands_merge_step(&merge, UINT32_MAX)) {
+        }
+        good = bands_finish(&merge.result, bands_out);
+    }
+    bands_free(&half[0]);
+    bands_free(&half[1]);
+    return good;
+}
+
+bool bands_of_boxes(struct span (*boxes)[BANDS_LEVELS], size_t count, struct bands *bands_out)
+{
+    size_t kept = 0; /* those that are not empty, in front */
+    for (size_t i = 0; i < count; i++) {
+        bool is_empty = false;
+        for (unsigned d = 0; d < BANDS_LEVELS; d++)
+            is_empty |= boxes[i][d].low >= boxes[i][d].high;
+        if (!is_empty)
+            memmove(boxes[kept++], boxes[i], sizeof *boxes);
+    }
+    if (kept > 0)
+        qsort(boxes, kept, sizeof *boxes, by_low);
+    return sorted_boxes(boxes, kept, bands_out);
 }
