@@ -25,7 +25,7 @@ function(rbwp_mpi_library flavour suffix)
     set(sources $<TARGET_OBJECTS:rbwp-runtime-jobs-mpi>)
   endif()
   # What fills in errors is no call of librbwp's.
-  add_library(${target} SHARED ${sources} ${PROJECT_SOURCE_DIR}/runtime/record/failure.c)
+  add_library(${target} SHARED ${sources} ${PROJECT_SOURCE_DIR}/runtime/record/base/failure.c)
   rbwp_target_settings(${target})
   target_include_directories(${target} SYSTEM PRIVATE ${RBWP_MPI_INCLUDE_${flavour}})
   target_include_directories(${target} PRIVATE

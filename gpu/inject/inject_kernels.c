@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_kernels.h"
 
+#include "text_hash.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,10 +32,7 @@ static size_t mix(uint64_t bits)
 
 static size_t hash_of(const char *text)
 {
-    uint64_t hash = 0xcbf29ce484222325;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
-    return mix(hash);
+    return mix(text_hash(TEXT_HASH_FIRST, text, strlen(text)));
 }
 
 /* The place of a handle, or of a text (handle NULL), or where it would stand. */

@@ -15,8 +15,8 @@ import tempfile
 PAGES = ("rbwp_session.3", "rbwp_work.3")
 TABLES = ("runtime/flags/flag_tables.c",)
 # What 0 in the session config stands for.
-OWN = ("runtime/record/session_config.c", "runtime/record/failure.c", "runtime/record/rule_text.c",
-       "runtime/record/limit_text.c", "format/sized.c")
+OWN = ("runtime/record/drain/session_config.c", "runtime/record/base/failure.c", "runtime/record/base/rule_text.c",
+       "runtime/record/base/limit_text.c", "format/sized.c")
 # What 0 in the work config stands for is known to the manager alone.
 WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work.spin_ns", "SPIN_DEFAULT_NS"),
                  "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
@@ -47,7 +47,7 @@ def main(compiler, source, prefix):
     with tempfile.TemporaryDirectory() as work:
         own = [source / file for file in OWN]
         subprocess.run([compiler, "-D_GNU_SOURCE", "-I", prefix / "include", "-I", source / "format/include",
-                        "-I", source / "runtime/record/include", "-I", source / "runtime/record", "flags.c", *own, prefix / os.environ["LIBDIR"] / "librbwp.a",
+                        "-I", source / "runtime/record/include", "-I", source / "runtime/record/base/include", "-I", source / "runtime/record/drain/include", "flags.c", *own, prefix / os.environ["LIBDIR"] / "librbwp.a",
                         "-lz", "-pthread", "-o", f"{work}/flags"], check=True)
 
         def config(*words):

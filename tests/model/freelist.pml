@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The free list of runtime/record/chunk_pool.c: a stack of chunk indices whose head
+ * The free list of runtime/record/drain/chunk_pool.c: a stack of chunk indices whose head
  * carries a count that changes with every push (the ABA case).
  *
  * Three threads take and give back chunks, or make fresh ones while the list is

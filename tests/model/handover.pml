@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of a chunk: filled by a recording thread (runtime/record/chunk_line.c), put on
+ * The way of a chunk: filled by a recording thread (runtime/record/hot/chunk_line.c), put on
  * the stack of published chunks, queued, encoded, written, given back
- * (runtime/record/drain.c); and what stop, detach and a second session do to it.
+ * (runtime/record/drain/drain.c); and what stop, detach and a second session do to it.
  *
  * Two threads choose their calls freely: begin, a sub-item, an end that keeps
  * the item, one that takes it back. A chunk holds two events, so items lie in up

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The handshake between recording calls and rbwp_session_stop
- * (runtime/record/include/rbwp_record.h, recording_end in runtime/record/recording.c), with the store
+ * (runtime/record/include/rbwp_record.h, recording_end in runtime/record/hot/recording.c), with the store
  * buffers of a machine with total store order: a thread's stores reach memory in
  * their order but late, and it sees its own at once.
  *

@@ -11,7 +11,7 @@ set_tests_properties(unit_test_session_disk PROPERTIES SKIP_RETURN_CODE 77)
 
 # Without inlining gcc 12 has dropped the text of a thread's automatic name.
 rbwp_held_test(test_thread_registry test_thread_registry.c
-  ${PROJECT_SOURCE_DIR}/runtime/record/thread_attach.c)
+  ${PROJECT_SOURCE_DIR}/runtime/record/hot/thread_attach.c)
 target_compile_options(test_thread_registry PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O2> -fno-inline)
 
 # With callers of any rights, and without descriptors.
@@ -22,7 +22,7 @@ endforeach()
 
 rbwp_unit_test(test_rows test_rows.c)
 if(NOT RBWP_SANITIZE MATCHES thread) # one thread in most of it, and much work
-  rbwp_held_test(test_keep test_keep.c ${PROJECT_SOURCE_DIR}/runtime/record/dump.c)
+  rbwp_held_test(test_keep test_keep.c ${PROJECT_SOURCE_DIR}/runtime/record/session/dump.c)
   target_compile_definitions(test_keep PRIVATE NUMBERS_TRIED=3u)
 endif()
 rbwp_held_test(test_range test_range.c)
@@ -74,7 +74,7 @@ if(NOT RBWP_SANITIZE) # children of a process with threads: sanitized.h
   list(APPEND rbwp_record_stress fork)
   rbwp_held_test(test_record_child
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c
-    ${PROJECT_SOURCE_DIR}/runtime/record/session.c)
+    ${PROJECT_SOURCE_DIR}/runtime/record/session/session.c)
   target_compile_definitions(test_record_child PRIVATE PARENT_ENDS_MS=100000u)
 endif()
 foreach(topic IN LISTS rbwp_record_stress)
@@ -101,7 +101,7 @@ endif()
 # One lets the disk be full.
 rbwp_held_test(test_record_live
   ${PROJECT_SOURCE_DIR}/tests/stress/test_record_live.c
-  ${PROJECT_SOURCE_DIR}/runtime/record/live.c)
+  ${PROJECT_SOURCE_DIR}/runtime/record/base/live.c)
 target_compile_definitions(test_record_live PRIVATE LOG_RETRY_NS=0)
 target_link_options(test_record_live PRIVATE LINKER:--wrap=fallocate,--wrap=fallocate64)
 
@@ -111,7 +111,7 @@ rbwp_held_test(test_live_snapshot test_live_snapshot.c)
 rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c)
 rbwp_held_test(test_record_jump
   ${PROJECT_SOURCE_DIR}/tests/stress/test_record_jump.c
-  ${PROJECT_SOURCE_DIR}/runtime/record/recording.c)
+  ${PROJECT_SOURCE_DIR}/runtime/record/hot/recording.c)
 target_compile_definitions(test_record_jump PRIVATE RECORDING_STUCK_NS=INT64_C\(500000000\))
 
 rbwp_unit_test(test_dlclose ${PROJECT_SOURCE_DIR}/tests/stress/test_dlclose.c)

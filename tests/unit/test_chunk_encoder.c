@@ -230,7 +230,7 @@ static void test_before_the_start(void **state)
 {
     (void)state;
     struct shared_timeline young = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    timeline_start(&young.line);
+    timeline_begin(&young.line);
     const uint64_t start = young.line.sample[0].ticks;
     while (rbwp_now_ticks() <= start)
         ;

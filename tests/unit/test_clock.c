@@ -72,7 +72,7 @@ static void test_anchor(void **state)
     (void)state;
     static struct timeline line;
     int64_t before = system_ns(CLOCK_REALTIME);
-    timeline_start(&line);
+    timeline_begin(&line);
     int64_t after = system_ns(CLOCK_REALTIME);
     const int64_t slack = 1000;
     assert_true(line.sample[0].time_ns >= before - slack &&
@@ -98,7 +98,7 @@ static void test_pieces(void **state)
     (void)state;
     static struct timeline line;
     use_fake(1000, 10);
-    timeline_start(&line);
+    timeline_begin(&line);
     for (int i = 0; i < 100; i++)
         timeline_sample(&line);
     clock_replace(NULL);
@@ -125,7 +125,7 @@ static void test_thinning(void **state)
     (void)state;
     static struct timeline line;
     use_fake(1, 3);
-    timeline_start(&line);
+    timeline_begin(&line);
     struct rbwp_clock_sample first = line.sample[0];
     for (int i = 0; i < 3 * TIMELINE_SAMPLES_MAX; i++)
         timeline_sample(&line);
@@ -149,7 +149,7 @@ static void test_bad_clocks(void **state)
     static struct timeline line;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
         use_fake(UINT64_C(1) << 62, steps[i]);
-        timeline_start(&line);
+        timeline_begin(&line);
         int64_t start_ns = line.sample[0].time_ns;
         assert_true(llabs(start_ns - system_ns(CLOCK_REALTIME)) < INT64_C(60) * 1000000000);
         for (int j = 0; j < 50; j++)
@@ -196,7 +196,7 @@ static void sim_start(struct timeline *line)
     sim_ticks = UINT64_C(1) << 40;
     sim_ns = 1000 * second_ns;
     clock_replace(sim_clock);
-    timeline_start(line);
+    timeline_begin(line);
 }
 
 static void sim_end(void)

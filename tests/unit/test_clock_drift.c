@@ -173,7 +173,7 @@ static struct hour *live_hour(const char *what, course_fn course, bool often, ui
     machine.reads = 1;
     pthread_mutex_init(&hour->timeline.lock, NULL);
     clock_replace(read_counter);
-    timeline_start(&hour->timeline.line);
+    timeline_begin(&hour->timeline.line);
     live(hour, course, often);
     machine.reads = 0;
     clock_replace(NULL);

@@ -4,7 +4,7 @@
  * the rule's number. One letter box takes what was met until it is dealt with: whoever comes
  * meanwhile only counts.
  */
-#include "rules.h"
+#include "session_rules.h"
 
 #include "clock.h"
 #include "failure.h"

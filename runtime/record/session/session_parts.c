@@ -466,7 +466,7 @@ static void begin_live(const struct rbwp_session *session)
 enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_error *error)
 {
     const struct session_settings *settings = &session->settings;
-    timeline_start(&session->timeline.line);
+    timeline_begin(&session->timeline.line);
     session->start_ns = session->timeline.line.sample[0].time_ns;
     session->zero_ns = session->job.zero_ns ? session->job.zero_ns : session->start_ns;
     struct rbwp_sink sink = output_sink(&session->output);

@@ -556,7 +556,7 @@ static void add_sample(struct timeline *line)
     append(line, &sample, sample_epoch);
 }
 
-void timeline_start(struct timeline *line)
+void timeline_begin(struct timeline *line)
 {
     line->samples = line->unjudged = line->unrest = 0;
     line->gap_ns = 0;

@@ -85,7 +85,7 @@ static inline bool clock_steps_back(uint64_t before, uint64_t ticks)
 uint32_t clock_epoch(void);
 
 /* Starts the line at the present time, the first sample. */
-void timeline_start(struct timeline *line);
+void timeline_begin(struct timeline *line);
 /* Takes a sample now, so that every tick read before this call lies inside the line. */
 void timeline_sample(struct timeline *line);
 /* How long the line may go without a sample. */

@@ -14,10 +14,10 @@
 #include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
-#include "session_config.h"
 #include "held.h"
 #include "quiet_thread.h"
 #include "running.h"
+#include "session_config.h"
 #include "sized.h"
 
 #include <errno.h>

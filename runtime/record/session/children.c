@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "children.h"
 
-#include "session_config.h"
 #include "node.h"
 #include "recording.h"
 #include "running.h"
+#include "session_config.h"
 #include "sized.h"
 
 #include <errno.h>

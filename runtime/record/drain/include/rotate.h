@@ -9,9 +9,24 @@
 #ifndef ROTATE_H
 #define ROTATE_H
 
-#include "dump.h"
+#include "rbwp_format.h"
 
 struct session_settings;
+
+/* What a file made while it is recorded is to hold, and who makes it (dump.h). */
+struct dump_wish {
+    const char *path;       /* NULL: FILE.dump-N */
+    uint64_t last_ns;       /* 0: all that is kept */
+    bool while_it_ends;     /* for who ends before the session does */
+    bool cut;               /* the next part of a recording that is cut; path, last_ns unused */
+    enum rbwp_kept_why why; /* and more of it, for people */
+    const char *text;       /* may be NULL */
+};
+
+#define DUMP_PATH_BYTES_MAX 4200
+
+typedef enum rbwp_status dump_fn(const struct dump_wish *wish, char *path_out,
+                                 struct rbwp_error *error);
 
 /* A session begins; without a wish for it nothing does. */
 void rotate_begin_session(const struct session_settings *settings, dump_fn *dump);

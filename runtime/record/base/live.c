@@ -7,8 +7,8 @@
 
 #include "cancel.h"
 #include "clock.h"
-#include "live_memory.h"
 #include "disk.h"
+#include "live_memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

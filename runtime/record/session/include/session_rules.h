@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules.h - when a flight recorder dumps what it has by itself.
+ * session_rules.h - when a flight recorder dumps what it has by itself.
  *
  * Who meets a rule posts it and goes on; a thread of its own, which is there
  * only while there are rules, dumps. At most one dump in a while: what meets a
@@ -9,8 +9,8 @@
  * Rules are those of a session and end with it. All calls take a lock of their own, and the
  * registry's inside it.
  */
-#ifndef RULES_H
-#define RULES_H
+#ifndef SESSION_RULES_H
+#define SESSION_RULES_H
 
 #include "dump.h"
 
@@ -37,4 +37,4 @@ void rules_end_session(char unknown_out[RULES_UNKNOWN_BYTES]);
 /* In a forked child, which has no session. */
 void rules_after_fork(void);
 
-#endif /* RULES_H */
+#endif /* SESSION_RULES_H */

@@ -2,6 +2,7 @@
 #include "drain.h"
 
 #include "cancel.h"
+#include "chunk_encoder.h"
 #include "chunk_pool.h"
 #include "disk.h"
 #include "failure.h"
@@ -9,7 +10,6 @@
 #include "quiet_thread.h"
 #include "ring.h"
 #include "rotate.h"
-#include "chunk_encoder.h"
 #include "tables.h"
 #include "test_point.h"
 #include "thread_registry.h"

@@ -12,8 +12,8 @@
 #include "names.h"
 #include "node.h"
 #include "rotate.h"
-#include "rules.h"
 #include "running.h"
+#include "session_rules.h"
 #include "settings_file.h"
 #include "slot_limits.h"
 
