@@ -8,6 +8,7 @@
  */
 #include "command.h"
 #include "completion.h"
+#include "importers.h"
 #include "input_list.h"
 #include "message.h"
 #include "out.h"
@@ -259,6 +260,8 @@ int main(int argc, char **argv)
     if (!reserve_standard_descriptors())
         return EXIT_BAD_DATA;
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen as EPIPE, and is no error */
+#define ADD(name) trace_formats_add(&trace_format_##name);
+    IMPORTERS(ADD)
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *called = argc > 0 ? slash ? slash + 1 : argv[0] : "rbwp";
     int words = argc > 0 ? argc - 1 : 0;

@@ -141,6 +141,7 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
     struct trace_source source;
     char path[32];
     int fd = memory_file(data, size);
+    trace_formats_add(format);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     if (trace_source_open(&source, path, false)) {
         struct trace_sink sink = {.context = &check,

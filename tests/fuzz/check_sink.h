@@ -5,7 +5,7 @@
 #ifndef CHECK_SINK_H
 #define CHECK_SINK_H
 
-#include "trace_source.h"
+#include "importers.h"
 
 /* Opens the bytes as a file and reads it if its content is of the format. What comes must keep the
  * promises of trace.h. */

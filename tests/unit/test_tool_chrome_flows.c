@@ -5,7 +5,7 @@
  * task of a Legion Prof log links its two halves; alignment is stored as facts.
  */
 #include "align.h"
-#include "trace_source.h"
+#include "importers.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -57,6 +57,8 @@ static void open_text(struct trace_source *source, const char *text, size_t byte
     assert_true(*fd_out >= 0);
     assert_int_equal(write(*fd_out, text, bytes), (ssize_t)bytes);
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd_out);
+#define ADD(name) trace_formats_add(&trace_format_##name);
+    IMPORTERS(ADD)
     assert_true(trace_source_open(source, path, false));
 }
 

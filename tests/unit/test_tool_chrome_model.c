@@ -5,7 +5,7 @@
  * names and steps; a PyTorch kernel without a flow is linked by correlation, and a user's range on
  * a GPU is no work.
  */
-#include "trace_source.h"
+#include "importers.h"
 #include "unit.h"
 
 #include <inttypes.h>
@@ -101,6 +101,7 @@ static void read_text(struct seen *seen, const char *text)
     int fd = memfd_create("input", 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    trace_formats_add(&trace_format_chrome);
     assert_true(trace_source_open(&source, path, false));
     *seen = (struct seen){.trace = trace_new(&sink, 0)};
     assert_int_equal(trace_source_read(&source, seen->trace, &options), EXIT_GOOD);

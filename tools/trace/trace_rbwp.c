@@ -1171,6 +1171,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
 
 const struct trace_format trace_format_rbwp = {
     .name = "RBWP",
+    .files = "RBWP files",
     .recognises = recognises,
     .open = open_rbwp,
     .read = read_rbwp,

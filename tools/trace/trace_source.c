@@ -100,12 +100,30 @@ bool made_of_same(const struct trace_source *a, const struct trace_source *b)
 
 /* ---- trace source ---------------------------------------------------------------------------- */
 
-static const struct trace_format *const formats[] = {&trace_format_rbwp, &trace_format_legion,
-                                                     &trace_format_chrome, &trace_format_perfetto};
-enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096 };
+enum { FORMATS_MAX = 16, HEAD_BYTES = 4096 };
 
-const char trace_formats_read[] = "rbwp export and merge read RBWP files, Legion Prof logs, "
-                                  "Chrome JSON (traceEvents) and Perfetto traces, plain or gzip";
+static const struct trace_format *formats[FORMATS_MAX] = {&trace_format_rbwp};
+static unsigned format_count = 1;
+
+void trace_formats_add(const struct trace_format *format)
+{
+    bool known = format_count == FORMATS_MAX;
+    for (unsigned i = 0; i < format_count && !known; i++)
+        known = formats[i] == format;
+    if (!known)
+        formats[format_count++] = format;
+}
+
+void trace_formats_list(void)
+{
+    char list[FORMATS_MAX * 64];
+    int bytes = 0;
+    for (unsigned i = 0; i < format_count; i++) {
+        const char *between = i == 0 ? "" : i + 1 < format_count ? ", " : " and ";
+        bytes += snprintf(list + bytes, 64, "%s%s", between, formats[i]->files);
+    }
+    message_plain("rbwp export and merge read %s, plain or gzip", list);
+}
 
 /* ---- what it is ------------------------------------------------------------- */
 
@@ -155,7 +173,7 @@ static bool recognise(struct trace_source *source)
         seen = unpacked;
     }
     source->format = &trace_format_rbwp;
-    for (int i = FORMATS - 1; i >= 0; i--)
+    for (unsigned i = format_count; i-- > 0;)
         if (formats[i]->recognises(seen, bytes))
             source->format = formats[i];
     return true;

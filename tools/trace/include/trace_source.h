@@ -4,8 +4,8 @@
  *
  * What a file is, is seen from its first bytes (behind gzip, where it is
  * compressed), never from its name. Each kind of file is one struct
- * trace_format in a file of its own; a new kind is a line in the table of
- * trace_source.c.
+ * trace_format in a room of its own; a new kind is a line in
+ * importers.h.
  *
  * A source is opened first, which tells how its time relates to that of
  * others (struct trace_facts), and read when it is known by how much it has
@@ -152,7 +152,8 @@ struct trace_source {
 };
 
 struct trace_format {
-    const char *name; /* "RBWP" */
+    const char *name;  /* "RBWP" */
+    const char *files; /* for a list of them: "RBWP files"; at most 48 characters */
     bool (*recognises)(const uint8_t *head, size_t bytes);
     /* Fills facts and state; false with the message given. */
     bool (*open)(struct trace_source *source);
@@ -165,11 +166,13 @@ struct trace_format {
     void (*leave)(struct trace_source *source);
 };
 
-extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome,
-    trace_format_perfetto;
+extern const struct trace_format trace_format_rbwp;
 
-/* One sentence: the kinds of files that a source can be. */
-extern const char trace_formats_read[];
+/* Files are tried as RBWP first, then as what was added here, in that order. Before any is opened,
+ * by one thread; nothing happens to one that is known. */
+void trace_formats_add(const struct trace_format *format);
+/* Prints one sentence: the kinds of files that a source can be. */
+void trace_formats_list(void);
 
 /* "-" is standard input. live: RBWP files with the records that only FILE.live has. False with the
  * message given. */

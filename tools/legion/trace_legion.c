@@ -17,7 +17,7 @@
 #include "message.h"
 #include "span_sorter.h"
 #include "trace_filter.h"
-#include "trace_source.h"
+#include "importers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -715,6 +715,7 @@ static enum exit_code read_legion(struct trace_source *opened, struct trace *tra
 
 const struct trace_format trace_format_legion = {
     .name = "Legion Prof",
+    .files = "Legion Prof logs",
     .recognises = recognises,
     .open = open_legion,
     .read = read_legion,

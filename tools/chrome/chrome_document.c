@@ -419,6 +419,6 @@ bool chrome_document_is_trace(const struct chrome_document *document, const stru
         message("%s: no Chrome JSON: %s", name,
                 document->has_events ? "no element of its array is an event with a phase (\"ph\")"
                                      : "it has no array of traceEvents");
-    message_plain("%s", trace_formats_read);
+    trace_formats_list();
     return false;
 }

@@ -7,6 +7,7 @@
  * The packets are read twice: tracks and clocks may be told behind the events
  * that need them.
  */
+#include "importers.h"
 #include "message.h"
 #include "perfetto_proto.h"
 #include "perfetto_spans.h"
@@ -559,6 +560,7 @@ static enum exit_code read_perfetto(struct trace_source *opened, struct trace *t
 
 const struct trace_format trace_format_perfetto = {
     .name = "Perfetto",
+    .files = "Perfetto traces",
     .recognises = perfetto_packets_recognise,
     .open = open_perfetto,
     .read = read_perfetto,

@@ -8,6 +8,7 @@
  */
 #include "chrome_document.h"
 #include "chrome_spans.h"
+#include "importers.h"
 #include "message.h"
 
 #include <inttypes.h>
@@ -188,6 +189,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
 
 const struct trace_format trace_format_chrome = {
     .name = "Chrome JSON",
+    .files = "Chrome JSON (traceEvents)",
     .recognises = chrome_document_recognises,
     .open = open_chrome,
     .read = read_chrome,

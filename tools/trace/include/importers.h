@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * importers.h - the files of other profilers that are read here, listed once: a room each, with one
+ * struct trace_format. A file is tried as each of them, in this order.
+ */
+#ifndef IMPORTERS_H
+#define IMPORTERS_H
+
+#include "trace_source.h"
+
+#define IMPORTERS(IMPORTER) IMPORTER(legion) IMPORTER(chrome) IMPORTER(perfetto)
+
+#define IMPORTER_DECLARE(name) extern const struct trace_format trace_format_##name;
+IMPORTERS(IMPORTER_DECLARE)
+
+#endif /* IMPORTERS_H */
