@@ -88,6 +88,9 @@ class Exports(unittest.TestCase):
 
     def test_the_json_of_iris(self):
         ranks = golden_ranks()
+        ranks[0].export(self.path("alone.json"), raw_cycles=True)
+        self.assertEqual(os.listdir(self.folder), ["alone_rank0.json"])
+        os.unlink(self.path("alone_rank0.json"))
         for tracing in reversed(ranks):
             tracing.export(self.path("trace.json"), merge=True, raw_cycles=True)
         self.assertEqual(sorted(os.listdir(self.folder)), ["trace.json", "trace_rank0.json", "trace_rank1.json"])

@@ -16,7 +16,7 @@ import emulated_dsl as dsl
 import numpy as np
 
 import rbwp
-from rbwp import events, memory, native
+from rbwp import clocks, events, memory, native
 from rbwp.events import EVENT_COLUMNS, WIDE_COLUMNS
 from rbwp.native import CLanesLayout
 
@@ -424,6 +424,24 @@ class WhereTheLibraryIs(unittest.TestCase):
         with self.assertRaisesRegex(rbwp.RbwpError, "is version .*, and this package is for 0.x"):
             with mock.patch.object(native, "ABI", "0.x"):
                 self.found(real)
+
+
+class Clocks(unittest.TestCase):
+    def test_the_tightest_comparison_counts(self):
+        """Three kernels, on a device whose clock is 100 us ahead: the second is the quickest."""
+        host = iter([1000, 9000, 20000, 20400, 30000, 35000])
+        cell, device_ns = mock.MagicMock(), iter([0, 105000, 120201, 132000])
+        torch = mock.MagicMock()
+        torch.zeros.return_value = cell
+        cell.item.side_effect = lambda: self.written
+
+        def launch(*_, **__):
+            self.written = next(device_ns)
+
+        kernels = types.SimpleNamespace(store_time={(1, ): launch})
+        with mock.patch.dict("sys.modules", {"torch": torch, "rbwp.triton": kernels}), \
+                mock.patch("time.monotonic_ns", lambda: next(host)):
+            self.assertEqual(clocks.clock_offset("cuda:0", rounds=3), (100001, 200))
 
 
 if __name__ == "__main__":

@@ -208,6 +208,9 @@ class SpansOfFiles(unittest.TestCase):
         self.assertEqual(rbwp_dask._window(part, ["--from=+1s"]), [f"--until={second + 1000}"])
         with self.assertRaisesRegex(ValueError, "partition_records: at least 1"):
             rbwp_dask.spans(FILE, partition_records=0)
+        index = [{"index": [{"records": 5, "first": first} for first in (10, 20, 30, 30)]}]
+        with mock.patch.object(rbwp_dask, "_told", lambda *_: index):  # a window ends as soon as it has so many
+            self.assertEqual([part[1:3] for part in rbwp_dask._ranges([FILE], 5)], [(None, 10 + 10), (20, 30), (30, None)])
         spans = rbwp_dask.spans(FILE)
         for wrong, error in ((lambda: spans.group_by(), TypeError), (lambda: spans.group_by("name", split_every=1), ValueError)):
             self.assertRaises(error, wrong)
