@@ -135,7 +135,7 @@ export function openPage(file, change = text => text) {
     getElementById: id => found.get(id) ?? root.all().find(element => element.id === id) ?? null, querySelectorAll: selectors => root.querySelectorAll(selectors),
     querySelector: selector => root.querySelector(selector), addEventListener: (kind, act) => root.addEventListener(kind, act), execCommand: () => true, activeElement: null};
   const outside = make("window"), queue = act => later.push(act), performance = {now: () => 0}; /* no machine is too slow */
-  const window = {document, devicePixelRatio: 1, innerWidth: WIDTH, innerHeight: HEIGHT, location: {hash: "", href: "file:///page.html"}, history: {replaceState(state, title, place) { window.place = place; }},
+  const window = {document, devicePixelRatio: 2, innerWidth: WIDTH, innerHeight: HEIGHT, location: {hash: "", href: "file:///page.html"}, history: {replaceState(state, title, place) { window.place = place; }},
     addEventListener: (kind, act) => outside.addEventListener(kind, act), fire: kind => outside.fire(kind), matchMedia: () => ({matches: false, addEventListener() {}}),
     getComputedStyle: () => ({fontFamily: "sans", getPropertyValue: name => `ink${name}`}), requestAnimationFrame: queue, requestIdleCallback: queue,
     setTimeout: queue, clearTimeout() {}, atob, performance, TextDecoder, TextEncoder, navigator: {clipboard: {writeText: async () => {}}}, Intl, console, structuredClone};

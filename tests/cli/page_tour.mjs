@@ -57,6 +57,9 @@ const PARTS = {
       tour.note("an arrow", () => button.fire("keydown", {key: i % 2 ? "ArrowLeft" : "ArrowRight"}), ["tabs"]);
     });
   },
+  unfold(tour) {
+    for (const row of tour.byId("rows").querySelector("tbody").children.slice(0, 3)) tour.note("a row", () => row.click(), ["rows"]);
+  },
   keys(tour) {
     const {page} = tour;
     page.run("typeof fit === 'function' && (clear(), fit())");
@@ -100,8 +103,8 @@ const PARTS = {
 };
 
 const wanted = new Set(readFileSync(frozen, "utf8").split("\n"));
-const PAGES = {busy0: "tabs keys", queued: "tabs keys pointer", counted: "tabs keys pointer", many_lanes: "tabs pointer", probes: "tabs keys", gpu_work: "tabs pointer", killed: "tabs",
-  gaps: "tabs", dump: "tabs", job: "tabs pointer", merged: "tabs", diff: "keys"};
+const PAGES = {busy0: "tabs keys pointer", queued: "tabs keys pointer", counted: "tabs keys pointer", many_lanes: "tabs pointer", probes: "tabs keys", gpu_work: "tabs pointer", killed: "tabs",
+  gaps: "tabs", dump: "tabs", job: "tabs pointer", merged: "tabs", diff: "keys unfold"};
 const found = [];
 for (const [name, parts] of Object.entries(PAGES)) {
   const tour = new Tour(name);

@@ -83,7 +83,7 @@ const xOf = time => GUTTER + (time - view.from) / scale();
 const timeAt = x => view.from + (x - GUTTER) * scale();
 
 function sized(element, height) {
-  const ratio = window.devicePixelRatio || 1, width = element.clientWidth;
+  const ratio = window.devicePixelRatio, width = element.clientWidth;
   if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
     element.width = Math.round(width * ratio);
     element.height = Math.round(height * ratio);

@@ -21,7 +21,7 @@ const nodeHeight = () => Math.max(1, Math.min(NODE_ROW_MOST, Math.floor(NODES_HE
 
 function drawNodes() {
   if (nodes.length < 2) return;
-  const count = nodeLines(), height = nodeHeight(), ratio = window.devicePixelRatio || 1;
+  const count = nodeLines(), height = nodeHeight(), ratio = window.devicePixelRatio;
   const width = nodeMap.clientWidth;
   nodeMap.style.height = `${count * height}px`;
   nodeMap.width = Math.round(width * ratio);
