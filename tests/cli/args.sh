@@ -151,6 +151,14 @@ open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"st
 shown = {i["name"]: i for i in map(json.loads, run("top", "--once", "--json", "-d", "3600s", kind).splitlines())}
 assert (shown["compaction"]["busy"], shown["compaction"]["waiting"], shown["merge"]["busy"]) == (0, 1000, 100), shown
 
+# A wait takes its time off each thing around it, in top, too.
+kinds = [struct.pack("<HHI8x", 4, 5, 1)]
+records = [begin(ts8(t)), fine_begin(ts8(t + 100), 5), fine_begin(ts8(t + 200), 4), fine_end(ts8(t + 500)), fine_end(ts8(t + 900)), end(ts8(t + 1000))]
+file = finalised([block(records, t, 7)], [work_item(0, b"compaction")], [sub_item(4, 0, b"for room"), sub_item(5, 0, b"merge")], zero=t)
+open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"stall")))
+shown = [(i["name"], i["busy"], i["waiting"]) for i in map(json.loads, run("top", "--once", "--json", "--sort", "name", "-d", "3600s", kind).splitlines())]
+assert shown == [("compaction", 700, 300), ("for room", 0, 300), ("merge", 500, 300)], shown
+
 # Columns of other types, as strangers may have them: a table like any other.
 ranges_make.write(f"{work}/other.bin", NAMES, ("argument", [("begun", 4, 1), ("thread", 1, 10), ("key", 1, 0), ("type", 1, 0), ("value", 1, 0)],
                                                shift(ROWS)))

@@ -69,6 +69,11 @@ assert code == 3 and not next(s for s in spans if s["name"] == "never")["finishe
 for told in ("1 ends have no begin", "1 begins have no end", "by phase: 1 P (samples)\n", "2 elements of its array are no events", "1 events have no time", "1 events end before they begin"):
     assert told in error, (told, error)
 
+# An id is a member's of its own: what others hold is none, and one that is a text or a number there is as good as none.
+ends = [{"ph": ph, "cat": "io", "name": "read", "ts": ts, "pid": 1, "tid": 1, "id": "0x1", **more} for ph, ts, more in (("b", 1, {"scope": {"global": 9}, "id2": 7}), ("e", 3, {}))]
+code, spans, error = export(ends)
+assert code == 0 and not error and flat(spans) == [(1000, 2000, "process 1", "async io", "other", "read")], (code, error, spans)
+
 # Asynchronous spans of different ids are no parents and children, each has a row; those of one id nest. Old phases are read as new ones.
 events = [{"ph": ph, "cat": "req", "id": i, "name": name, "ts": ts, "pid": 1, "tid": 1} for ph, i, name, ts in (
     ("b", 1, "outer", 1), ("b", 2, "inner", 2), ("b", 1, "part", 3), ("e", 1, "part", 4), ("e", 2, "inner", 5), ("e", 1, "outer", 9), ("b", 3, "next", 10), ("e", 3, "next", 11),

@@ -3,27 +3,33 @@
 # commands take. Each completion is parsed by its own shell, and texts with quotes come through whole.
 . "$(dirname "$0")/lib.sh"
 
-for shell in bash zsh fish; do
-    command -v $shell >/dev/null || {
-        echo "skipped: no $shell here, so its completion cannot be parsed"
-        exit 77
+lacking=
+# parses SHELL WORD...: the command succeeds, where there is such a shell.
+parses() {
+    command -v "$1" >/dev/null || {
+        lacking="$lacking $1"
+        return
     }
-done
+    "$@" "$work/$1" || fail "the $1 completion does not parse"
+}
 
 for shell in bash zsh fish; do
     expect_exit 0 "$RBWP" help --completion $shell
     expect_silence
     cp "$work/out" "$work/$shell"
 done
-bash -n "$work/bash" || fail "the bash completion does not parse"
-zsh -n "$work/zsh" || fail "the zsh completion does not parse"
-fish -n "$work/fish" || fail "the fish completion does not parse"
+parses bash -n
+parses zsh -n
+parses fish -n
 # Summaries and help texts, as fish shows them, are those of --help.
-HOME=$work fish -c "source $work/fish; complete -C 'rbwp '; complete -C 'rbwp top --'" >"$work/shown" || fail "fish cannot load it"
 "$RBWP" --help | sed -n 's/^  \([a-z]*\)  *\([^ ].*\)/\1\t\2/p' | grep -v -e '^help' -e '^version' >"$work/summaries"
-while read -r line; do
-    grep -qxF -- "$line" "$work/shown" || fail "fish does not show: $line"
-done <"$work/summaries"
+if command -v fish >/dev/null; then
+    HOME=$work fish -c "source $work/fish; complete -C 'rbwp '; complete -C 'rbwp top --'" >"$work/shown" || fail "fish cannot load it"
+    while read -r line; do
+        grep -qxF -- "$line" "$work/shown" || fail "fish does not show: $line"
+    done <"$work/summaries"
+fi
+[ "$(sed -n "s/^ *'\([a-z]*\)\[.*]' .$/\1/p" "$work/zsh" | sort)" = "$(cut -f1 "$work/summaries" | sort)" ] || fail "zsh offers other commands"
 grep -q "'" "$work/summaries" || fail "no summary has a quote: this test is of none"
 grep -q "seen_subcommand_from dump' -l help -s h -d 'show this help and exit'\$" "$work/fish" || fail "no descriptions for fish"
 
@@ -55,4 +61,8 @@ expect_exit 2 "$RBWP" help --completion tcsh
 expect_error "bash, zsh, fish"
 expect_no_output
 expect_exit 2 "$RBWP" help --man nothing
+[ "$failures" -gt 0 ] || [ -z "$lacking" ] || {
+    echo "skipped in part: no$lacking here to parse the completion"
+    exit 77
+}
 finish

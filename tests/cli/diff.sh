@@ -147,6 +147,9 @@ for (name, unit), c in counters.items():
     more = 1000 if unit else 0
     assert c["a"]["samples"] == c["b"]["samples"] == 20 and abs(c["b"]["mean"] - c["a"]["mean"] - more) < 1e-6 and c["b"]["max"] - c["a"]["max"] == more, c
     assert abs(c["ratio"] - c["b"]["mean"] / c["a"]["mean"]) < 1e-5
+# The mean is that of the times between samples, as in stats.
+stats = json.loads(subprocess.run([rbwp, "stats", "--json", "--by", "counter", f"{work}/one"], capture_output=True, check=True).stdout)
+assert {key: c["a"]["mean"] for key, c in counters.items()} == {(c["name"], c["unit"]): c["mean"] for c in stats["counters"]}, counters
 text = diff()
 assert text.count("\nmore ") == 2 and "\nCounters\n" in text and "(items)" in text and "Launch to start" not in text, text
 text = diff(b="late.json")

@@ -130,6 +130,15 @@ assert [g[0] for g in report(f"{work}/odd.bin").data["inside"][0]["groups"]] == 
 names = [g["group"] for g in kernel["groups"]]
 assert len(names) == 16 and names[15] == "(others)" and sum(g["spans"] for g in kernel["groups"]) == 120, names
 
+# Of too many kernels the last one is all of the others.
+profile = m.Profile()
+for number in range(4100):
+    profile.kernel(f"kernel {number}", number + 1, 10 * number, 10 * number + 9)
+    profile.lane(number + 1, 0, 0, "warp", "work", 10 * number, 10 * number + 5)
+profile.write(f"{work}/kernels_many.bin", 50000)
+kernels = {k["kernel"]: k["blocks"] for k in stats(f"{work}/kernels_many.bin", "--by", "kernel", "--top", "0")["inside_kernels"]}
+assert len(kernels) == 4096 and kernels["(others)"] == 5 and kernels["kernel 4094"] == 1, (len(kernels), kernels.get("(others)"))
+
 # Lines of a kernel with probes: the page has what stats has.
 import os, shutil
 made, probed = m.probes(f"{work}/probes.bin", f"{work}/probes.py"), f"{work}/probes.bin"

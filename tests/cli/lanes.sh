@@ -91,6 +91,9 @@ for file in r0.npy r0.arrays; do
         cmp -s - "$work/raw_rank0.json" || fail "$file is not what r0.evt is"
 done
 
+# A rank alone tells of at least so many.
+iris --rank 3 "$work/r0.npy" | grep -q '"world_size": 4,' || fail "--rank 3 is not one of 4 ranks"
+
 # ---- times as far apart as they can be: each difference is right, and no undefined behaviour (negating INT64_MIN)
 iris "$work/far.evt" >"$work/far.json"
 grep -c '"dur": 18446744073709551.615$\|"dur": 9223372036854775.812$\|"dur": 9223372036854775.800$' "$work/far.json" |

@@ -4,10 +4,12 @@
 # own export comes back as what it was. Bytes that are cut or wrong cost what is behind them, no more.
 . "$(dirname "$0")/lib.sh"
 
-"$PYTHON" - "$RBWP" "$work" "$GOLDEN" <<'P' || fail "Perfetto"
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$work" "$GOLDEN" "$here" <<'P' || fail "Perfetto"
 import csv, glob, gzip, io, json, os, random, struct, subprocess, sys, zlib
 
-rbwp, work, golden = sys.argv[1:]
+rbwp, work, golden, here = sys.argv[1:]
+sys.path.insert(0, here)
+import perfetto_decode
 
 
 def varint(n):
@@ -114,6 +116,12 @@ code, spans, error = run(b"".join(timed))
 assert code == 3 and "2 events have no time" in error, (code, error)
 assert sorted((s["name"], s["start_ns"] - wall, s["track"]) for s in spans) == [("a", 7000, "queue"), ("b", 9000, "queue"), ("c", 1000, "queue"), ("d", 5, "queue")], spans
 
+# A wall clock at the end of time, where the trace would not fit behind it, is none.
+late = m((1, m((1, 6), (2, T))), (1, m((1, 1), (2, 2**61 - 1000))))
+for at, zero in ((T + 900, 2**61 - 1000 - T), (T + 5000, 0)):
+    code, spans, error = run(b"".join([*tracks, packet((10, 1), (13, 1), (6, late)), event(at, (9, INSTANT), (11, 11), (23, "a"))]))
+    assert code == 0 and [s["start_ns"] - zero for s in spans] == [at], (code, spans, error)
+
 # A snapshot of clocks that nothing ties to the trace's own places none of them.
 adrift = m((1, m((1, 3), (2, 500))), (1, m((1, 64), (2, 50), (3, 1))))
 code, spans, error = run(b"".join([*tracks, packet((10, 1), (13, 1), (6, adrift), (59, m((58, 64), (11, m((11, 12)))))), event(7, (9, INSTANT), (23, "a")), event(500, (9, INSTANT), (23, "b"), more=[(58, 3)]),
@@ -138,6 +146,18 @@ circle = [packet((60, m((1, 1), (5, 2), (2, "a")))), packet((60, m((1, 2), (5, 1
           *(packet((8, T), (11, m((9, INSTANT), (11, t), (23, "x")))) for t in (1, 2, 3, 4))]
 code, spans, error = run(b"".join(circle))
 assert {s["track"] for s in spans} == {"a", "b", "c", "track 4"} and {s["process"] for s in spans} == {"Perfetto"}, spans
+
+# A track many steps below its process is below all of them.
+chain = [packet((60, m((1, 100 + i), (5, 99 + i if i else 10), (2, f"step {i}")))) for i in range(30)]
+run(b"".join([*tracks, *chain, packet((8, T), (11, m((9, INSTANT), (11, 129), (23, "x"))))]))
+done = subprocess.run([rbwp, "export", "--to=perfetto", "--no-deflate", f"{work}/t"], capture_output=True, check=True)
+again = perfetto_decode.Trace(done.stdout)
+(track,) = [found.track for found in again.slices if found.name == "x"]
+above = []
+while track in again.tracks:
+    above.append(perfetto_decode.one(again.tracks[track], 2, b"").decode())
+    track = perfetto_decode.one(again.tracks[track], 5)
+assert above[:30] == [f"step {i}" for i in reversed(range(30))], above
 
 # A time since the start of the machine is no wall clock: nothing is aligned by it.
 open(f"{work}/boot", "wb").write(plain)

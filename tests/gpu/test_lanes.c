@@ -438,7 +438,7 @@ static void version_two(void **state)
 static void version_two_used_again(void **state)
 {
     (void)state;
-    struct rbwp_lanes_layout layout = long_layout();
+    struct rbwp_lanes_layout layout = long_layout(), found = {.size = sizeof found};
     uint64_t words[8 + 40] = {0};
     layout.generation = 0xfe;
     layout.flags = RBWP_LANES_CYCLES;
@@ -460,6 +460,9 @@ static void version_two_used_again(void **state)
     assert_int_equal(got.stats.stale, 13);
     assert_int_equal(got.stats.records, 3);
     assert_int_equal(rbwp_lanes_damage(&got.stats), 0);
+    assert_int_equal(rbwp_lanes_find_layout(words, sizeof words, NULL, &found, NULL), RBWP_OK);
+    assert_int_equal(found.flags, RBWP_LANES_CYCLES);
+    assert_int_equal(found.generation, 0xfe);
     store_le64(&words[1], load_le64(&words[1]) | (uint64_t)RBWP_LANES_SHORT << 32);
     assert_refused(words, sizeof words, nothing_known, RBWP_E_VERSION);
     layout.flags = RBWP_LANES_SHORT;

@@ -178,6 +178,9 @@ def sanitizer():
     for text in ["1,2,3\n", "1,2,3,4,5,6,7,8\n1,2,3,4\n", "a,b,c,d\n", "-1,1,1,1\n", "1,1,1,1x\n", "9999999,1,1,1\n", "1,1,1,\n1,1,1,1\n"]:
         (WORK / "raw.csv").write_text(text)
         rbwp("sanitize", "--loc-map", WORK / "locs.json", WORK / "raw.csv", code=1)
+    (WORK / "raw.csv").write_text("1,1,5,6\n")
+    (WORK / "locs.json").write_text('{"": 7}')
+    check("an empty number", "a number is missing" in rbwp("sanitize", "--loc-map", WORK / "locs.json", WORK / "raw.csv", code=1)[1], True)
     rbwp("sanitize", WORK / "raw.csv", code=2)
 
 
