@@ -405,13 +405,14 @@ static void test_jobs(void **state)
 }
 
 /* Guards: what takes turns is said by repetitions, also behind a beginning that has none of them
- * for a while; and what has none is never larger for having been looked at. */
+ * for a while, and where each byte is as frequent as any; and what has none is never larger for
+ * having been looked at. */
 static void test_repetitions(void **state)
 {
     (void)state;
     enum { BYTES = 20000, NOISE = 1500 };
     struct stream_packer packer;
-    struct buffer of_turns = {0}, of_noise = {0};
+    struct buffer of_turns = {0}, of_all = {0}, of_noise = {0};
     uint8_t *bytes = calloc(1, BYTES + DEFLATER_SLACK);
     uint64_t random = 9;
     assert_true(stream_packer_begin(&packer));
@@ -420,11 +421,16 @@ static void test_repetitions(void **state)
     stream_pack(&packer, bytes, BYTES, STREAM_PATTERNS, &of_turns);
     assert_in_range(of_turns.count, NOISE / 2, NOISE / 2 + 300);
     for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    stream_pack(&packer, bytes, BYTES, STREAM_PATTERNS, &of_all);
+    assert_in_range(of_all.count, 256, 600);
+    for (size_t i = 0; i < BYTES; i++)
         bytes[i] = (uint8_t)(next_random(&random) & 15);
     stream_pack(&packer, bytes, BYTES, STREAM_PATTERNS, &of_noise);
     assert_in_range(of_noise.count, BYTES / 2, BYTES / 2 + 300);
     stream_packer_end(&packer);
     buffer_free(&of_turns);
+    buffer_free(&of_all);
     buffer_free(&of_noise);
     free(bytes);
 }
@@ -545,6 +551,28 @@ static void test_damaged_chunk(void **state)
     bytes_free(&archive);
 }
 
+/* Guards: a chunk that is whole, but another one than the archive's end has there, is left out. */
+static void test_other_chunk(void **state)
+{
+    (void)state;
+    uint64_t records, problems;
+    struct archive_chunk chunk;
+    struct bytes archive = large_archive(&records), back = {0};
+    struct rbwp_error error;
+    uint8_t *head = archive.data + RBWP_FILE_HEADER_BYTES;
+    assert_true(archive_chunk_decode(head, &chunk));
+    chunk.place++;
+    archive_chunk_encode(&chunk, head + ARCHIVE_CHUNK_HEAD_BYTES, head);
+    assert_int_not_equal(convert(&archive, false, &back, &error), RBWP_OK);
+    assert_non_null(strstr(error.text, "a chunk is not the one that the archive's end says"));
+    for (enum way way = BY_MEMORY; way < BY_STREAM; way++) {
+        assert_int_equal(read_damaged(&archive, way, &problems), 40000);
+        assert_true(problems);
+    }
+    bytes_free(&archive);
+    bytes_free(&back);
+}
+
 /* Guards: by the index of the trailer a reader goes to a block and decodes its chunk alone. */
 static void test_seek(void **state)
 {
@@ -593,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_repetitions),   cmocka_unit_test(test_damage),
         cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_damaged_header),
         cmocka_unit_test(test_seek),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_other_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

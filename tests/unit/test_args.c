@@ -217,9 +217,11 @@ static void test_counters(void **state)
     assert_int_equal(rbwp_counter_register("waiting", "jobs", &jobs), RBWP_OK);
     assert_int_equal(rbwp_counter_register("waiting", "jobs", &same), RBWP_OK);
     assert_int_equal(rbwp_counter_register("waiting", NULL, &plain), RBWP_OK);
+    assert_int_not_equal(plain, jobs);
+    assert_int_equal(rbwp_counter_register("waiting", NULL, &same), RBWP_OK);
+    assert_int_equal(same, plain);
     assert_int_equal(rbwp_counter_register("", NULL, &same), RBWP_E_INVALID);
     assert_int_equal(same, 0);
-    assert_int_not_equal(plain, jobs);
     struct rbwp_session *session = start_session(2);
     pthread_t thread;
     rbwp_counter(jobs, INT64_MAX);

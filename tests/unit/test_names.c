@@ -150,6 +150,39 @@ static void test_reuse(void **state)
     assert_int_equal(rbwp_thread_detach(), RBWP_OK);
 }
 
+/* Where names of the past need more room than there is, uses of one name in a row are one, which
+ * ends when the last of them does. */
+static void test_much_reuse(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session = start(&config);
+    char *name = malloc(RBWP_NAME_BYTES_MAX + 1);
+    memset(name, 'x', RBWP_NAME_BYTES_MAX);
+    name[RBWP_NAME_BYTES_MAX] = 0;
+    assert_int_equal(rbwp_work_item_register_at(9, "same"), RBWP_OK);
+    assert_int_equal(rbwp_work_item_release(9), RBWP_OK);
+    assert_int_equal(rbwp_work_item_register_at(9, "same"), RBWP_OK);
+    for (unsigned i = 0; i < 70; i++) {
+        memcpy(name, (char[]){(char)('0' + i / 10), (char)('0' + i % 10)}, 2);
+        assert_int_equal(rbwp_work_item_register_at(4, name), RBWP_OK);
+        assert_int_equal(rbwp_work_item_release(4), RBWP_OK);
+    }
+    assert_int_equal(rbwp_work_item_release(9), RBWP_OK);
+    assert_int_equal(rbwp_work_item_register_at(9, "next"), RBWP_OK);
+    (void)stop(session);
+    struct recorded recorded = read_back(config.logfile);
+    const struct rbwp_slot_use *same = use_named(&recorded, "same");
+    const struct rbwp_slot_use *next = use_named(&recorded, "next");
+    assert_true(recorded.trailer->slot_use_count < 70);
+    assert_non_null(same);
+    assert_non_null(next);
+    assert_in_range(same->to_ns, same->from_ns, next->from_ns);
+    recorded_free(&recorded);
+    free(name);
+    release_all();
+}
+
 enum { THREADS = 8, EACH = 200 };
 
 static void *register_many(void *number)
@@ -244,11 +277,9 @@ static void test_sub_item_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_snapshot_outlives_names),
+        cmocka_unit_test(test_slots),          cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_reuse),          cmocka_unit_test(test_much_reuse),
+        cmocka_unit_test(test_many_threads),   cmocka_unit_test(test_snapshot_outlives_names),
         cmocka_unit_test(test_sub_item_limit),
     };
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);

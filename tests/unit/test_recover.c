@@ -896,6 +896,51 @@ static void counted_as_missing(void **state)
     }
 }
 
+/* Guards: an entry of the log that cannot be is counted, and nothing is taken from it. */
+static void impossible_entries(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t kind;
+        uint8_t head[10];
+        size_t bytes;
+    } entries[] = {
+        {LIVE_SLOT_BEGIN, {[8] = 0, [9] = 1}, 10},
+        {LIVE_SLOT_END, {[8] = 0, [9] = 1}, 10},
+        {LIVE_SLOT_BEGIN, {0}, 9},
+        {LIVE_SLOT_END, {0}, 9},
+        {LIVE_SUB_ITEM, {[3] = 1}, 4},
+        {LIVE_SUB_ITEM, {0}, 3},
+        {LIVE_KIND, {0}, 3},
+        {LIVE_THREAD, {0}, 8},
+        {LIVE_THREAD_END, {0}, 8},
+        {LIVE_SAMPLE, {0}, 8},
+        {UINT32_MAX, {0}, 8},
+    };
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        struct live_maker maker;
+        struct bytes file = header_only();
+        write_file(&file);
+        make_live(&maker);
+        live_log_entry(&maker, entries[i].kind, entries[i].head, entries[i].bytes, "");
+        live_log_slot(&maker, 250, 4, "other");
+        live_make_done(&maker);
+        struct recovered recovered = recover(live_path);
+        assert_clean(&recovered.bytes);
+        assert_int_equal(recovered.result.damaged_entries, 1);
+        struct rbwp_reader *reader;
+        assert_int_equal(rbwp_reader_open_memory(recovered.bytes.data, recovered.bytes.size, NULL,
+                                                 &reader, NULL),
+                         RBWP_OK);
+        const struct rbwp_tables *tables = rbwp_reader_tables(reader);
+        assert_int_equal(tables->work_item_count, 2); /* with those that make_live names */
+        assert_int_equal(tables->sub_item_count, 1);
+        rbwp_reader_close(reader);
+        bytes_free(&recovered.bytes);
+        bytes_free(&file);
+    }
+}
+
 /* Guards: the clock's samples in their fixed places serve as those of the log do, in whatever
  * places, but for one that was being written; and segments that lie over others are not read. */
 static void samples_in_places(void **state)
@@ -1361,6 +1406,7 @@ int main(void)
         cmocka_unit_test(huge_numbers),
         cmocka_unit_test(cut_live_files),
         cmocka_unit_test(counted_as_missing),
+        cmocka_unit_test(impossible_entries),
         cmocka_unit_test(samples_in_places),
         cmocka_unit_test(damaged_segment_entry),
         cmocka_unit_test(file_lost_bytes),
