@@ -87,9 +87,7 @@ static void put_runs(struct out *out, const char *key, const struct diff_run *ru
 static void put_row(struct out *out, const struct diff *diff, const struct diff_row *row)
 {
     json_plain(out, "verdict", diff_verdict_name[row->verdict]);
-    page_comma(out);
     json_plain(out, "category", trace_category_name[row->category]);
-    page_comma(out);
     page_text(out, "name", row->name);
     put_row_side(out, "a", &row->of_a, &row->a);
     put_row_side(out, "b", &row->of_b, &row->b);
@@ -108,7 +106,6 @@ static void put_launches(struct out *out, const struct tracks_diff *tracks)
         const struct launch_diff *row = &tracks->launches[i];
         out_text(out, i ? ",\n{" : "\n{");
         json_plain(out, "verdict", diff_verdict_name[row->verdict]);
-        page_comma(out);
         page_text(out, "name", row->name);
         page_number(out, "a", row->a_value);
         page_number(out, "b", row->b_value);
@@ -128,13 +125,11 @@ static void put_counters(struct out *out, const struct tracks_diff *tracks)
         static const char *const keys[] = {"a", "b", "a_max", "b_max"};
         out_text(out, i ? ",\n{" : "\n{");
         json_plain(out, "verdict", counter_verdict_name[row->verdict]);
-        page_comma(out);
         page_text(out, "name", row->name);
         page_text(out, "unit", row->unit);
         for (int k = 0; k < 4; k++) {
             json_key(out, keys[k]);
             json_f64(out, values[k]);
-            page_comma(out);
         }
         page_end(out, "noisy", row->noisy);
     }
@@ -147,9 +142,7 @@ static void put_json(const void *context, struct out *out)
     const struct diff *diff = page->diff;
     out_text(out, "{");
     json_plain(out, "version", rbwp_version());
-    page_comma(out);
     json_plain(out, "by", diff_metric_name[diff->metric]);
-    page_comma(out);
     page_number(out, "threshold", diff->threshold);
     page_number(out, "min_count", diff->min_count);
     page_begin_list(out, "sides");

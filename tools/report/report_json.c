@@ -142,7 +142,6 @@ static void put_inside_track(const struct writer *writer, const struct stats_tra
     out_text(out, track->track.number ? ",\n{" : "\n{");
     page_text(out, "name", track->track.name);
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
-    page_comma(out);
     page_number(out, "parent", track->track.parent);
     page_number(out, "spans", track->spans);
     page_end(out, "process", track->track.process);
@@ -160,7 +159,6 @@ static void put_track(const struct writer *writer, uint32_t number)
     out_text(out, number ? ",\n{" : "\n{");
     page_text(out, "name", track->track.name);
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
-    page_comma(out);
     page_number(out, "id", track->track.id);
     page_number(out, "os_id", track->track.os_id);
     page_number(out, "spans", track->spans);
@@ -235,7 +233,6 @@ static void put_kind(const struct writer *writer, uint32_t number)
     if (row->kind.bytes)
         page_text(out, "kind", row->kind);
     json_plain(out, "category", trace_category_name[kind->category]);
-    page_comma(out);
     page_number(out, "count", row->count);
     page_number(out, "unfinished", row->unfinished);
     page_number(out, "hollow", kind->hollow);
@@ -492,9 +489,7 @@ static void put_detail(const struct writer *writer)
     json_key(out, "detail");
     out_text(out, "{");
     json_plain(out, "windows", windows);
-    page_comma(out);
     json_bool(out, "all", writer->page->taken.all);
-    page_comma(out);
     page_number(out, "links", writer->page->taken.links);
     page_end(out, "spans", writer->page->taken.spans);
     out_text(out, ",\n");
@@ -542,7 +537,6 @@ void report_json(const struct report *report, const struct report_page *page, st
     const struct stats *stats = &report->stats;
     out_text(out, "{");
     json_plain(out, "version", rbwp_version());
-    page_comma(out);
     json_key(out, "origin_ns");
     out_format(out, "\"%lld\",", (long long)page->taken.first_ns);
     put_time_since_zero(&writer);
