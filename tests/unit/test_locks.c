@@ -153,6 +153,7 @@ static void clear_limits(void)
     slot_limits_clear(1);
 }
 
+_Atomic bool mpi_is_slow;
 static struct rbwp_mpi *job;
 
 static void compare_clocks(void)
@@ -166,6 +167,17 @@ static void look_at_clocks(void)
     pthread_mutex_lock(&job->polling);
     clocks_tick(job, 0);
     pthread_mutex_unlock(&job->polling);
+}
+
+static enum rbwp_status send_some(void)
+{
+    static const char bytes[PACKET_BYTES_MAX];
+    return slots_send_bytes(job, 0, TAG_PACKET + 1, bytes, sizeof bytes);
+}
+
+static void send_packet(void)
+{
+    assert_int_equal(send_some(), RBWP_OK);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------
@@ -281,6 +293,23 @@ static void clocks_of_a_job(void **state)
     end();
 }
 
+/* The place of a packet that is through is the next one's; so many may be under way at once. */
+static void packets_of_a_job(void **state)
+{
+    (void)state;
+    struct rbwp_error error;
+    assert_int_equal(rbwp_mpi_start(NULL, NULL, NULL, &job, &error), RBWP_OK);
+    one_then_the_other(send_packet, send_packet);
+    mpi_is_slow = true;
+    for (unsigned i = 0; i < SLOTS; i++)
+        send_packet();
+    assert_int_equal(send_some(), RBWP_AGAIN);
+    mpi_is_slow = false;
+    while (send_some() == RBWP_AGAIN)
+        sched_yield();
+    assert_int_equal(rbwp_mpi_stop(job, &error), RBWP_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +323,7 @@ int main(void)
         cmocka_unit_test(limits_of_a_slot),
         cmocka_unit_test(outcome_of_a_rule),
         cmocka_unit_test(clocks_of_a_job),
+        cmocka_unit_test(packets_of_a_job),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
 }

@@ -54,8 +54,39 @@ static void pieces_give_the_same_wherever_they_are(void **state)
     }
 }
 
+static bool no_memory;
+
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return no_memory ? NULL : __real_realloc(memory, bytes);
+}
+
+/* A piece that there is no memory to note leaves all of it out: what is left would be too little.
+ */
+static void without_memory_there_is_nothing(void **state)
+{
+    (void)state;
+    struct concurrency concurrency;
+    struct concurrency_result result;
+    concurrency_start(&concurrency);
+    for (int64_t i = 0; i < CONCURRENCY_ENDS / 2; i++)
+        concurrency_add(&concurrency, 2 * i, 2 * i + 1);
+    no_memory = true;
+    concurrency_add(&concurrency, 0, 1);
+    no_memory = false;
+    concurrency_add(&concurrency, 0, 1);
+    concurrency_finish(&concurrency, 0, CONCURRENCY_ENDS, &result);
+    assert_int_equal(result.levels, 0);
+    concurrency_free(&result);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_give_the_same_wherever_they_are)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_give_the_same_wherever_they_are),
+        cmocka_unit_test(without_memory_there_is_nothing),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
