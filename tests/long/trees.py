@@ -166,7 +166,8 @@ def executed_lines(folder, tree):
                               stderr=subprocess.DEVNULL, cwd=tree.build).stdout
         for line in text.splitlines():
             for file in json.loads(line)["files"]:
-                name = os.path.relpath(os.path.join(tree.build, file["file"]), tree.source)
+                path = os.path.realpath(os.path.join(tree.build, file["file"]))  # installed headers: of the build's links
+                name = os.path.relpath(path, os.path.realpath(tree.source))
                 if name.startswith(("..", "tests", "examples")):
                     continue
                 can_run.setdefault(name, set()).update(one["line_number"] for one in file["lines"])
