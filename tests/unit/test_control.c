@@ -5,6 +5,7 @@
  * gets done what he could not do himself, and a signal never ends the program.
  */
 #include "control_rights.h"
+#include "control_words.h"
 #include "record_support.h"
 #include "sanitized.h"
 #include "unit.h"
@@ -318,6 +319,32 @@ static void nobody_gets_more_rights(void **state)
     }
 }
 
+static bool is_refused_for_its_file(const char *words, size_t bytes, bool may_name_files)
+{
+    static struct control_answer answer;
+    char copy[100];
+    assert_true(bytes <= sizeof copy);
+    memcpy(copy, words, bytes);
+    answer = (struct control_answer){.bytes = 0};
+    control_carry_out_bytes(copy, bytes, may_name_files, &answer);
+    answer.text[answer.bytes] = '\0';
+    assert_true(answer.refused);
+    return strstr(answer.text, "which file it writes to is not said from outside");
+}
+
+/* Nothing can be written to any of them, so each is refused for one reason or another. */
+static void who_may_name_no_file_names_none(void **state)
+{
+    (void)state;
+    static const char start[] = "start\0/nonexistent/a.bin", dump[] = "dump\0/nonexistent/a.bin";
+    assert_true(is_refused_for_its_file(start, sizeof start, false));
+    assert_true(is_refused_for_its_file(dump, sizeof dump, false));
+    assert_false(is_refused_for_its_file(start, sizeof start, true));
+    assert_false(is_refused_for_its_file(dump, sizeof dump, true));
+    assert_false(is_refused_for_its_file("dump\0", sizeof "dump\0", false)); /* FILE left away */
+    assert_false(is_refused_for_its_file("dump", sizeof "dump", false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +353,7 @@ int main(void)
         cmocka_unit_test(signals_are_harmless),
         cmocka_unit_test(no_descriptor_is_no_spin),
         cmocka_unit_test(nobody_gets_more_rights),
+        cmocka_unit_test(who_may_name_no_file_names_none),
     };
     return cmocka_run_group_tests_name("control", tests, NULL, NULL);
 }
