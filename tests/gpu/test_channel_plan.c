@@ -156,6 +156,30 @@ static void large_folds_fit_in_scratch(void **state)
     assert_in_range(in_two, 100, 2900);
 }
 
+/* Rows in slices that lie behind each other, with a gap, are one copy; rows in slices that reach
+ * into the next one are as many copies as slices. */
+static void slices_are_copied_at_once(void **state)
+{
+    (void)state;
+    static char memory[4096], device[4096];
+    const struct channel_sides sides = {.target_on_device = true, .target_address = 256};
+    for (int64_t gap = -128; gap <= 128; gap += 256) {
+        struct rbwp_transfer transfer = {
+            .size = sizeof transfer,
+            .kind = RBWP_TRANSFER_COPY,
+            .dimensions = 3,
+            .element_bytes = 4,
+            .extent = {16, 8, 3},
+            .source = {.memory = memory, .stride_bytes = {4, 128, 1024 + gap}},
+            .target = {.memory = device, .stride_bytes = {4, 128, 1152}},
+        };
+        struct channel_plan plan;
+        make_plan(&transfer, &sides, &plan);
+        assert_int_equal(plan.way, CHANNEL_WAY_ENGINE);
+        assert_int_equal(plan.engine_calls, gap > 0 ? 1 : 3);
+    }
+}
+
 /* What every OpenCL device takes as arguments, with two pointers. */
 static void a_launch_fits_in_the_arguments(void **state)
 {
@@ -170,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans_are_aligned_and_whole),
         cmocka_unit_test(large_folds_fit_in_scratch),
+        cmocka_unit_test(slices_are_copied_at_once),
         cmocka_unit_test(a_launch_fits_in_the_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PATIENCE_NS (UINT64_C(100) * 1000000000) /* nobody gives up because threads do not run */
+
 enum { WRITERS = 3, BULK = 40 };
 
 static const struct rbwp_column columns[] = {
@@ -135,6 +137,7 @@ static void test_kill(void **state)
 {
     struct rbwp_session_config small = small_chunks(1), usual = test_config(1);
     (void)state;
+    small.stall_ns = usual.stall_ns = PATIENCE_NS;
     for (uint64_t rows = 1; rows <= 20000; rows = rows * 4) {
         in_bulk = false;
         kill_at(&small, rows);
