@@ -78,7 +78,9 @@ everywhere(5, "died")
 nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
 shutil.copy(rbwp, f"{work}/rbwp")
 os.mkdir(f"{work}/theirs")
-for name, mode in ((work, 0o755), (f"{work}/theirs", 0o777), (path, 0o644), (path + ".live", 0)):
+os.mkdir(f"{work}/counts")  # of a build for coverage, which says it where nobody may write them
+nobody["env"] = {**os.environ, "GCOV_PREFIX": f"{work}/counts"}
+for name, mode in ((work, 0o755), (f"{work}/theirs", 0o777), (f"{work}/counts", 0o777), (path, 0o644), (path + ".live", 0)):
     os.chmod(name, mode)
 for command, code in ((["stats", "--live"], 1), (["export", "--live", "--to", "csv"], 1), (["tail", "--live"], 1), (["stats"], 0), (["info"], 0),
                       (["repair", "-o", f"{work}/theirs/whole.bin"], 1)):
