@@ -54,6 +54,8 @@ def files():
     yield "fortran.npy", numpy_file("'<u8'", "(17,)", words(LANES), "True")
     # 8.4: group 0 waits from 1000 to 1640
     yield "wait.bin", words([0x100000001, 1000 << 32, 1640 << 32 | 1, 0])
+    # more begins at once than the decoder has room for at first
+    yield "open.bin", words([0x2000000001] + [1000 + k << 32 | lane << 12 | k << 2 for k in range(40) for lane in range(32)])
     # version 2: group 0 of block 1 and group 1 of block 2, both on SM 77
     lanes = [0] * 2 * 6 * 2
     for lane, k, tag in (2, 0, 4), (2, 1, 5), (5, 0, 8), (5, 1, 9):

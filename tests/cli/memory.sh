@@ -42,6 +42,7 @@ starve dump.tables dump rows.bin
 starve report.tables report -f -o OUT rows.bin
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/lanes_make.py" . || fail "lanes_make.py"
 starve lanes lanes v1.bin
+starve lanes.open lanes open.bin
 starve lanes.warpscope lanes -f --to warpscope -o OUT v1.npy
 starve lanes.csv lanes -f --to csv -o OUT v1.bin
 starve events.iris events -f --to iris --merge -o OUT r0.evt r1.evt
@@ -80,6 +81,7 @@ echo '{"active_start": {"list": [1]}, "active_end": {"list": [1]}}' >active.json
 starve ptx.print ptx print -f -o OUT "$ptx/fixture_b.ptx"
 starve ptx.blocks ptx blocks -f -o OUT "$ptx/many.ptx"
 starve ptx.instrument ptx instrument -f --active active.json --mode cfg -o OUT "$ptx/fixture_b.ptx"
+starve ptx.instrument.single ptx instrument -f --mode single -o OUT "$ptx/fixture_b.ptx"
 starve ptx.decode ptx decode -f --map map.json -o OUT buffer.raw
 starve ptx.annotate ptx annotate -f --map map.json -o OUT buffer.raw
 starve ptx.sanitize ptx sanitize -f --loc-map locs.json -o OUT probes.csv
