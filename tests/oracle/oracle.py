@@ -52,10 +52,26 @@ def page(data):
     return re.sub(rb"[A-Za-z0-9+/]{16,}={0,2}", unpacked, data)
 
 
+def sql(value):
+    """A value as SQL has it. SQLite's own quote() writes other digits of one float from version to version."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return f"X'{value.hex().upper()}'" if isinstance(value, bytes) else repr(value)
+
+
 def database(path):
+    """What made it, as sqlite3's iterdump() has it, of which each version of Python has its own."""
     with sqlite3.connect(path) as db:
         db.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
-        return "\n".join(db.iterdump()).encode("utf-8", "surrogateescape")
+        made = db.execute("SELECT type = 'table', name, sql FROM sqlite_master WHERE sql NOT NULL").fetchall()
+        lines = ["BEGIN TRANSACTION;"]
+        for _, name, text in sorted(one for one in made if one[0]):
+            lines.append(f"{text};")
+            lines += [f'INSERT INTO "{name}" VALUES({",".join(map(sql, row))});' for row in db.execute(f'SELECT * FROM "{name}"')]
+        lines += [f"{text};" for is_table, _, text in made if not is_table]
+        return "\n".join([*lines, "COMMIT;"]).encode("utf-8", "surrogateescape")
 
 
 def parquet(path):
