@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbwp diff: what got slower from one run to another. Matching and judging are in tracks_diff.c. */
-#include "diff_views.h"
+/* rbwp diff: what got slower from one run to another. Matching and judging are in stats_diff.c. */
 #include "diff_page.h"
 #include "message.h"
 #include "progress.h"
@@ -111,16 +110,15 @@ static const struct option_group diff_groups[] = {
 /* ---- the command ----------------------------------------------------------------------- */
 
 static enum exit_code show(const struct diff_options *options, struct operands files,
-                           const struct diff *diff, const struct tracks_diff *tracks)
+                           const struct diff *diff)
 {
     struct out out;
     if (!out_open(&out, &options->reading.output, files))
         return EXIT_BAD_DATA;
-    struct colors colors = terminal_colors(&options->reading.terminal, out.fd);
     if (options->json)
-        diff_json(&out, diff, tracks);
+        diff_json(&out, diff);
     else
-        diff_text(&out, diff, tracks, options->all, &colors);
+        diff_text(&out, diff, options->all, terminal_colors(&options->reading.terminal, out.fd));
     return out_close(&out);
 }
 
@@ -132,15 +130,14 @@ struct runs {
 };
 
 static enum exit_code write_page(const struct diff_options *options, struct operands files,
-                                 const struct diff *diff, const struct tracks_diff *tracks,
-                                 const struct stats *const *stats)
+                                 const struct diff *diff, const struct stats *const *stats)
 {
     struct out out;
     if (!options->page)
         return EXIT_GOOD;
     if (!out_open(&out, &(struct out_options){options->page, options->reading.output.force}, files))
         return EXIT_BAD_DATA;
-    bool whole = diff_page_write(&out, &(struct diff_page){diff, tracks, stats, files.words});
+    bool whole = diff_page_write(&out, &(struct diff_page){diff, stats, files.words});
     enum exit_code code = out_close(&out);
     return whole ? code : exit_worse(code, EXIT_PARTLY);
 }
@@ -153,20 +150,17 @@ static enum exit_code compare(const struct diff_options *options, const struct r
                         .min_count = options->min_count,
                         .a_runs = runs->before,
                         .b_runs = runs->after};
-    struct tracks_diff tracks = {0};
     const struct stats *stats[2 * DIFF_RUNS_MAX];
     enum exit_code code = EXIT_BAD_DATA;
     for (uint32_t i = 0; i < runs->before + runs->after; i++)
         stats[i] = &runs->loads[i].stats;
     struct operands files = {(char **)(uintptr_t)runs->words, (int)(runs->before + runs->after)};
-    if (diff_make(&diff, stats) && tracks_diff_make(&tracks, &diff, stats))
-        code = exit_worse(write_page(options, files, &diff, &tracks, stats),
-                          show(options, files, &diff, &tracks));
+    if (diff_make(&diff, stats))
+        code = exit_worse(write_page(options, files, &diff, stats), show(options, files, &diff));
     else
         message("out of memory");
-    if (code == EXIT_GOOD && options->threshold.set && diff.slower + tracks.slower)
+    if (code == EXIT_GOOD && options->threshold.set && diff.slower)
         code = EXIT_SLOWER;
-    tracks_diff_free(&tracks);
     diff_free(&diff);
     return code;
 }

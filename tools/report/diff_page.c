@@ -99,11 +99,11 @@ static void put_row(struct out *out, const struct diff *diff, const struct diff_
     out_format(out, "%.6f}", row->spread);
 }
 
-static void put_launches(struct out *out, const struct tracks_diff *tracks)
+static void put_launches(struct out *out, const struct diff *diff)
 {
     page_begin_list(out, "launches");
-    for (uint32_t i = 0; i < tracks->launch_count; i++) {
-        const struct launch_diff *row = &tracks->launches[i];
+    for (uint32_t i = 0; i < diff->launch_count; i++) {
+        const struct launch_diff *row = &diff->launches[i];
         out_text(out, i ? ",\n{" : "\n{");
         json_plain(out, "verdict", diff_verdict_name[row->verdict]);
         page_text(out, "name", row->name);
@@ -116,15 +116,15 @@ static void put_launches(struct out *out, const struct tracks_diff *tracks)
     page_end_list(out);
 }
 
-static void put_counters(struct out *out, const struct tracks_diff *tracks)
+static void put_counters(struct out *out, const struct diff *diff)
 {
     page_begin_list(out, "counters");
-    for (uint32_t i = 0; i < tracks->counter_count; i++) {
-        const struct counter_diff *row = &tracks->counters[i];
+    for (uint32_t i = 0; i < diff->counter_count; i++) {
+        const struct counter_diff *row = &diff->counters[i];
         const double values[] = {row->a_mean, row->b_mean, row->a.max, row->b.max};
         static const char *const keys[] = {"a", "b", "a_max", "b_max"};
         out_text(out, i ? ",\n{" : "\n{");
-        json_plain(out, "verdict", counter_verdict_name[row->verdict]);
+        json_plain(out, "verdict", diff_verdict_name[row->verdict]);
         page_text(out, "name", row->name);
         page_text(out, "unit", row->unit);
         for (int k = 0; k < 4; k++) {
@@ -155,9 +155,9 @@ static void put_json(const void *context, struct out *out)
         put_row(out, diff, &diff->rows[i]);
     }
     page_end_list(out);
-    put_launches(out, page->tracks);
-    put_counters(out, page->tracks);
-    page_end(out, "slower", diff->slower + page->tracks->slower);
+    put_launches(out, diff);
+    put_counters(out, diff);
+    page_end(out, "slower", diff->slower);
 }
 
 static bool write_data(void *context, struct page_data *data)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result_print.h"
 #include "cell_text.h"
+#include "json_text.h"
 
 /* A cell in its column of the line; what is not there is empty. */
 static void put_cell(struct out *out, const struct result_column *column,
@@ -14,8 +15,10 @@ static void put_cell(struct out *out, const struct result_column *column,
         out_text(out, cell->u64 ? "true" : "false");
     else if (cell->kind == RESULT_BYTES)
         cell_csv(out, (struct trace_text){cell->bytes ? cell->text : "", cell->bytes}, false);
+    else if (column->unit == RESULT_DECIMAL)
+        json_f64(out, cell->f64);
     else if (cell->kind == RESULT_F64)
-        out_format(out, column->unit == RESULT_SHARE ? "%.6f" : "%.17g", cell->f64);
+        out_format(out, column->unit == RESULT_REAL ? "%.17g" : "%.6f", cell->f64);
     else if (cell->kind == RESULT_I64)
         out_i64(out, cell->i64);
     else
@@ -28,17 +31,17 @@ static bool is_shown(const struct result_column *column)
 }
 
 /* The keys, or the cells of a row (NULL: of a part that is not there). */
-static bool put_line(struct out *out, const struct result_column *columns, const char *prefix,
-                     const struct result_at *at, bool more)
+static bool put_line(struct out *out, const struct result_column *columns, const char *only,
+                     const char *prefix, const struct result_at *at, bool more)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
         if (column->part) {
             struct result_at part = at ? result_part(column, at) : (struct result_at){0};
-            more = put_line(out, column->part, column->key ? column->key : prefix,
+            more = put_line(out, column->part, column->only, column->key ? column->key : prefix,
                             at ? &part : NULL, more);
             continue;
         }
-        if (!is_shown(column))
+        if (!is_shown(column) || !result_is_among(only, column->key))
             continue;
         out_text(out, more ? "," : "");
         more = true;
@@ -55,11 +58,11 @@ static bool put_line(struct out *out, const struct result_column *columns, const
 void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
                 const void *all)
 {
-    (void)put_line(out, table->columns, "", NULL, false);
+    (void)put_line(out, table->columns, NULL, "", NULL, false);
     out_text(out, "\n");
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct result_at at = result_row(rows, all, NULL, i);
-        (void)put_line(out, table->columns, "", &at, false);
+        (void)put_line(out, table->columns, NULL, "", &at, false);
         out_text(out, "\n");
     }
 }

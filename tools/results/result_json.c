@@ -3,6 +3,8 @@
 #include "result_print.h"
 #include "json_text.h"
 
+#include <string.h>
+
 static void put_real(struct out *out, double value)
 {
     if (value - value == 0)
@@ -11,108 +13,29 @@ static void put_real(struct out *out, double value)
         out_text(out, "null"); /* infinite, or no number */
 }
 
-static void put_cell(struct out *out, const struct result_column *column,
-                     const struct result_cell *cell)
+static void put_value(struct out *out, const struct result_column *column,
+                      const struct result_cell *cell)
 {
-    switch (column->unit) {
-    case RESULT_TEXT:
-        json_name(out, column->key, cell->bytes ? cell->text : "", cell->bytes);
-        return;
-    case RESULT_WORD:
-        json_key(out, column->key);
+    if (column->unit == RESULT_WORD)
         json_string(out, cell->text, cell->bytes);
-        return;
-    case RESULT_CHOICE:
-        json_plain(out, column->key, column->words[cell->u64]);
-        return;
-    case RESULT_BOOL:
-        json_bool(out, column->key, cell->u64 != 0);
-        return;
-    case RESULT_SHARE:
-        json_key(out, column->key);
+    else if (column->unit == RESULT_CHOICE)
+        json_string(out, column->words[cell->u64], strlen(column->words[cell->u64]));
+    else if (column->unit == RESULT_BOOL)
+        out_text(out, cell->u64 ? "true" : "false");
+    else if (column->unit == RESULT_SHARE || column->unit == RESULT_RATIO)
         out_format(out, "%.6f", cell->f64);
-        return;
-    case RESULT_REAL:
-        json_key(out, column->key);
+    else if (column->unit == RESULT_REAL)
         put_real(out, cell->f64);
-        return;
-    default:
-        json_key(out, column->key);
-        if (cell->kind == RESULT_I64)
-            out_i64(out, cell->i64);
-        else if (cell->kind == RESULT_U64)
-            out_u64(out, cell->u64);
-        else
-            out_text(out, "null");
-    }
+    else if (column->unit == RESULT_DECIMAL)
+        json_f64(out, cell->f64);
+    else if (cell->kind == RESULT_I64)
+        out_i64(out, cell->i64);
+    else
+        out_u64(out, cell->u64);
 }
 
-static bool put_members(struct out *out, const struct result_column *columns,
-                        const struct result_at *at, bool more);
-static void put_list(struct out *out, const struct result_table *table,
-                     const struct result_rows *rows, const void *all, const void *parent);
-
-/* True if there is a member now. */
-static bool put_part(struct out *out, const struct result_column *column,
-                     const struct result_at *at, bool more)
-{
-    const struct result_at part = result_part(column, at);
-    if (!part.row)
-        return more;
-    if (!column->key)
-        return put_members(out, column->part, &part, more);
-    out_text(out, more ? "," : "");
-    json_key(out, column->key);
-    result_json_object(out, column->part, &part);
-    return true;
-}
-
-static bool put_member(struct out *out, const struct result_column *column,
-                       const struct result_at *at, bool more)
-{
-    if (column->part)
-        return put_part(out, column, at, more);
-    if (!column->key)
-        return more;
-    if (column->list) {
-        const struct result_rows rows = result_list(column, at);
-        out_text(out, column->same_line ? "," : ",\n");
-        put_list(out, column->list, &rows, at->all, at->row);
-        return true;
-    }
-    if (column->put) {
-        column->put(out, at, true);
-        return true;
-    }
-    const struct result_cell cell = result_cell(column, at);
-    if (column->optional && cell.kind == RESULT_NOTHING)
-        return more;
-    out_text(out, more ? "," : "");
-    put_cell(out, column, &cell);
-    return true;
-}
-
-static bool put_members(struct out *out, const struct result_column *columns,
-                        const struct result_at *at, bool more)
-{
-    for (const struct result_column *column = columns; column->unit != RESULT_END; column++)
-        more = put_member(out, column, at, more);
-    return more;
-}
-
-void result_json_members(struct out *out, const struct result_column *columns,
-                         const struct result_at *at, bool more)
-{
-    (void)put_members(out, columns, at, more);
-}
-
-void result_json_object(struct out *out, const struct result_column *columns,
-                        const struct result_at *at)
-{
-    out_text(out, "{");
-    (void)put_members(out, columns, at, false);
-    out_text(out, "}");
-}
+static void put_members(struct out *out, const struct result_column *columns, const char *only,
+                        const struct result_at *at);
 
 static void put_list(struct out *out, const struct result_table *table,
                      const struct result_rows *rows, const void *all, const void *parent)
@@ -124,6 +47,66 @@ static void put_list(struct out *out, const struct result_table *table,
         result_json_object(out, table->columns, &at);
     }
     out_text(out, rows->count ? "]" : "[]");
+}
+
+static void put_part(struct out *out, const struct result_column *column,
+                     const struct result_at *at)
+{
+    const struct result_at part = result_part(column, at);
+    if (!part.row)
+        return;
+    if (column->key)
+        json_open(out, column->key, '{');
+    put_members(out, column->part, column->only, &part);
+    out_text(out, column->key ? "}" : "");
+}
+
+static void put_member(struct out *out, const struct result_column *column,
+                       const struct result_at *at)
+{
+    if (column->list) {
+        const struct result_rows rows = result_list(column, at);
+        out_text(out, column->same_line ? "" : ",\n");
+        put_list(out, column->list, &rows, at->all, at->row);
+        return;
+    }
+    if (column->put) {
+        column->put(out, at, true);
+        return;
+    }
+    const struct result_cell cell = result_cell(column, at);
+    if (column->unit == RESULT_TEXT && (cell.kind == RESULT_BYTES || !column->optional)) {
+        json_name(out, column->key, cell.bytes ? cell.text : "", cell.bytes);
+    } else if (cell.kind != RESULT_NOTHING) {
+        json_key(out, column->key);
+        put_value(out, column, &cell);
+    } else if (!column->optional) {
+        json_null(out, column->key);
+    }
+}
+
+static void put_members(struct out *out, const struct result_column *columns, const char *only,
+                        const struct result_at *at)
+{
+    for (const struct result_column *column = columns; column->unit != RESULT_END; column++)
+        if (column->part)
+            put_part(out, column, at);
+        else if (column->key && result_is_among(only, column->key))
+            put_member(out, column, at);
+}
+
+void result_json_members(struct out *out, const struct result_column *columns,
+                         const struct result_at *at)
+{
+    put_members(out, columns, NULL, at);
+}
+
+void result_json_object(struct out *out, const struct result_column *columns,
+                        const struct result_at *at)
+{
+    out_text(out, "{");
+    put_members(out, columns, NULL, at);
+    out_text(out, "}");
 }
 
 void result_json_list(struct out *out, const struct result_table *table,

@@ -31,6 +31,7 @@ static struct result_cell cell_at(const struct result_column *column, const char
         return result_bytes(text);
     case RESULT_SHARE:
     case RESULT_REAL:
+    case RESULT_DECIMAL:
         memcpy(&real, field, sizeof real);
         return result_f64(real);
     case RESULT_TIME:
@@ -86,6 +87,16 @@ struct result_at result_row(const struct result_rows *rows, const void *all, con
     uint32_t place = rows->order ? rows->order[number] : number;
     return (struct result_at){all, rows->first ? rows->first + place * rows->stride : NULL, parent,
                               place};
+}
+
+bool result_is_among(const char *only, const char *key)
+{
+    for (size_t bytes; only && *only; only += bytes + (only[bytes] == ',')) {
+        bytes = strcspn(only, ",");
+        if (key && strlen(key) == bytes && memcmp(key, only, bytes) == 0)
+            return true;
+    }
+    return !only;
 }
 
 /* ---- columns by their names ----------------------------------------------------------------- */

@@ -77,9 +77,10 @@ void result_text_title(const struct result_view *view, const char *title)
     out_format(view->out, "\n%s%s%s\n", view->colors.bold, title, view->colors.off);
 }
 
-static void put_word(struct out *out, const struct result_column *column, const char *word)
+static void put_word(struct out *out, const struct result_column *column, const char *word,
+                     bool begins)
 {
-    out_format(out, "%s%*s", column->width <= 0 ? "  " : "", column->width, word);
+    out_format(out, "%s%*s", column->width <= 0 && !begins ? "  " : "", column->width, word);
 }
 
 /* The first column of a part has the part's title above its own. */
@@ -99,14 +100,15 @@ void result_text_titles(const struct result_view *view, const struct result_layo
         bool heads = heads_part(layout, i);
         if (heads && title)
             below = i + 1;
-        put_word(view->out, place->column, heads ? place->part->title : title ? title : "");
+        put_word(view->out, place->column, heads ? place->part->title : title ? title : "", i == 0);
     }
     out_text(view->out, below ? "\n" : "");
     for (unsigned i = 0; i < below; i++)
         put_word(view->out, layout->columns[i].column,
                  heads_part(layout, i) && layout->columns[i].column->title
                      ? layout->columns[i].column->title
-                     : "");
+                     : "",
+                 i == 0);
     out_format(view->out, "%s\n", view->colors.off);
 }
 
@@ -133,7 +135,7 @@ static void last_name(const struct result_view *view, unsigned taken, struct tra
 }
 
 static void put_cell(const struct result_view *view, const struct result_column *column,
-                     const struct result_cell *cell)
+                     const struct result_cell *cell, bool begins)
 {
     struct out *out = view->out;
     char text[QUANTITY_BYTES];
@@ -149,10 +151,12 @@ static void put_cell(const struct result_view *view, const struct result_column 
         out_format(out, "%*s", width, quantity_time(text, cell->i64, view->zero_ns));
     else if (column->unit == RESULT_SHARE)
         out_format(out, " %*.1f%%", width - 2, 100 * cell->f64);
+    else if (column->unit == RESULT_RATIO)
+        out_format(out, "%*.3f", width, cell->f64);
     else if (column->unit == RESULT_REAL)
         out_format(out, "%*.6g", width, cell->f64);
     else if (column->unit == RESULT_CHOICE)
-        put_word(out, column, column->words[cell->u64]);
+        put_word(out, column, column->words[cell->u64], begins);
     else
         out_format(out, "%*" PRIu64, width, cell->u64);
 }
@@ -163,13 +167,13 @@ void result_text_row(const struct result_view *view, const struct result_layout 
     for (unsigned i = 0; i < layout->count; i++) {
         const struct result_place *place = &layout->columns[i];
         if (place->column->put) {
-            out_text(view->out, place->column->width < 0 ? "  " : "");
+            out_text(view->out, place->column->width < 0 && i ? "  " : "");
             place->column->put(view->out, at, false);
             continue;
         }
         struct result_cell cell = result_place_cell(place, at);
         if (place->column->width)
-            put_cell(view, place->column, &cell);
+            put_cell(view, place->column, &cell, i == 0);
         else
             last_name(view, layout->taken, (struct trace_text){cell.text, cell.bytes});
     }
@@ -181,10 +185,12 @@ void result_text_rows(const struct result_view *view, const struct result_layout
 {
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct result_at at = result_row(rows, all, parent, i);
+        const char *color = layout->color ? layout->color(&view->colors, at.row) : "";
+        out_text(view->out, color);
         result_text_row(view, layout, &at);
         if (after)
             after(view, &at);
-        out_text(view->out, "\n");
+        out_format(view->out, "%s\n", *color ? view->colors.off : "");
     }
 }
 

@@ -665,7 +665,7 @@ static void part_json(struct out *out, const struct part *part, const struct sta
 void stats_json(struct out *out, const struct stats *stats, const struct stats_form *form)
 {
     out_text(out, "{");
-    result_json_members(out, stats_columns, &(struct result_at){stats, stats, NULL, 0}, false);
+    result_json_members(out, stats_columns, &(struct result_at){stats, stats, NULL, 0});
     for (unsigned i = 0; i < PARTS; i++)
         part_json(out, &parts[i], stats, form);
     out_text(out, "}\n");

@@ -9,20 +9,6 @@
 
 #include <string.h>
 
-#define END                                                                                        \
-    {                                                                                              \
-        .unit = RESULT_END                                                                         \
-    }
-
-/* A function that makes a column's cell of a row of this type. */
-#define MAKES(name, type, cell)                                                                    \
-    static struct result_cell name(const struct result_at *at, int what)                           \
-    {                                                                                              \
-        const struct type *row = at->row;                                                          \
-        (void)what;                                                                                \
-        return cell;                                                                               \
-    }
-
 static uint64_t mean_of(uint64_t sum, uint64_t count)
 {
     return count ? sum / count : 0;
@@ -38,7 +24,7 @@ static struct result_cell process_name(const struct stats *stats, uint32_t proce
 #define ROW(field) RESULT_FIELD(struct stats_row, field)
 enum { ROW_SELF, ROW_SHARE, ROW_MEAN, ROW_MIN };
 
-MAKES(row_quantile, stats_row, result_u64(stats_quantile_ns(row, (unsigned)what)))
+RESULT_MAKES(row_quantile, stats_row, result_u64(stats_quantile_ns(row, (unsigned)what)))
 
 /* Of a GPU's work people see no share that lies outside of the run. */
 static struct result_cell row_made(const struct result_at *at, int what)
@@ -77,7 +63,7 @@ const struct result_column stats_row_columns[] = {
     {"p99", "p99", 9, RESULT_ROUGH_NS, RESULT_MADE(row_quantile, 990)},
     {"max", "max", 10, RESULT_NS, RESULT_MAX, ROW(max_ns)},
     {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, ROW(durations)},
-    END};
+    {0}};
 
 const char stats_row_titles[] = "count,total,share,self,mean,p50,p90,p99,max,kind,id,name";
 
@@ -94,7 +80,7 @@ const struct result_table stats_gpu_ranges_table = ROWS("gpu_ranges", "Ranges on
 
 /* ---- calls by what they noted; a row's name is the value ---------------------------------- */
 
-MAKES(values_key, arg_sums, result_word(row->key))
+RESULT_MAKES(values_key, arg_sums, result_word(row->key))
 
 const struct result_table stats_values_table = {
     "values", NULL, stats_row_columns, stats_row_titles, "id,p90,kind,mean,self,p50,p99,max", 100};
@@ -104,15 +90,15 @@ const struct result_column stats_values_columns[] = {
     {"calls_without", NULL, 0, RESULT_COUNT, RESULT_FIELD(struct arg_sums, without)},
     {"values", NULL, 0, RESULT_LIST, .list = &stats_values_table,
      RESULT_LIST_OF(struct arg_sums, list, count)},
-    END};
+    {0}};
 
 /* ---- launches: to the start of the work, and how sure its times are ------------------------- */
 
 #define LAUNCH(field) RESULT_FIELD(struct launch_sums, field)
 
-MAKES(launch_mean, launch_sums, result_u64(launch_sums_mean_ns(row)))
+RESULT_MAKES(launch_mean, launch_sums, result_u64(launch_sums_mean_ns(row)))
 
-MAKES(launch_quantile, launch_sums, result_u64(launch_sums_quantile_ns(row, (unsigned)what)))
+RESULT_MAKES(launch_quantile, launch_sums, result_u64(launch_sums_quantile_ns(row, (unsigned)what)))
 
 const struct result_column stats_launch_columns[] = {
     {"count", "count", 13, RESULT_COUNT, RESULT_SUM, LAUNCH(count)},
@@ -125,13 +111,13 @@ const struct result_column stats_launch_columns[] = {
     {"before_launch", NULL, 0, RESULT_COUNT, RESULT_SUM, LAUNCH(early)},
     {NULL, NULL, 0, RESULT_NS, RESULT_SUM, LAUNCH(total_ns)},
     {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, LAUNCH(latencies)},
-    END};
+    {0}};
 
 /* People see this only of tracks that are busy within bounds. */
-MAKES(certain_share, stats_track,
-      row->launches->bounded && row->busy.busy_ns
-          ? result_share(row->launches->certain.busy_ns, row->busy.busy_ns)
-          : result_nothing())
+RESULT_MAKES(certain_share, stats_track,
+             row->launches->bounded && row->busy.busy_ns
+                 ? result_share(row->launches->certain.busy_ns, row->busy.busy_ns)
+                 : result_nothing())
 
 #define BUSY(field) RESULT_FIELD(struct busy, field)
 /* Beside what its owner shows. */
@@ -139,19 +125,19 @@ static const struct result_column busy_columns[] = {{NULL, NULL, 0, RESULT_BOOL,
                                                     {NULL, NULL, 0, RESULT_TIME, BUSY(first_ns)},
                                                     {NULL, NULL, 0, RESULT_TIME, BUSY(from_ns)},
                                                     {NULL, NULL, 0, RESULT_TIME, BUSY(until_ns)},
-                                                    END};
+                                                    {0}};
 
 static const struct result_column bound_columns[] = {
     {"with_bounds", NULL, 0, RESULT_COUNT, LAUNCH(bounded)},
     {"certain_busy", "certain", 10, RESULT_NS, LAUNCH(certain.busy_ns)},
     {NULL, NULL, 0, RESULT_PART, LAUNCH(certain), .kept = busy_columns},
-    END};
+    {0}};
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
 #define COUNTER(field) RESULT_FIELD(struct counter_sums, field)
 
-MAKES(counter_mean, counter_sums, result_f64(counter_sums_mean(row)))
+RESULT_MAKES(counter_mean, counter_sums, result_f64(counter_sums_mean(row)))
 
 static const struct result_column counter_columns[] = {
     {"samples", "samples", 13, RESULT_COUNT, COUNTER(count)},
@@ -162,7 +148,7 @@ static const struct result_column counter_columns[] = {
     {"first_time", NULL, 0, RESULT_TIME, COUNTER(first_ns)},
     {"last_time", NULL, 0, RESULT_TIME, COUNTER(last_ns)},
     {NULL, NULL, 0, RESULT_REAL, COUNTER(area)},
-    END};
+    {0}};
 
 /* ---- tracks --------------------------------------------------------------------------------- */
 
@@ -210,7 +196,7 @@ const struct result_column stats_track_columns[] = {
     {NULL, NULL, 0, RESULT_TEXT, TRACK(track.unit)},
     {NULL, NULL, 0, RESULT_TIME, TRACK(first_ns)},
     {NULL, NULL, 0, RESULT_TIME, TRACK(last_ns)},
-    END};
+    {0}};
 
 #define TRACKS(key, title)                                                                         \
     {                                                                                              \
@@ -226,7 +212,7 @@ static const struct result_column launches_columns[] = {
     {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = bound_columns},
     {NULL, "of busy", 8, RESULT_SHARE, RESULT_MADE(certain_share, 0)},
     {"name", "name", 0, RESULT_TEXT, TRACK(track.name)},
-    END};
+    {0}};
 const struct result_table stats_launches_table = {"launches",
                                                   "GPU launches, to the start of the work",
                                                   launches_columns,
@@ -239,7 +225,7 @@ static const struct result_column counters_columns[] = {
     {"process", NULL, 0, RESULT_TEXT, RESULT_MADE(track_made, TRACK_PROCESS)},
     {"unit", NULL, 0, RESULT_TEXT, TRACK(track.unit)},
     {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .part = counter_columns},
-    END};
+    {0}};
 const struct result_table stats_counters_table = {
     "counters", "Counters",        counters_columns, "samples,min,mean,max,name",
     NULL,       STATS_TRACKS_SHOWN};
@@ -249,10 +235,11 @@ const struct result_table stats_counters_table = {
 
 #define MESSAGE(field) RESULT_FIELD(struct message_sum, field)
 
-MAKES(message_quantile, message_time, result_u64(message_time_quantile_ns(row, (unsigned)what)))
+RESULT_MAKES(message_quantile, message_time,
+             result_u64(message_time_quantile_ns(row, (unsigned)what)))
 
-MAKES(message_mean, message_time,
-      result_u64(mean_of(row->total_ns, ((const struct message_sum *)at->parent)->count)))
+RESULT_MAKES(message_mean, message_time,
+             result_u64(mean_of(row->total_ns, ((const struct message_sum *)at->parent)->count)))
 
 static const struct result_column time_columns[] = {
     {"total", NULL, 10, RESULT_NS, RESULT_FIELD(struct message_time, total_ns)},
@@ -260,7 +247,7 @@ static const struct result_column time_columns[] = {
     {"p50", "p50", 9, RESULT_ROUGH_NS, RESULT_MADE(message_quantile, 500)},
     {"p99", "p99", 9, RESULT_ROUGH_NS, RESULT_MADE(message_quantile, 990)},
     {"max", "max", 10, RESULT_NS, RESULT_FIELD(struct message_time, max_ns)},
-    END};
+    {0}};
 
 static const struct result_column message_columns[] = {
     {"handler", "handler", 0, RESULT_TEXT, MESSAGE(handler)},
@@ -270,7 +257,7 @@ static const struct result_column message_columns[] = {
     {"network", "network", 0, RESULT_PART, MESSAGE(network), .part = time_columns},
     {"queue", "queue", 0, RESULT_PART, MESSAGE(queue), .part = time_columns},
     {"handling", "handling", 0, RESULT_PART, MESSAGE(handling), .part = time_columns},
-    END};
+    {0}};
 const struct result_table stats_messages_table = {
     "messages",
     "Messages",
@@ -285,8 +272,8 @@ const struct result_table stats_messages_table = {
 #define GROUP(field) RESULT_FIELD(struct inside_group, field)
 
 /* Shares of the blocks' time. */
-MAKES(group_share, inside_group,
-      result_f64(inside_share(row, what ? row->waiting_ns : row->busy_ns)))
+RESULT_MAKES(group_share, inside_group,
+             result_f64(inside_share(row, what ? row->waiting_ns : row->busy_ns)))
 
 static const struct result_column group_columns[] = {
     {"group", "group", 0, RESULT_TEXT, GROUP(name)},
@@ -299,7 +286,7 @@ static const struct result_column group_columns[] = {
     {"waiting", "waiting", 10, RESULT_NS, GROUP(waiting_ns)},
     {"busy_share", "share", 9, RESULT_SHARE, RESULT_MADE(group_share, 0)},
     {"waiting_share", "share", 9, RESULT_SHARE, RESULT_MADE(group_share, 1)},
-    END};
+    {0}};
 const struct result_table stats_groups_table = {
     "groups", NULL, group_columns, "spans,lanes,busy,busy_share,waiting,waiting_share,group",
     NULL,     0};
@@ -344,7 +331,7 @@ static const struct result_column overlap_columns[] = {
     {"groups", NULL, 0, RESULT_OWN, .put = put_pair},
     {"both", NULL, 0, RESULT_NS, RESULT_MADE(pair_made, PAIR_BOTH)},
     {"share", NULL, 0, RESULT_SHARE, RESULT_MADE(pair_made, PAIR_SHARE)},
-    END};
+    {0}};
 const struct result_table stats_overlaps_table = {"overlaps", NULL, overlap_columns, "", NULL, 0};
 
 static struct result_rows group_rows(const struct result_at *at)
@@ -369,7 +356,7 @@ static const struct result_column kernel_columns[] = {
     {"time", NULL, 0, RESULT_NS, KERNEL(time_ns)},
     {"groups", NULL, 0, RESULT_LIST, .list = &stats_groups_table, .rows = group_rows},
     {"overlaps", NULL, 0, RESULT_LIST, .list = &stats_overlaps_table, .rows = overlap_rows},
-    END};
+    {0}};
 const struct result_table stats_kernels_table = {
     "inside_kernels", "Inside kernels", kernel_columns, "", NULL, STATS_KERNELS_SHOWN};
 
@@ -378,8 +365,8 @@ const struct result_table stats_kernels_table = {
 #define LINE(field) RESULT_FIELD(struct kernel_line, field)
 
 /* Of the kernel's cycles in all lanes. */
-MAKES(line_share, kernel_line,
-      result_share(row->cycles, ((const struct kernel_sums *)at->parent)->cycles))
+RESULT_MAKES(line_share, kernel_line,
+             result_share(row->cycles, ((const struct kernel_sums *)at->parent)->cycles))
 
 static const struct result_column line_columns[] = {
     {"place", "line", 0, RESULT_TEXT, LINE(place)},
@@ -392,26 +379,26 @@ static const struct result_column line_columns[] = {
     {"p99", "p99", 11, RESULT_COUNT, LINE(p99)},
     {"max", NULL, 0, RESULT_COUNT, LINE(most)},
     {"spread", "spread", 9, RESULT_SHARE, LINE(spread)},
-    END};
+    {0}};
 const struct result_table stats_lines_table = {
     "lines", NULL, line_columns, "share,count,cycles,p50,p99,spread,line", NULL, 0};
 
-MAKES(probe_place, kernel_probe,
-      result_bytes(((const struct stats *)at->all)->lines.lines[row->line].place))
+RESULT_MAKES(probe_place, kernel_probe,
+             result_bytes(((const struct stats *)at->all)->lines.lines[row->line].place))
 
 static const struct result_column probe_columns[] = {
     {"place", NULL, 0, RESULT_TEXT, RESULT_MADE(probe_place, 0)},
     {"probe", NULL, 0, RESULT_ID, RESULT_FIELD(struct kernel_probe, id)},
     {"count", NULL, 0, RESULT_COUNT, RESULT_FIELD(struct kernel_probe, count)},
     {"cycles", NULL, 0, RESULT_COUNT, RESULT_FIELD(struct kernel_probe, cycles)},
-    END};
+    {0}};
 static const struct result_table probes_table = {"probes", NULL, probe_columns, "", NULL, 0};
 
 static const struct result_column edge_columns[] = {
     {"from", NULL, 0, RESULT_ID, RESULT_FIELD(struct kernel_edge, from)},
     {"to", NULL, 0, RESULT_ID, RESULT_FIELD(struct kernel_edge, to)},
     {"count", NULL, 0, RESULT_COUNT, RESULT_FIELD(struct kernel_edge, count)},
-    END};
+    {0}};
 static const struct result_table edges_table = {"edges", NULL, edge_columns, "", NULL, 0};
 
 /* A kernel's part of an array of all. */
@@ -439,7 +426,7 @@ static const struct result_column kernel_lines_columns[] = {
     {"lines", NULL, 0, RESULT_LIST, .list = &stats_lines_table, .rows = line_rows},
     {"probes", NULL, 0, RESULT_LIST, .list = &probes_table, .rows = probe_rows},
     {"edges", NULL, 0, RESULT_LIST, .list = &edges_table, .rows = edge_rows},
-    END};
+    {0}};
 const struct result_table stats_kernel_lines_table = {
     "kernel_lines", "Lines in kernels", kernel_lines_columns, "", NULL, STATS_KERNELS_SHOWN};
 
@@ -512,7 +499,7 @@ const struct result_column stats_call_columns[] = {
     {NULL, NULL, 0, RESULT_INDEX, CALL(track), .what = STATS_TRACKS},
     {NULL, NULL, 0, RESULT_INDEX, CALL(row), .what = STATS_ROWS},
     {NULL, NULL, 0, RESULT_TEXT, CALL(args)},
-    END};
+    {0}};
 const struct result_table stats_open_table = {
     "open", NULL, stats_call_columns, "duration,start,name", NULL, 0};
 const struct result_table stats_longest_table = {
@@ -547,7 +534,7 @@ const struct result_column stats_loss_columns[] = {
     {NULL, NULL, 0, RESULT_INDEX, LOSS(track), .what = STATS_TRACKS, .optional = true},
     {NULL, NULL, 0, RESULT_CHOICE, LOSS(refused), .what = RBWP_LOSS_CAUSE_MAX + 1},
     {NULL, NULL, 0, RESULT_COUNT, LOSS(count)},
-    END};
+    {0}};
 const struct result_table stats_losses_table = {"losses", NULL, stats_loss_columns, "", NULL, 0};
 
 /* ---- findings ------------------------------------------------------------------------------- */
@@ -577,7 +564,7 @@ static const struct result_column finding_columns[] = {
     {"thread_id", NULL, 0, RESULT_ID, RESULT_MADE(finding_made, FINDING_THREAD), .optional = true},
     {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(finding_made, FINDING_NAME), .optional = true},
     {"weight", NULL, 0, RESULT_SHARE, RESULT_FIELD(struct finding, weight)},
-    END};
+    {0}};
 const struct result_table stats_findings_table = {"findings", NULL, finding_columns, "", NULL, 0};
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
@@ -585,7 +572,7 @@ const struct result_table stats_findings_table = {"findings", NULL, finding_colu
 #define NODE(field) RESULT_FIELD(struct node_sum, field)
 enum { NODE_PARTS_SHOWN = 40 };
 
-MAKES(node_process, node_sum, process_name(at->all, row->process))
+RESULT_MAKES(node_process, node_sum, process_name(at->all, row->process))
 
 /* How busy it was over time: for people a character a part of the run. */
 static void put_course(struct out *out, const struct result_at *at, bool json)
@@ -615,7 +602,7 @@ static const struct result_column node_columns[] = {
     {"longest_gap", "longest gap", 12, RESULT_NS, NODE(longest_gap_ns)},
     {"lost_records", NULL, 0, RESULT_COUNT, NODE(lost_records)},
     {"shares", "over time", -NODE_PARTS_SHOWN, RESULT_OWN, .put = put_course},
-    END};
+    {0}};
 const struct result_table stats_nodes_table = {
     "list", NULL, node_columns, "workers,share,busy,longest gap,over time,process", NULL, 0};
 
@@ -626,7 +613,7 @@ const struct result_column stats_nodes_columns[] = {
     {"imbalance", NULL, 0, RESULT_SHARE, NODES(imbalance)},
     {"list", NULL, 0, RESULT_LIST, .list = &stats_nodes_table, .same_line = true,
      RESULT_LIST_OF(struct node_sums, list, count)},
-    END};
+    {0}};
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
@@ -640,7 +627,7 @@ const struct result_column stats_process_columns[] = {
     {NULL, NULL, 0, RESULT_BOOL, PROCESS(has_gap)},
     {NULL, NULL, 0, RESULT_BOOL, PROCESS(by_rule)},
     {NULL, NULL, 0, RESULT_TEXT, PROCESS(rule)},
-    END};
+    {0}};
 static const struct result_table processes_table = {"processes", NULL, stats_process_columns,
                                                     "",          NULL, 0};
 
@@ -672,4 +659,4 @@ const struct result_column stats_columns[] = {
     {NULL, NULL, 0, RESULT_COUNT, RESULT_SUM, STATS(open_spans)},
     {"processes", NULL, 0, RESULT_LIST, .list = &processes_table,
      RESULT_LIST_OF(struct stats, processes, process_count)},
-    END};
+    {0}};

@@ -4,11 +4,10 @@
 #define DIFF_PAGE_H
 
 #include "out.h"
-#include "tracks_diff.h"
+#include "stats_diff.h"
 
 struct diff_page {
     const struct diff *diff;
-    const struct tracks_diff *tracks;
     const struct stats *const *stats; /* of the runs of a, then of b; with options.cells */
     char *const *files;               /* theirs */
 };

@@ -9,9 +9,9 @@
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-/* "KEY":VALUE,... of a row; more: there is a member before it already. */
+/* "KEY":VALUE,... of a row. */
 void result_json_members(struct out *out, const struct result_column *columns,
-                         const struct result_at *at, bool more);
+                         const struct result_at *at);
 void result_json_object(struct out *out, const struct result_column *columns,
                         const struct result_at *at);
 /* ,"KEY":[{...},...], each row on a line of its own. */
@@ -41,6 +41,7 @@ struct result_view {
 struct result_layout {
     struct result_place columns[RESULT_COLUMNS_MAX];
     unsigned count, taken; /* columns of the line, but for the name's */
+    const char *(*color)(const struct colors *colors, const void *row); /* of a line; or NULL */
 };
 
 /* wanted: titles, with commas; NULL: as many of the table's as fit. reserve: columns of the line

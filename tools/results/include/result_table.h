@@ -23,10 +23,12 @@ enum result_unit {
     RESULT_ROUGH_NS, /* likewise three, which is what is known of a quantile */
     RESULT_TIME,     /* on the trace's axis */
     RESULT_SHARE,    /* 0 to 1 */
+    RESULT_RATIO,    /* people get a factor */
     RESULT_REAL,
-    RESULT_TEXT,   /* of any bytes */
-    RESULT_WORD,   /* plain text, terminated */
-    RESULT_CHOICE, /* a number that stands for column->words[number], below column->what */
+    RESULT_DECIMAL, /* likewise, with as few digits as read back to the same */
+    RESULT_TEXT,    /* of any bytes */
+    RESULT_WORD,    /* plain text, terminated */
+    RESULT_CHOICE,  /* a number that stands for column->words[number], below column->what */
     RESULT_BOOL,
     RESULT_OWN,  /* what has a form of its own: column->put writes it */
     RESULT_PART, /* a struct inside the row, of column->part: an object of that name; without a key
@@ -71,7 +73,8 @@ struct result_rows {
 struct result_column {
     const char *key;   /* in JSON and CSV; NULL: not there */
     const char *title; /* in text; NULL: not there */
-    int width; /* in text; below 0 to the left, with two blanks before it; 0: what is left */
+    int width; /* in text; below 0 to the left, with two blanks before it unless it begins the line;
+                  0: what is left */
     enum result_unit unit;
     enum result_merge merge;
     size_t offset, bytes; /* in the row; bytes is 0 of what is made */
@@ -82,6 +85,7 @@ struct result_column {
     void (*put)(struct out *out, const struct result_at *at, bool json);
     const char *const *words;
     const struct result_column *part;
+    const char *only; /* of a part, the keys that are shown, with commas; NULL: all */
     const struct result_column *kept; /* a part that is kept but not shown */
     const struct result_table *list;
     bool same_line;  /* a list's key does not begin a line of JSON */
@@ -97,6 +101,14 @@ struct result_column {
 #define RESULT_LIST_OF(type, array, count)                                                         \
     .offset = offsetof(type, array), .count_at = offsetof(type, count),                            \
     .stride = sizeof *((const type *)0)->array
+/* A function that makes a column's cell of a row of this type. */
+#define RESULT_MAKES(name, type, cell)                                                             \
+    static struct result_cell name(const struct result_at *at, int what)                           \
+    {                                                                                              \
+        const struct type *row = at->row;                                                          \
+        (void)what;                                                                                \
+        return cell;                                                                               \
+    }
 #define RESULT_MADE(function, which) .get = function, .what = (which)
 
 struct result_table {
@@ -143,6 +155,8 @@ static inline struct result_cell result_nothing(void)
 
 /* What stands in a field of 1, 4 or 8 bytes. */
 uint64_t result_number(const struct result_column *column, const void *field);
+/* Whether such a key is among those that are shown of a part. */
+bool result_is_among(const char *only, const char *key);
 struct result_cell result_cell(const struct result_column *column, const struct result_at *at);
 /* Of a part, its row; of one that is not there NULL. */
 struct result_at result_part(const struct result_column *column, const struct result_at *at);

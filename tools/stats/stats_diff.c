@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tracks of both traces are sorted by name and unit; equal ones are then neighbours. */
-#include "tracks_diff.h"
+/*
+ * Rows are matched by category and name: slots and ids may differ from run to
+ * run. Rows of one trace that have both in common are one. Of several runs a side
+ * the median counts, and where runs of both sides lie among each other nothing is said to
+ * have changed.
+ *
+ * Rows of all runs are sorted by name, tracks by name and unit; equal ones are then neighbours.
+ */
+#include "stats_diff.h"
 
 #include "stats_tables.h"
 #include "wide.h"
@@ -8,32 +15,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- two traces' sums beside each other, or those of several runs a side --------------------- */
-/*
- * Rows are matched by category and name: slots and ids may differ from run to
- * run. Rows of one trace that have both in common are one. Of several runs of a side
- * the median counts, and where runs of both sides lie among each other nothing is said to
- * have changed.
- *
- * Rows of all runs are sorted by name; equal ones are then neighbours.
- */
-
 const char *const diff_metric_name[DIFF_METRICS] = {"mean", "p50", "p99", "total"};
-const char *const diff_verdict_name[] = {"slower", "faster", "same", "new", "gone"};
+const char *const diff_verdict_name[DIFF_VERDICTS] = {"slower", "faster", "same", "new",
+                                                      "gone",   "more",   "less"};
 
 struct sided_row {
     const struct stats_row *row;
     uint32_t run; /* of a, then of b */
 };
 
+static int compare_texts(struct trace_text a, struct trace_text b)
+{
+    uint32_t bytes = a.bytes < b.bytes ? a.bytes : b.bytes;
+    int order = bytes ? memcmp(a.text, b.text, bytes) : 0;
+    return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
 static int compare_names(const struct stats_row *left, const struct stats_row *right)
 {
-    uint32_t bytes = left->name.bytes < right->name.bytes ? left->name.bytes : right->name.bytes;
     if (left->category != right->category)
         return left->category < right->category ? -1 : 1;
-    int order = memcmp(left->name.text, right->name.text, bytes);
-    return order ? order
-                 : (left->name.bytes > right->name.bytes) - (left->name.bytes < right->name.bytes);
+    return compare_texts(left->name, right->name);
 }
 
 static int compare_sided(const void *a, const void *b)
@@ -43,7 +45,7 @@ static int compare_sided(const void *a, const void *b)
     return order ? order : (left->run > right->run) - (left->run < right->run);
 }
 
-static uint64_t diff_value(const struct stats_row *row, enum diff_metric metric)
+static uint64_t row_value(const struct stats_row *row, enum diff_metric metric)
 {
     switch (metric) {
     case DIFF_P50:
@@ -63,38 +65,40 @@ static bool grew(const struct diff *diff, uint64_t before, uint64_t after)
     return wide_less(wide_product(before, 100000 + diff->threshold), wide_product(after, 100000));
 }
 
-enum diff_verdict diff_judge(const struct diff *diff, uint64_t a, uint64_t b)
+/* What b is, held against a. */
+static enum diff_verdict judge_sides(const struct diff *diff, const struct diff_side *a,
+                                     const struct diff_side *b, bool *noisy_out)
 {
-    return grew(diff, a, b) ? DIFF_SLOWER : grew(diff, b, a) ? DIFF_FASTER : DIFF_SAME;
+    bool slower = grew(diff, a->median.value, b->median.value);
+    bool faster = grew(diff, b->median.value, a->median.value);
+    *noisy_out = (slower && b->least <= a->greatest) || (faster && a->least <= b->greatest);
+    return *noisy_out ? DIFF_SAME : slower ? DIFF_SLOWER : faster ? DIFF_FASTER : DIFF_SAME;
 }
 
-static enum diff_verdict judge(const struct diff *diff, struct diff_row *row)
+static enum diff_verdict judge_row(const struct diff *diff, struct diff_row *row)
 {
-    const struct diff_side *a = &row->of_a, *b = &row->of_b;
     row->few = row->a.count < diff->min_count && row->b.count < diff->min_count;
     if (row->few || row->a.count + row->b.count == 0)
         return DIFF_SAME;
     if (row->a.count == 0 || row->b.count == 0)
         return row->b.count ? DIFF_NEW : DIFF_GONE;
     row->few = row->a.count < diff->min_count || row->b.count < diff->min_count;
-    enum diff_verdict verdict = diff_judge(diff, a->median.value, b->median.value);
-    row->noisy = (verdict == DIFF_SLOWER && b->least <= a->greatest) ||
-                 (verdict == DIFF_FASTER && a->least <= b->greatest);
-    return row->few || row->noisy ? DIFF_SAME : verdict;
+    enum diff_verdict verdict = judge_sides(diff, &row->of_a, &row->of_b, &row->noisy);
+    return row->few ? DIFF_SAME : verdict;
 }
 
 /* ---- runs of a side ---------------------------------------------------------------------- */
 
-static int stats_diff_compare_values(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return (left > right) - (left < right);
 }
 
 /* Of two in the middle the mean. */
-static uint64_t stats_diff_median(uint64_t *values, uint32_t count)
+static uint64_t median_number(uint64_t *values, uint32_t count)
 {
-    qsort(values, count, sizeof *values, stats_diff_compare_values);
+    qsort(values, count, sizeof *values, compare_numbers);
     uint64_t low = values[(count - 1) / 2], high = values[count / 2];
     return low + (high - low) / 2;
 }
@@ -113,9 +117,8 @@ static struct diff_side side_of(const struct diff_run *runs, uint32_t count)
     }
     if (known == 0)
         return side;
-    side.median =
-        (struct diff_run){stats_diff_median(values, known), stats_diff_median(totals, known),
-                          stats_diff_median(counts, known)};
+    side.median = (struct diff_run){median_number(values, known), median_number(totals, known),
+                                    median_number(counts, known)};
     side.least = values[0];
     side.greatest = values[known - 1];
     return side;
@@ -137,7 +140,7 @@ static bool take_run(struct diff *diff, struct diff_row *row, struct diff_run *r
     bool done = true;
     for (uint32_t i = 0; i < count && done; i++)
         done = result_merge(stats_row_columns, &sum, sided[i].row, false);
-    runs[sided->run] = (struct diff_run){diff_value(&sum, diff->metric), sum.total_ns, sum.count};
+    runs[sided->run] = (struct diff_run){row_value(&sum, diff->metric), sum.total_ns, sum.count};
     done = done && result_merge(stats_row_columns, sided->run < diff->a_runs ? &row->a : &row->b,
                                 &sum, false);
     histogram_free(&sum.durations);
@@ -200,7 +203,7 @@ static struct sided_row *sided_rows(const struct stats *const *stats, uint32_t r
     return sided;
 }
 
-bool diff_make(struct diff *diff, const struct stats *const *stats)
+static bool make_rows(struct diff *diff, const struct stats *const *stats)
 {
     uint32_t count = 0, next, names = 0, runs = diff->a_runs + diff->b_runs;
     struct sided_row *sided = sided_rows(stats, runs, &count);
@@ -217,7 +220,7 @@ bool diff_make(struct diff *diff, const struct stats *const *stats)
     }
     free(sided);
     for (uint32_t i = 0; i < diff->count && done; i++) {
-        diff->rows[i].verdict = judge(diff, &diff->rows[i]);
+        diff->rows[i].verdict = judge_row(diff, &diff->rows[i]);
         diff->slower += diff->rows[i].verdict == DIFF_SLOWER;
     }
     if (done && diff->count)
@@ -225,19 +228,8 @@ bool diff_make(struct diff *diff, const struct stats *const *stats)
     return done;
 }
 
-void diff_free(struct diff *diff)
-{
-    for (uint32_t i = 0; i < diff->count; i++) {
-        histogram_free(&diff->rows[i].a.durations);
-        histogram_free(&diff->rows[i].b.durations);
-    }
-    free(diff->rows);
-    free(diff->runs);
-}
-
-/* ---- tracks diff ----------------------------------------------------------------------------- */
-
-const char *const counter_verdict_name[] = {"more", "less", "same"};
+/* ---- launches and counters: tracks of all runs ------------------------------------------------
+ */
 
 struct sided_track {
     const struct stats_track *stats;
@@ -249,13 +241,6 @@ struct side_values {
     double value[DIFF_RUNS_MAX];
     uint32_t count;
 };
-
-static int compare_texts(struct trace_text a, struct trace_text b)
-{
-    uint32_t bytes = a.bytes < b.bytes ? a.bytes : b.bytes;
-    int order = bytes ? memcmp(a.text, b.text, bytes) : 0;
-    return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
-}
 
 static int compare_tracks(const void *a, const void *b)
 {
@@ -300,7 +285,7 @@ static bool overlap(const struct side_values *less, const struct side_values *mo
 
 /* ---- launches -------------------------------------------------------------------- */
 
-uint64_t launch_diff_value(const struct launch_sums *side, enum diff_metric metric)
+static uint64_t launch_value(const struct launch_sums *side, enum diff_metric metric)
 {
     switch (metric) {
     case DIFF_P50:
@@ -316,54 +301,37 @@ uint64_t launch_diff_value(const struct launch_sums *side, enum diff_metric metr
 
 static bool add_launches(struct launch_sums *to, const struct launch_sums *from)
 {
-    to->min_ns = to->count && to->min_ns < from->min_ns ? to->min_ns : from->min_ns;
-    to->max_ns = to->max_ns > from->max_ns ? to->max_ns : from->max_ns;
-    to->count += from->count;
-    to->early += from->early;
-    if (__builtin_add_overflow(to->total_ns, from->total_ns, &to->total_ns))
-        to->total_ns = UINT64_MAX;
-    return histogram_merge(&to->latencies, &from->latencies);
+    return result_merge(stats_launch_columns, to, from, to->count == 0);
 }
 
-static bool take_launches(struct tracks_diff *made, const struct diff *diff,
-                          struct launch_sums *runs, const struct sided_track *track)
+static bool take_launches(struct diff *diff, struct launch_sums *runs,
+                          const struct sided_track *track)
 {
     const struct launch_sums *sums = track->stats->launches;
     if (!sums || sums->count == 0)
         return true;
-    struct launch_diff *row = made->launch_count ? &made->launches[made->launch_count - 1] : NULL;
+    struct launch_diff *row = diff->launch_count ? &diff->launches[diff->launch_count - 1] : NULL;
     if (!row || compare_texts(row->name, track->stats->track.name) != 0) {
-        row = &made->launches[made->launch_count++];
+        row = &diff->launches[diff->launch_count++];
         row->name = track->stats->track.name;
     }
-    runs += (size_t)(made->launch_count - 1) * (diff->a_runs + diff->b_runs);
+    runs += (size_t)(diff->launch_count - 1) * (diff->a_runs + diff->b_runs);
     return add_launches(&runs[track->run], sums) &&
            add_launches(track->run < diff->a_runs ? &row->a : &row->b, sums);
-}
-
-/* Runs that have none of it do not count. */
-static struct side_values launch_values(const struct launch_sums *runs, uint32_t count,
-                                        enum diff_metric metric)
-{
-    struct side_values side = {.count = 0};
-    for (uint32_t i = 0; i < count; i++)
-        if (runs[i].count)
-            add_value(&side, (double)launch_diff_value(&runs[i], metric));
-    return side;
 }
 
 static void judge_launch(struct launch_diff *row, const struct diff *diff,
                          const struct launch_sums *runs)
 {
-    struct side_values a = launch_values(runs, diff->a_runs, diff->metric);
-    struct side_values b = launch_values(runs + diff->a_runs, diff->b_runs, diff->metric);
-    row->a_value = (uint64_t)median(&a);
-    row->b_value = (uint64_t)median(&b);
-    row->verdict = diff_judge(diff, row->a_value, row->b_value);
-    row->noisy = (row->verdict == DIFF_SLOWER && overlap(&a, &b)) ||
-                 (row->verdict == DIFF_FASTER && overlap(&b, &a));
-    if (row->noisy)
-        row->verdict = DIFF_SAME;
+    struct diff_run values[2 * DIFF_RUNS_MAX];
+    for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++)
+        values[i] = (struct diff_run){.value = launch_value(&runs[i], diff->metric),
+                                      .count = runs[i].count};
+    struct diff_side a = side_of(values, diff->a_runs);
+    struct diff_side b = side_of(values + diff->a_runs, diff->b_runs);
+    row->a_value = a.median.value;
+    row->b_value = b.median.value;
+    row->verdict = judge_sides(diff, &a, &b, &row->noisy);
 }
 
 static void free_launches(struct launch_diff *row)
@@ -373,21 +341,20 @@ static void free_launches(struct launch_diff *row)
 }
 
 /* Keeps those of both sides. */
-static void judge_launches(struct tracks_diff *made, const struct diff *diff,
-                           const struct launch_sums *runs)
+static void judge_launches(struct diff *diff, const struct launch_sums *runs)
 {
     uint32_t kept = 0, all = diff->a_runs + diff->b_runs;
-    for (uint32_t i = 0; i < made->launch_count; i++) {
-        struct launch_diff row = made->launches[i];
+    for (uint32_t i = 0; i < diff->launch_count; i++) {
+        struct launch_diff row = diff->launches[i];
         if (row.a.count == 0 || row.b.count == 0) {
             free_launches(&row);
             continue;
         }
         judge_launch(&row, diff, runs + (size_t)i * all);
-        made->slower += row.verdict == DIFF_SLOWER;
-        made->launches[kept++] = row;
+        diff->slower += row.verdict == DIFF_SLOWER;
+        diff->launches[kept++] = row;
     }
-    made->launch_count = kept;
+    diff->launch_count = kept;
 }
 
 /* ---- counters -------------------------------------------------------------------- */
@@ -407,21 +374,21 @@ static void add_counter(struct counter_side *to, const struct counter_sums *from
     to->length_ns += (double)((uint64_t)from->last_ns - (uint64_t)from->first_ns);
 }
 
-static void take_counter(struct tracks_diff *made, const struct diff *diff,
-                         struct counter_side *runs, const struct sided_track *track)
+static void take_counter(struct diff *diff, struct counter_side *runs,
+                         const struct sided_track *track)
 {
     const struct trace_track *told = &track->stats->track;
     struct counter_diff *row =
-        made->counter_count ? &made->counters[made->counter_count - 1] : NULL;
+        diff->counter_count ? &diff->counters[diff->counter_count - 1] : NULL;
     if (!track->stats->counter)
         return;
     if (!row || compare_texts(row->name, told->name) != 0 ||
         compare_texts(row->unit, told->unit) != 0) {
-        row = &made->counters[made->counter_count++];
+        row = &diff->counters[diff->counter_count++];
         row->name = told->name;
         row->unit = told->unit;
     }
-    runs += (size_t)(made->counter_count - 1) * (diff->a_runs + diff->b_runs);
+    runs += (size_t)(diff->counter_count - 1) * (diff->a_runs + diff->b_runs);
     add_counter(&runs[track->run], track->stats->counter);
     add_counter(track->run < diff->a_runs ? &row->a : &row->b, track->stats->counter);
 }
@@ -435,10 +402,10 @@ static struct side_values counter_values(const struct counter_side *runs, uint32
     return side;
 }
 
-static enum counter_verdict judge_counter(const struct diff *diff, double a, double b)
+static enum diff_verdict judge_counter(const struct diff *diff, double a, double b)
 {
     double part = (a < 0 ? -a : a) * (double)diff->threshold / 100000;
-    return b - a > part ? COUNTER_MORE : a - b > part ? COUNTER_LESS : COUNTER_SAME;
+    return b - a > part ? DIFF_MORE : a - b > part ? DIFF_LESS : DIFF_SAME;
 }
 
 static void judge_one(struct counter_diff *row, const struct diff *diff,
@@ -449,24 +416,23 @@ static void judge_one(struct counter_diff *row, const struct diff *diff,
     row->a_mean = median(&a);
     row->b_mean = median(&b);
     row->verdict = judge_counter(diff, row->a_mean, row->b_mean);
-    row->noisy = (row->verdict == COUNTER_MORE && overlap(&a, &b)) ||
-                 (row->verdict == COUNTER_LESS && overlap(&b, &a));
+    row->noisy = (row->verdict == DIFF_MORE && overlap(&a, &b)) ||
+                 (row->verdict == DIFF_LESS && overlap(&b, &a));
     if (row->noisy)
-        row->verdict = COUNTER_SAME;
+        row->verdict = DIFF_SAME;
 }
 
-static void judge_counters(struct tracks_diff *made, const struct diff *diff,
-                           const struct counter_side *runs)
+static void judge_counters(struct diff *diff, const struct counter_side *runs)
 {
     uint32_t kept = 0, all = diff->a_runs + diff->b_runs;
-    for (uint32_t i = 0; i < made->counter_count; i++) {
-        struct counter_diff row = made->counters[i];
+    for (uint32_t i = 0; i < diff->counter_count; i++) {
+        struct counter_diff row = diff->counters[i];
         if (row.a.count == 0 || row.b.count == 0)
             continue;
         judge_one(&row, diff, runs + (size_t)i * all);
-        made->counters[kept++] = row;
+        diff->counters[kept++] = row;
     }
-    made->counter_count = kept;
+    diff->counter_count = kept;
 }
 
 /* ---- both ------------------------------------------------------------------------ */
@@ -489,24 +455,23 @@ static struct sided_track *sided_tracks(const struct stats *const *stats, uint32
     return sided;
 }
 
-bool tracks_diff_make(struct tracks_diff *made, const struct diff *diff,
-                      const struct stats *const *stats)
+static bool make_tracks(struct diff *diff, const struct stats *const *stats)
 {
     uint32_t count = 0, runs = diff->a_runs + diff->b_runs;
     struct sided_track *sided = sided_tracks(stats, runs, &count);
     size_t places = (count + (size_t)1) * runs;
     struct launch_sums *launches = calloc(places, sizeof *launches);
     struct counter_side *counters = calloc(places, sizeof *counters);
-    *made = (struct tracks_diff){.launches = calloc(count + 1u, sizeof *made->launches),
-                                 .counters = calloc(count + 1u, sizeof *made->counters)};
-    bool done = sided && launches && counters && made->launches && made->counters;
+    diff->launches = calloc(count + 1u, sizeof *diff->launches);
+    diff->counters = calloc(count + 1u, sizeof *diff->counters);
+    bool done = sided && launches && counters && diff->launches && diff->counters;
     for (uint32_t i = 0; i < count && done; i++) {
-        take_counter(made, diff, counters, &sided[i]);
-        done = take_launches(made, diff, launches, &sided[i]);
+        take_counter(diff, counters, &sided[i]);
+        done = take_launches(diff, launches, &sided[i]);
     }
     if (done) {
-        judge_launches(made, diff, launches);
-        judge_counters(made, diff, counters);
+        judge_launches(diff, launches);
+        judge_counters(diff, counters);
     }
     for (size_t i = 0; launches && i < places; i++)
         histogram_free(&launches[i].latencies);
@@ -516,10 +481,21 @@ bool tracks_diff_make(struct tracks_diff *made, const struct diff *diff,
     return done;
 }
 
-void tracks_diff_free(struct tracks_diff *made)
+bool diff_make(struct diff *diff, const struct stats *const *stats)
 {
-    for (uint32_t i = 0; i < made->launch_count; i++)
-        free_launches(&made->launches[i]);
-    free(made->launches);
-    free(made->counters);
+    return make_rows(diff, stats) && make_tracks(diff, stats);
+}
+
+void diff_free(struct diff *diff)
+{
+    for (uint32_t i = 0; i < diff->count; i++) {
+        histogram_free(&diff->rows[i].a.durations);
+        histogram_free(&diff->rows[i].b.durations);
+    }
+    for (uint32_t i = 0; i < diff->launch_count; i++)
+        free_launches(&diff->launches[i]);
+    free(diff->rows);
+    free(diff->runs);
+    free(diff->launches);
+    free(diff->counters);
 }

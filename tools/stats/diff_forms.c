@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How rbwp diff shows what it found: three tables, of which people see what is not the same. */
+#include "stats_diff.h"
+
+#include "json_text.h"
+#include "stats_tables.h"
+#include "text_name.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define VERDICT(type)                                                                              \
+    {                                                                                              \
+        "verdict", NULL, -6, RESULT_CHOICE, RESULT_FIELD(struct type, verdict),                    \
+            .words = diff_verdict_name                                                             \
+    }
+
+static struct result_cell ratio(bool known, double a, double b)
+{
+    return known ? result_f64(b / a) : result_nothing();
+}
+
+/* ---- spans --------------------------------------------------------------------------------- */
+
+#define ROW(field) RESULT_FIELD(struct diff_row, field)
+#define SIDE_KEYS "count,unfinished,total,self,mean,p50,p90,p99,max"
+
+RESULT_MAKES(row_ratio, diff_row,
+             ratio(row->a.count && row->b.count && row->of_a.median.value,
+                   (double)row->of_a.median.value, (double)row->of_b.median.value))
+
+/* What was compared, of each run; null where it has none of that. */
+static void put_values(struct out *out, const char *key, const struct diff_run *runs,
+                       uint32_t count)
+{
+    json_open(out, key, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        out_text(out, i ? "," : "");
+        if (runs[i].count)
+            out_u64(out, runs[i].value);
+        else
+            out_text(out, "null");
+    }
+    out_text(out, "]");
+}
+
+static void put_runs(struct out *out, const struct result_at *at, bool json)
+{
+    const struct diff *diff = at->all;
+    const struct diff_row *row = at->row;
+    (void)json;
+    json_open(out, "runs", '{');
+    put_values(out, "a", row->runs, diff->a_runs);
+    put_values(out, "b", row->runs + diff->a_runs, diff->b_runs);
+    out_text(out, "}");
+}
+
+static void put_kind_and_name(struct out *out, const struct result_at *at, bool json)
+{
+    const struct diff_row *row = at->row;
+    (void)json;
+    out_format(out, "  %-8s ", trace_category_name[row->category]);
+    text_name(out, row->name.text, row->name.bytes);
+}
+
+static const struct result_column row_columns[] = {
+    VERDICT(diff_row),
+    {"category", NULL, 0, RESULT_CHOICE, ROW(category), .words = trace_category_name},
+    {"name", NULL, 0, RESULT_TEXT, ROW(name)},
+    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0)},
+    {NULL, "of A", 10, RESULT_NS, ROW(of_a.median.value)},
+    {NULL, "of B", 10, RESULT_NS, ROW(of_b.median.value)},
+    {"a", NULL, 0, RESULT_PART, ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
+    {"b", NULL, 0, RESULT_PART, ROW(b), .part = stats_row_columns, .only = SIDE_KEYS},
+    {"spread", "spread", 9, RESULT_SHARE, ROW(spread)},
+    {NULL, "count A", 12, RESULT_COUNT, ROW(of_a.median.count)},
+    {NULL, "count B", 12, RESULT_COUNT, ROW(of_b.median.count)},
+    {NULL, "total A", 10, RESULT_NS, ROW(of_a.median.total_ns)},
+    {NULL, "total B", 10, RESULT_NS, ROW(of_b.median.total_ns)},
+    {"noisy", NULL, 0, RESULT_BOOL, ROW(noisy)},
+    {"few", NULL, 0, RESULT_BOOL, ROW(few)},
+    {"runs", NULL, 0, RESULT_OWN, .put = put_runs},
+    {NULL, "kind     name", 0, RESULT_OWN, .put = put_kind_and_name},
+    {0}};
+static const struct result_table rows_table = {
+    "rows",      NULL,
+    row_columns, "verdict,B/A,of A,of B,spread,count A,count B,total A,total B,kind     name",
+    NULL,        0};
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+#define LAUNCH(field) RESULT_FIELD(struct launch_diff, field)
+#define LAUNCH_KEYS "count,mean,p50,p99,max"
+
+RESULT_MAKES(launch_ratio, launch_diff,
+             ratio(row->a_value, (double)row->a_value, (double)row->b_value))
+RESULT_MAKES(of_a, launch_diff, result_u64(launch_sums_quantile_ns(&row->a, (unsigned)what)))
+RESULT_MAKES(of_b, launch_diff, result_u64(launch_sums_quantile_ns(&row->b, (unsigned)what)))
+
+static const struct result_column launch_columns[] = {
+    VERDICT(launch_diff),
+    {"name", "GPU", 0, RESULT_TEXT, LAUNCH(name)},
+    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(launch_ratio, 0)},
+    {NULL, "p50 A", 10, RESULT_NS, RESULT_MADE(of_a, 500)},
+    {NULL, "p50 B", 10, RESULT_NS, RESULT_MADE(of_b, 500)},
+    {NULL, "p99 A", 10, RESULT_NS, RESULT_MADE(of_a, 990)},
+    {NULL, "p99 B", 10, RESULT_NS, RESULT_MADE(of_b, 990)},
+    {NULL, "count A", 12, RESULT_COUNT, LAUNCH(a.count)},
+    {NULL, "count B", 12, RESULT_COUNT, LAUNCH(b.count)},
+    {"a", NULL, 0, RESULT_PART, LAUNCH(a), .part = stats_launch_columns, .only = LAUNCH_KEYS},
+    {"b", NULL, 0, RESULT_PART, LAUNCH(b), .part = stats_launch_columns, .only = LAUNCH_KEYS},
+    {"noisy", NULL, 0, RESULT_BOOL, LAUNCH(noisy)},
+    {0}};
+static const struct result_table launches_table = {
+    "launches",     "Launch to start",
+    launch_columns, "verdict,B/A,p50 A,p50 B,p99 A,p99 B,count A,count B,GPU",
+    NULL,           0};
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+#define SIDE(field) RESULT_FIELD(struct counter_side, field)
+#define COUNTER(field) RESULT_FIELD(struct counter_diff, field)
+
+RESULT_MAKES(side_mean, counter_side, result_f64(counter_side_mean(row)))
+RESULT_MAKES(counter_ratio, counter_diff,
+             ratio(row->a_mean > 0 || row->a_mean < 0, row->a_mean, row->b_mean))
+
+static const struct result_column side_columns[] = {
+    {"samples", NULL, 0, RESULT_COUNT, SIDE(count)},
+    {"min", NULL, 0, RESULT_DECIMAL, SIDE(min)},
+    {"mean", NULL, 0, RESULT_DECIMAL, RESULT_MADE(side_mean, 0)},
+    {"max", NULL, 0, RESULT_DECIMAL, SIDE(max)},
+    {0}};
+
+static const struct result_column counter_columns[] = {
+    VERDICT(counter_diff),
+    {"name", "name", 0, RESULT_TEXT, COUNTER(name)},
+    {"unit", NULL, 0, RESULT_TEXT, COUNTER(unit)},
+    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(counter_ratio, 0)},
+    {NULL, "mean A", 13, RESULT_REAL, COUNTER(a_mean)},
+    {NULL, "mean B", 13, RESULT_REAL, COUNTER(b_mean)},
+    {NULL, "max A", 13, RESULT_REAL, COUNTER(a.max)},
+    {NULL, "max B", 13, RESULT_REAL, COUNTER(b.max)},
+    {"a", NULL, 0, RESULT_PART, COUNTER(a), .part = side_columns},
+    {"b", NULL, 0, RESULT_PART, COUNTER(b), .part = side_columns},
+    {"noisy", NULL, 0, RESULT_BOOL, COUNTER(noisy)},
+    {0}};
+static const struct result_table counters_table = {
+    "counters", "Counters", counter_columns, "verdict,B/A,mean A,mean B,max A,max B,name", NULL, 0};
+
+static void behind_counter(const struct result_view *view, const struct result_at *at)
+{
+    const struct trace_text unit = ((const struct counter_diff *)at->row)->unit;
+    if (!unit.bytes)
+        return;
+    out_text(view->out, " (");
+    text_name(view->out, unit.text, unit.bytes);
+    out_text(view->out, ")");
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+#define DIFF(field) RESULT_FIELD(struct diff, field)
+#define LIST(table, array, count)                                                                  \
+    {                                                                                              \
+#array, NULL, 0, RESULT_LIST, .list = &(table), RESULT_LIST_OF(struct diff, array, count)  \
+    }
+
+static void put_threshold(struct out *out, const struct result_at *at, bool json)
+{
+    (void)json;
+    json_key(out, "threshold_percent");
+    out_format(out, "%.3f", (double)((const struct diff *)at->row)->threshold / 1000);
+}
+
+static const struct result_column diff_columns[] = {
+    {"by", NULL, 0, RESULT_CHOICE, DIFF(metric), .words = diff_metric_name},
+    {"threshold_percent", NULL, 0, RESULT_OWN, .put = put_threshold},
+    {"slower", NULL, 0, RESULT_COUNT, DIFF(slower)},
+    LIST(rows_table, rows, count),
+    LIST(launches_table, launches, launch_count),
+    LIST(counters_table, counters, counter_count),
+    {0}};
+enum { TABLES = 3, FIRST_TABLE = 3 };
+
+void diff_json(struct out *out, const struct diff *diff)
+{
+    result_json_object(out, diff_columns, &(struct result_at){diff, diff, NULL, 0});
+    out_text(out, "\n");
+}
+
+/* Every row begins with its verdict. */
+static enum diff_verdict verdict_of(const void *row)
+{
+    return *(const enum diff_verdict *)row;
+}
+
+static const char *color_of(const struct colors *colors, const void *row)
+{
+    return verdict_of(row) == DIFF_SLOWER   ? colors->red
+           : verdict_of(row) == DIFF_FASTER ? colors->bold
+                                            : "";
+}
+
+/* Rows that are shown, in an order that the caller frees; *same_out counts the others, too. */
+static struct result_rows rows_of(struct out *out, const struct diff *diff, unsigned table,
+                                  bool all, uint32_t *same_out)
+{
+    struct result_rows every =
+        result_list(&diff_columns[FIRST_TABLE + table], &(struct result_at){diff, diff, NULL, 0});
+    struct result_rows rows = result_ordered(every.first, every.stride, every.count);
+    if (!rows.order)
+        out_give_up(out, ENOMEM);
+    rows.count = 0;
+    for (uint32_t i = 0; rows.order && i < every.count; i++) {
+        bool same = verdict_of(result_row(&every, diff, NULL, i).row) == DIFF_SAME;
+        if (all || !same)
+            rows.order[rows.count++] = i;
+        *same_out += same;
+    }
+    return rows;
+}
+
+/* What counts as the same, but for another reason. */
+static void unjudged_text(struct out *out, const struct diff *diff)
+{
+    uint32_t noisy = 0, few = 0;
+    for (uint32_t i = 0; i < diff->count; i++) {
+        noisy += diff->rows[i].noisy && !diff->rows[i].few;
+        few += diff->rows[i].few;
+    }
+    if (noisy)
+        out_format(
+            out, "%" PRIu32 " of them differ%s by more, but runs of A and B lie among each other\n",
+            noisy, noisy == 1 ? "s" : "");
+    if (few)
+        out_format(out, "%" PRIu32 " of them ha%s fewer than %" PRIu64 " spans\n", few,
+                   few == 1 ? "s" : "ve", diff->min_count);
+}
+
+/* What is compared has the metric's name. */
+static void rows_text(const struct result_view *view, const struct diff *diff,
+                      const struct result_rows *rows)
+{
+    struct result_layout layout = result_layout(view, &rows_table, NULL, 0);
+    struct result_column values[2];
+    char titles[2][16];
+    for (int side = 0; side < 2; side++) {
+        const struct result_column **column = &layout.columns[2 + side].column;
+        snprintf(titles[side], sizeof titles[side], "%s %c", diff_metric_name[diff->metric],
+                 "AB"[side]);
+        values[side] = **column;
+        values[side].title = titles[side];
+        *column = &values[side];
+    }
+    if (diff->a_runs + diff->b_runs == 2)
+        result_layout_drop(&layout, "spread", 6);
+    layout.color = color_of;
+    result_text(view, &rows_table, &layout, rows, diff, NULL);
+}
+
+void diff_text(struct out *out, const struct diff *diff, bool all, struct colors colors)
+{
+    const struct result_view view = {.out = out, .colors = colors, .width = UINT16_MAX};
+    struct result_rows rows[TABLES];
+    uint32_t same = 0;
+    for (unsigned i = 0; i < TABLES; i++)
+        rows[i] = rows_of(out, diff, i, all, &same);
+    if (same && !all)
+        out_format(out, "%" PRIu32 " row%s the same within %.4g %% (--all shows them)\n", same,
+                   same == 1 ? " is" : "s are", (double)diff->threshold / 1000);
+    unjudged_text(out, diff);
+    rows_text(&view, diff, &rows[0]);
+    for (unsigned i = 1; i < TABLES; i++) {
+        const struct result_table *table = diff_columns[FIRST_TABLE + i].list;
+        struct result_layout layout = result_layout(&view, table, NULL, 0);
+        layout.color = color_of;
+        result_text(&view, table, &layout, &rows[i], diff, i == 2 ? behind_counter : NULL);
+    }
+    for (unsigned i = 0; i < TABLES; i++)
+        free(rows[i].order);
+}

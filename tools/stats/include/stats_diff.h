@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats_diff.h - two traces' sums beside each other, or those of several runs a side: spans, how
+ * long work waited from its launch to its start, by GPU, and the values of counters.
+ *
+ * Tracks are matched by name; those of one run that have it in common are one. What only one side
+ * has is not compared, but for spans.
+ */
+#ifndef STATS_DIFF_H
+#define STATS_DIFF_H
+
+#include "result_print.h"
+#include "stats.h"
+
+enum { DIFF_RUNS_MAX = 64 }; /* of a side */
+
+enum diff_metric { DIFF_MEAN, DIFF_P50, DIFF_P99, DIFF_TOTAL, DIFF_METRICS };
+extern const char *const diff_metric_name[DIFF_METRICS];
+
+/* Of counters more is not worse. */
+enum diff_verdict {
+    DIFF_SLOWER,
+    DIFF_FASTER,
+    DIFF_SAME,
+    DIFF_NEW,
+    DIFF_GONE,
+    DIFF_MORE,
+    DIFF_LESS,
+    DIFF_VERDICTS
+};
+extern const char *const diff_verdict_name[DIFF_VERDICTS];
+
+/* What one run has of a row. */
+struct diff_run {
+    uint64_t value, total_ns; /* value: by the metric */
+    uint64_t count;           /* 0: it has none, nor a value */
+};
+/* Of the runs of a side that have the row. */
+struct diff_side {
+    struct diff_run median; /* each of its own */
+    uint64_t least, greatest;
+};
+
+struct diff_row {
+    enum diff_verdict verdict; /* first: of each kind of row */
+    uint8_t category;
+    struct trace_text name; /* of one of the stats */
+    struct stats_row a, b;  /* sums of the rows of all runs; count is 0 where there is none */
+    struct diff_side of_a, of_b;
+    const struct diff_run *runs; /* of a, then of b */
+    double spread; /* the greatest value less the least, by the median, of the less even side */
+    bool noisy;    /* same, though beyond the threshold: runs of both sides lie among each other */
+    bool few;      /* same, since there are too few spans to say more */
+};
+
+struct launch_diff {
+    enum diff_verdict verdict;
+    bool noisy;
+    struct trace_text name;
+    struct launch_sums a, b;   /* of all runs of a side; bounds are left out */
+    uint64_t a_value, b_value; /* what is compared, the median of the runs */
+};
+
+/* A value holds until the next one; the mean is over time. */
+struct counter_side {
+    uint64_t count;
+    double min, max, last;
+    double area, length_ns;
+};
+
+struct counter_diff {
+    enum diff_verdict verdict; /* by the mean */
+    bool noisy;
+    struct trace_text name, unit;
+    struct counter_side a, b; /* of all runs of a side */
+    double a_mean, b_mean;    /* the median of the runs */
+};
+
+struct diff {
+    enum diff_metric metric;
+    uint64_t threshold; /* growth that is tolerated, in thousandths of a percent */
+    uint64_t min_count; /* spans that both sides must have, all runs together, to be judged */
+    uint32_t a_runs, b_runs;
+    struct diff_run *runs;
+    struct diff_row *rows;
+    struct launch_diff *launches;
+    struct counter_diff *counters;
+    uint32_t count, launch_count, counter_count;
+    uint32_t slower; /* rows and launches */
+};
+
+double counter_side_mean(const struct counter_side *side);
+
+/* metric, threshold, min_count and the numbers of runs, one at least, are set. stats: of the runs
+ * of a, then of b; they must outlive the diff. Rows come with what grew most in total first. False
+ * when out of memory. */
+bool diff_make(struct diff *diff, const struct stats *const *stats);
+void diff_free(struct diff *diff);
+
+/* all: rows that are the same, too; else they are counted. */
+void diff_text(struct out *out, const struct diff *diff, bool all, struct colors colors);
+void diff_json(struct out *out, const struct diff *diff);
+
+#endif /* STATS_DIFF_H */
