@@ -1,85 +1,105 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "durations_report.h"
-#include "json_text.h"
+#include "id_names.h"
+#include "message.h"
 #include "text_name.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-enum { NAME_COLUMNS = 20, NAME_ROOM = 256 };
+enum { NAME_COLUMNS = 20, GROUP, EVENT, BLOCK };
 
-/* Microseconds with three decimals, which is all that there is. */
-static void put_us(struct out *out, int width, uint64_t ns)
+RESULT_MAKES(mean, rbwp_duration,
+             result_u64(row->count ? (uint64_t)(rbwp_duration_mean_ns(row) + 0.5) : 0))
+
+static struct result_cell made(const struct result_at *at, int what)
 {
-    out_format(out, " %*" PRIu64 ".%03u", width - 4, ns / 1000, (unsigned)(ns % 1000));
+    const struct durations_report *report = at->all;
+    const struct rbwp_duration *row = at->row;
+    if (what == BLOCK)
+        return report->by_block ? result_u64(row->group >> 32) : result_nothing();
+    return result_word(what == GROUP
+                           ? report->group(report->context, row->group & UINT32_MAX, report->text)
+                           : report->event(report->context, row->event, report->text));
 }
 
-static uint64_t mean_ns(const struct rbwp_duration *row)
+static void put_name(struct out *out, const struct result_cell name)
 {
-    return row->count ? (uint64_t)(rbwp_duration_mean_ns(row) + 0.5) : 0;
-}
-
-static void put_name(struct out *out, const char *name)
-{
-    size_t bytes = strlen(name);
-    text_name(out, name, bytes);
-    for (size_t i = bytes; i < NAME_COLUMNS; i++)
+    text_name(out, name.text, name.bytes);
+    for (uint32_t i = name.bytes; i < NAME_COLUMNS; i++)
         out_text(out, " ");
     out_text(out, " ");
 }
 
-void durations_text(struct out *out, struct rbwp_durations *durations,
-                    const struct durations_names *names)
+static void put_names(struct out *out, const struct result_at *at, bool json)
 {
-    size_t count;
-    char text[NAME_ROOM];
-    const struct rbwp_duration *rows = rbwp_durations_rows(durations, &count);
-    out_text(out, names->by_block ? "   block " : "");
-    out_format(out, "%-20s %-20s %10s %14s %11s %11s %11s %11s %11s %9s\n", "group", "event", "n",
-               "total us", "mean us", "min us", "p50 us", "p99 us", "max us", "unmatched");
-    for (size_t i = 0; i < count; i++) {
-        if (names->by_block)
-            out_format(out, "%8" PRIu64 " ", rows[i].group >> 32);
-        put_name(out, names->group(names->context, rows[i].group & UINT32_MAX, text));
-        put_name(out, names->event(names->context, rows[i].event, text));
-        out_format(out, "%10" PRIu64, rows[i].count);
-        put_us(out, 14, rows[i].total_ns);
-        const uint64_t others[] = {mean_ns(&rows[i]), rows[i].min_ns, rows[i].p50_ns,
-                                   rows[i].p99_ns, rows[i].max_ns};
-        for (size_t k = 0; k < sizeof others / sizeof others[0]; k++)
-            put_us(out, 11, others[k]);
-        out_format(out, " %9" PRIu64 "\n", rows[i].unmatched);
-    }
+    const struct durations_report *report = at->all;
+    (void)json;
+    if (report->by_block)
+        out_format(out, "%8" PRIu64 " ", made(at, BLOCK).u64);
+    put_name(out, made(at, GROUP));
+    put_name(out, made(at, EVENT));
 }
 
-static void put_member(struct out *out, const char *key, uint64_t ns)
-{
-    out_format(out, ",\"%s_us\":%" PRIu64 ".%03u", key, ns / 1000, (unsigned)(ns % 1000));
-}
+#define ROW(field) RESULT_FIELD(struct rbwp_duration, field)
+#define NAMES "group                event                "
+#define BLOCK_NAMES "   block " NAMES
+#define NUMBERS ",n,total us,mean us,min us,p50 us,p99 us,max us,unmatched"
 
-void durations_json(struct out *out, struct rbwp_durations *durations,
-                    const struct durations_names *names)
+static const struct result_column columns[] = {
+    {NULL, NAMES, sizeof NAMES - 1, RESULT_OWN, .put = put_names},
+    {NULL, BLOCK_NAMES, sizeof BLOCK_NAMES - 1, RESULT_OWN, .put = put_names},
+    {"block", NULL, 0, RESULT_ID, RESULT_MADE(made, BLOCK), .optional = true},
+    {"group", NULL, 0, RESULT_TEXT, RESULT_MADE(made, GROUP)},
+    {"event", NULL, 0, RESULT_TEXT, RESULT_MADE(made, EVENT)},
+    {"n", "n", 10, RESULT_ID, ROW(count)},
+    {"total_us", "total us", 15, RESULT_MICROS, ROW(total_ns)},
+    {"mean_us", "mean us", 12, RESULT_MICROS, RESULT_MADE(mean, 0)},
+    {"min_us", "min us", 12, RESULT_MICROS, ROW(min_ns)},
+    {"p50_us", "p50 us", 12, RESULT_MICROS, ROW(p50_ns)},
+    {"p99_us", "p99 us", 12, RESULT_MICROS, ROW(p99_ns)},
+    {"max_us", "max us", 12, RESULT_MICROS, ROW(max_ns)},
+    {"unmatched", "unmatched", 10, RESULT_ID, ROW(unmatched)},
+    {0}};
+const struct result_table durations_table = {"durations", NULL, columns, NAMES NUMBERS, NULL, 0};
+
+struct result_rows durations_rows(const struct result_at *at)
 {
     size_t count;
-    char text[NAME_ROOM];
-    const struct rbwp_duration *rows = rbwp_durations_rows(durations, &count);
-    out_text(out, "{\"durations\":[");
-    for (size_t i = 0; i < count; i++) {
-        const char *group = names->group(names->context, rows[i].group & UINT32_MAX, text);
-        out_text(out, i ? ",\n{" : "\n{");
-        if (names->by_block)
-            out_format(out, "\"block\":%" PRIu64 ",", rows[i].group >> 32);
-        json_name(out, "group", group, strlen(group));
-        const char *event = names->event(names->context, rows[i].event, text);
-        out_text(out, ",");
-        json_name(out, "event", event, strlen(event));
-        out_format(out, ",\"n\":%" PRIu64, rows[i].count);
-        put_member(out, "total", rows[i].total_ns);
-        put_member(out, "mean", mean_ns(&rows[i]));
-        put_member(out, "min", rows[i].min_ns);
-        put_member(out, "p50", rows[i].p50_ns);
-        put_member(out, "p99", rows[i].p99_ns);
-        put_member(out, "max", rows[i].max_ns);
-        out_format(out, ",\"unmatched\":%" PRIu64 "}", rows[i].unmatched);
+    const struct rbwp_duration *rows =
+        rbwp_durations_rows(((const struct durations_report *)at->all)->durations, &count);
+    return (struct result_rows){(const char *)rows, sizeof *rows, (uint32_t)count, NULL};
+}
+
+static void put_text(struct out *out, const struct durations_report *report)
+{
+    const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0};
+    const struct result_rows rows = durations_rows(&(struct result_at){.all = report});
+    const struct result_layout layout = result_layout(
+        &view, &durations_table, report->by_block ? BLOCK_NAMES NUMBERS : NAMES NUMBERS, 0);
+    result_text_titles(&view, &layout);
+    result_text_rows(&view, &layout, &rows, report, NULL, NULL);
+}
+
+enum exit_code durations_show(struct durations_report *report, const struct kernel_options *options,
+                              struct operands files)
+{
+    struct out out;
+    char text[ID_NAME_BYTES];
+    enum exit_code code = EXIT_BAD_DATA;
+    report->text = text;
+    report->durations = rbwp_durations_new();
+    if (!report->durations || !report->fill(report->context, report->durations)) {
+        message("out of memory");
+    } else if (out_open(&out, &options->export.reading.output, files)) {
+        if (options->json)
+            result_json_object(&out, report->json,
+                               &(struct result_at){report, report->context, NULL, 0});
+        else
+            put_text(&out, report);
+        out_text(&out, options->json ? "\n" : "");
+        code = out_close(&out);
     }
-    out_text(out, "\n]");
+    rbwp_durations_free(report->durations);
+    return code;
 }

@@ -532,51 +532,25 @@ static const char *event_name(const void *context, int64_t event, char *text)
     return rbwp_events_name_of((int32_t)event, text);
 }
 
-static void put_file(struct out *out, const struct event_file *file)
-{
-    const struct rbwp_events_stats *stats = &file->stats;
-    out_text(out, "{");
-    json_name(out, "file", file->dump.name, strlen(file->dump.name));
-    const struct {
-        const char *key;
-        uint64_t value;
-    } members[] = {{"rank", file->rank},
-                   {"counted", stats->counted},
-                   {"dropped", stats->dropped},
-                   {"events", stats->events},
-                   {"spans", stats->spans},
-                   {"unended", stats->unended},
-                   {"unwritten", stats->unwritten},
-                   {"backwards", stats->backwards},
-                   {"other_rank", stats->other_rank},
-                   {"bad_bytes", stats->bad_bytes},
-                   {"missing", file->missing},
-                   {"clock_error_ns", file->bound_ns}};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        out_text(out, ",");
-        json_u64(out, members[i].key, members[i].value);
-    }
-    out_text(out, ",");
-    json_i64(out, "clock_offset_ns", file->source.offset_ns);
-    out_text(out, "}");
-}
+#define FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct event_file, field)
+#define STAT(field) FOUND(#field, RESULT_COUNT, stats.field),
+#define STATS(X)                                                                                   \
+    X(counted)                                                                                     \
+    X(dropped) X(events) X(spans) X(unended) X(unwritten) X(backwards) X(other_rank) X(bad_bytes)
+static const struct result_column file_columns[] = {
+    FOUND("file", RESULT_STRING, dump.name),
+    FOUND("rank", RESULT_ID, rank),
+    STATS(STAT) FOUND("missing", RESULT_COUNT, missing),
+    FOUND("clock_error_ns", RESULT_NS, bound_ns),
+    FOUND("clock_offset_ns", RESULT_TIME, source.offset_ns),
+    RESULT_LAST};
+static const struct result_table files_table = {"files", NULL, file_columns, "", NULL, 0};
 
-static void put_durations(const struct events_job *job, struct out *out,
-                          struct rbwp_durations *durations)
-{
-    const struct durations_names names = {job, false, rank_name, event_name};
-    if (!job->options->kernel.json) {
-        durations_text(out, durations, &names);
-        return;
-    }
-    durations_json(out, durations, &names);
-    out_text(out, ",\n\"files\":[");
-    for (int i = 0; i < job->count; i++) {
-        out_text(out, i ? ",\n" : "\n");
-        put_file(out, &job->files[i]);
-    }
-    out_text(out, "\n]}\n");
-}
+static const struct result_column events_columns[] = {
+    DURATIONS,
+    {"files", NULL, 0, RESULT_LIST, .list = &files_table,
+     RESULT_LIST_OF(struct events_job, files, count), .closed = true},
+    {0}};
 
 static bool decode(const struct event_file *file, rbwp_device_events_fn take, void *context)
 {
@@ -584,23 +558,13 @@ static bool decode(const struct event_file *file, rbwp_device_events_fn take, vo
     return rbwp_events_decode(&file->source, take, context, &stats, NULL) == RBWP_OK;
 }
 
-static enum exit_code show_durations(struct events_job *job, struct operands files)
+static bool fill_durations(const void *context, struct rbwp_durations *durations)
 {
-    struct out out;
-    struct rbwp_durations *durations = rbwp_durations_new();
-    bool good = durations != NULL;
+    const struct events_job *job = context;
+    bool good = true;
     for (int i = 0; i < job->count && good; i++)
         good = decode(&job->files[i], rbwp_durations_take_events, durations);
-    if (!good)
-        message("out of memory");
-    else if (!out_open(&out, &job->options->kernel.export.reading.output, files))
-        good = false;
-    else {
-        put_durations(job, &out, durations);
-        job->code = exit_worse(job->code, out_close(&out));
-    }
-    rbwp_durations_free(durations);
-    return good ? job->code : EXIT_BAD_DATA;
+    return good;
 }
 
 /* ---- rows of a profile -------------------------------------------------------------------- */
@@ -645,10 +609,12 @@ static enum exit_code make(struct events_job *job, struct operands files)
         job->has_host_times ? job->first_ns : 0,
         (int64_t)((uint64_t)job->last_ns - (uint64_t)job->first_ns)}; /* whatever they are */
     const struct iris_job iris = {job->options, &job->names, job->files, job->count, files};
+    struct durations_report report = {
+        job, false, rank_name, event_name, fill_durations, events_columns, NULL, NULL};
     if (kernel_wants(options, "iris"))
         return exit_worse(job->code, iris_json_write(&iris));
     if (kernel_wants_durations(options))
-        return show_durations(job, files);
+        return exit_worse(job->code, durations_show(&report, options, files));
     return exit_worse(job->code, kernel_export(options, files, &maker));
 }
 

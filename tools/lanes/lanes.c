@@ -348,49 +348,34 @@ static const char *event_name(const void *context, int64_t event, char *text)
     return id_names_get(&lanes->events, "event", event, text);
 }
 
-static void put_stats(struct out *out, const struct lanes_file *file)
+static struct result_cell file_made(const struct result_at *at, int what)
 {
-    const struct rbwp_lanes_stats *stats = &file->stats;
-    out_text(out, "{");
-    json_name(out, "file", file->dump.name, strlen(file->dump.name));
-    out_format(out, ",\"dialect\":\"%s\",\"blocks\":%" PRIu32 ",\"groups\":%" PRIu32,
-               rbwp_lanes_dialect_name(file->layout.dialect), file->layout.num_blocks,
-               file->layout.num_groups);
-    const struct {
-        const char *key;
-        uint64_t value;
-    } members[] = {{"records", stats->records},     {"lanes", stats->lanes},
-                   {"finalized", stats->finalized}, {"spans", stats->spans},
-                   {"instants", stats->instants},   {"heartbeats", stats->heartbeats},
-                   {"unended", stats->unended},     {"full", stats->full},
-                   {"dropped", stats->dropped},     {"stray_ends", stats->stray_ends},
-                   {"misplaced", stats->misplaced}, {"holes", stats->holes},
-                   {"backwards", stats->backwards}, {"after_finalize", stats->after_finalize},
-                   {"outside", stats->outside},     {"too_deep", stats->too_deep},
-                   {"stale", stats->stale},         {"cut", stats->cut || file->dump.cut}};
-    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        out_text(out, ",");
-        json_u64(out, members[i].key, members[i].value);
-    }
-    out_text(out, "}");
+    const struct lanes_file *file = at->row;
+    return what ? result_u64(file->stats.cut || file->dump.cut)
+                : result_word(rbwp_lanes_dialect_name(file->layout.dialect));
 }
 
-static void put_durations(const struct lanes *lanes, struct out *out,
-                          struct rbwp_durations *durations)
-{
-    const struct durations_names names = {lanes, lanes->options->by_block, group_name, event_name};
-    if (!lanes->options->kernel.json) {
-        durations_text(out, durations, &names);
-        return;
-    }
-    durations_json(out, durations, &names);
-    out_text(out, ",\n\"files\":[");
-    for (int i = 0; i < lanes->count; i++) {
-        out_text(out, i ? ",\n" : "\n");
-        put_stats(out, &lanes->files[i]);
-    }
-    out_text(out, "\n]}\n");
-}
+#define FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct lanes_file, field)
+#define STAT(field) FOUND(#field, RESULT_COUNT, stats.field),
+#define STATS(X)                                                                                   \
+    X(records)                                                                                     \
+    X(lanes)                                                                                       \
+    X(finalized) X(spans) X(instants) X(heartbeats) X(unended) X(full) X(dropped) X(stray_ends)    \
+        X(misplaced) X(holes) X(backwards) X(after_finalize) X(outside) X(too_deep) X(stale)
+static const struct result_column file_columns[] = {
+    FOUND("file", RESULT_STRING, dump.name),
+    RESULT_PLAIN_MADE("dialect", RESULT_WORD, file_made, 0),
+    FOUND("blocks", RESULT_COUNT, layout.num_blocks),
+    FOUND("groups", RESULT_COUNT, layout.num_groups),
+    STATS(STAT) RESULT_PLAIN_MADE("cut", RESULT_COUNT, file_made, 1),
+    RESULT_LAST};
+static const struct result_table files_table = {"files", NULL, file_columns, "", NULL, 0};
+
+static const struct result_column lanes_columns[] = {
+    DURATIONS,
+    {"files", NULL, 0, RESULT_LIST, .list = &files_table,
+     RESULT_LIST_OF(struct lanes, files, count), .closed = true},
+    {0}};
 
 /* As rbwp_durations_take_lanes, with the block in the upper half of the group's number. */
 static bool take_of_block(void *durations, const struct rbwp_lane_span *spans, size_t count)
@@ -408,25 +393,15 @@ static bool take_of_block(void *durations, const struct rbwp_lane_span *spans, s
     return good;
 }
 
-static enum exit_code show_durations(struct lanes *lanes, struct operands files)
+static bool fill_durations(const void *context, struct rbwp_durations *durations)
 {
-    struct out out;
-    struct rbwp_durations *durations = rbwp_durations_new();
-    bool good = durations != NULL;
+    const struct lanes *lanes = context;
+    bool good = true;
     for (int i = 0; i < lanes->count && good; i++)
         good =
             decode(&lanes->files[i],
                    lanes->options->by_block ? take_of_block : rbwp_durations_take_lanes, durations);
-    if (!good)
-        message("out of memory");
-    else if (!out_open(&out, &lanes->options->kernel.export.reading.output, files))
-        good = false;
-    else {
-        put_durations(lanes, &out, durations);
-        lanes->code = exit_worse(lanes->code, out_close(&out));
-    }
-    rbwp_durations_free(durations);
-    return good ? lanes->code : EXIT_BAD_DATA;
+    return good;
 }
 
 /* ---- other forms ----------------------------------------------------------------------- */
@@ -527,8 +502,12 @@ static enum exit_code make(struct lanes *lanes, struct operands files)
                                        lanes->dropped,
                                        lanes->has_host_times ? lanes->first_ns : 0,
                                        minus(lanes->last_ns, lanes->first_ns)};
+    struct durations_report report = {lanes,          lanes->options->by_block,
+                                      group_name,     event_name,
+                                      fill_durations, lanes_columns,
+                                      NULL,           NULL};
     if (kernel_wants_durations(options))
-        return show_durations(lanes, files);
+        return exit_worse(lanes->code, durations_show(&report, options, files));
     if (kernel_wants(options, "warpscope"))
         return write_warpscope(lanes, files);
     return exit_worse(lanes->code, kernel_export(options, files, &maker));

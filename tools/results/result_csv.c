@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result_print.h"
 #include "cell_text.h"
-#include "json_text.h"
 
 /* A cell in its column of the line; what is not there is empty. */
 static void put_cell(struct out *out, const struct result_column *column,
@@ -11,18 +10,10 @@ static void put_cell(struct out *out, const struct result_column *column,
         return;
     if (column->unit == RESULT_CHOICE)
         out_text(out, column->words[cell->u64]);
-    else if (column->unit == RESULT_BOOL)
-        out_text(out, cell->u64 ? "true" : "false");
     else if (cell->kind == RESULT_BYTES)
         cell_csv(out, (struct trace_text){cell->bytes ? cell->text : "", cell->bytes}, false);
-    else if (column->unit == RESULT_DECIMAL)
-        json_f64(out, cell->f64);
-    else if (cell->kind == RESULT_F64)
-        out_format(out, column->unit == RESULT_REAL ? "%.17g" : "%.6f", cell->f64);
-    else if (cell->kind == RESULT_I64)
-        out_i64(out, cell->i64);
     else
-        out_u64(out, cell->u64);
+        result_json_number(out, column, cell);
 }
 
 static bool is_shown(const struct result_column *column)

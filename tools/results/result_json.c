@@ -3,7 +3,7 @@
 #include "result_print.h"
 #include "json_text.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 static void put_real(struct out *out, double value)
 {
@@ -13,14 +13,10 @@ static void put_real(struct out *out, double value)
         out_text(out, "null"); /* infinite, or no number */
 }
 
-static void put_value(struct out *out, const struct result_column *column,
-                      const struct result_cell *cell)
+void result_json_number(struct out *out, const struct result_column *column,
+                        const struct result_cell *cell)
 {
-    if (column->unit == RESULT_WORD)
-        json_string(out, cell->text, cell->bytes);
-    else if (column->unit == RESULT_CHOICE)
-        json_string(out, column->words[cell->u64], strlen(column->words[cell->u64]));
-    else if (column->unit == RESULT_BOOL)
+    if (column->unit == RESULT_BOOL)
         out_text(out, cell->u64 ? "true" : "false");
     else if (column->unit == RESULT_SHARE || column->unit == RESULT_RATIO)
         out_format(out, "%.6f", cell->f64);
@@ -28,6 +24,8 @@ static void put_value(struct out *out, const struct result_column *column,
         put_real(out, cell->f64);
     else if (column->unit == RESULT_DECIMAL)
         json_f64(out, cell->f64);
+    else if (column->unit == RESULT_MICROS)
+        out_format(out, "%" PRIu64 ".%03u", cell->u64 / 1000, (unsigned)(cell->u64 % 1000));
     else if (cell->kind == RESULT_I64)
         out_i64(out, cell->i64);
     else
@@ -38,15 +36,16 @@ static void put_members(struct out *out, const struct result_column *columns, co
                         const struct result_at *at);
 
 static void put_list(struct out *out, const struct result_table *table,
-                     const struct result_rows *rows, const void *all, const void *parent)
+                     const struct result_rows *rows, const void *all, const void *parent,
+                     bool closed)
 {
-    json_key(out, table->key);
+    json_open(out, table->key, '[');
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct result_at at = result_row(rows, all, parent, i);
-        out_text(out, i ? ",\n" : "[\n");
+        out_text(out, i ? ",\n" : "\n");
         result_json_object(out, table->columns, &at);
     }
-    out_text(out, rows->count ? "]" : "[]");
+    out_text(out, closed ? "\n]" : "]");
 }
 
 static void put_part(struct out *out, const struct result_column *column,
@@ -66,8 +65,8 @@ static void put_member(struct out *out, const struct result_column *column,
 {
     if (column->list) {
         const struct result_rows rows = result_list(column, at);
-        out_text(out, column->same_line ? "" : ",\n");
-        put_list(out, column->list, &rows, at->all, at->row);
+        out_text(out, column->same_line || out_last(out) == '{' ? "" : ",\n");
+        put_list(out, column->list, &rows, at->all, at->row, column->closed);
         return;
     }
     if (column->put) {
@@ -75,13 +74,16 @@ static void put_member(struct out *out, const struct result_column *column,
         return;
     }
     const struct result_cell cell = result_cell(column, at);
-    if (column->unit == RESULT_TEXT && (cell.kind == RESULT_BYTES || !column->optional)) {
+    if (cell.kind == RESULT_BYTES) {
         json_name(out, column->key, cell.bytes ? cell.text : "", cell.bytes);
-    } else if (cell.kind != RESULT_NOTHING) {
+    } else if (cell.kind == RESULT_NOTHING) {
+        if (!column->optional)
+            json_null(out, column->key);
+    } else if (column->unit == RESULT_CHOICE) {
+        json_plain(out, column->key, column->words[cell.u64]);
+    } else {
         json_key(out, column->key);
-        put_value(out, column, &cell);
-    } else if (!column->optional) {
-        json_null(out, column->key);
+        result_json_number(out, column, &cell);
     }
 }
 
@@ -113,5 +115,5 @@ void result_json_list(struct out *out, const struct result_table *table,
                       const struct result_rows *rows, const void *all)
 {
     out_text(out, ",\n");
-    put_list(out, table, rows, all, NULL);
+    put_list(out, table, rows, all, NULL, false);
 }

@@ -24,8 +24,12 @@ uint64_t result_number(const struct result_column *column, const void *field)
 static struct result_cell cell_at(const struct result_column *column, const char *field)
 {
     struct trace_text text;
+    const char *string;
     double real;
     switch (column->unit) {
+    case RESULT_STRING:
+        memcpy(&string, field, sizeof string);
+        return string ? result_word(string) : result_nothing();
     case RESULT_TEXT:
         memcpy(&text, field, sizeof text);
         return result_bytes(text);

@@ -147,6 +147,9 @@ static void put_cell(const struct result_view *view, const struct result_column 
     else if (column->unit == RESULT_NS || column->unit == RESULT_ROUGH_NS)
         out_format(out, " %*s", width - 1,
                    quantity_rough(text, cell->u64, column->unit == RESULT_NS ? 4 : 3));
+    else if (column->unit == RESULT_MICROS)
+        out_format(out, " %*" PRIu64 ".%03u", width - 5, cell->u64 / 1000,
+                   (unsigned)(cell->u64 % 1000));
     else if (column->unit == RESULT_TIME)
         out_format(out, "%*s", width, quantity_time(text, cell->i64, view->zero_ns));
     else if (column->unit == RESULT_SHARE)

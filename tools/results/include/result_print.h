@@ -18,6 +18,10 @@ void result_json_object(struct out *out, const struct result_column *columns,
 void result_json_list(struct out *out, const struct result_table *table,
                       const struct result_rows *rows, const void *all);
 
+/* What is no text. */
+void result_json_number(struct out *out, const struct result_column *column,
+                        const struct result_cell *cell);
+
 /* ---- CSV --------------------------------------------------------------------------------- */
 
 /* A line of keys, then one a row; parts of rows are columns PART_KEY, what has a form of its own

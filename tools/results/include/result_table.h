@@ -21,12 +21,14 @@ enum result_unit {
     RESULT_ID,
     RESULT_NS,       /* a duration; people get four digits of it */
     RESULT_ROUGH_NS, /* likewise three, which is what is known of a quantile */
+    RESULT_MICROS,   /* nanoseconds that are shown as microseconds with three decimals */
     RESULT_TIME,     /* on the trace's axis */
     RESULT_SHARE,    /* 0 to 1 */
     RESULT_RATIO,    /* people get a factor */
     RESULT_REAL,
     RESULT_DECIMAL, /* likewise, with as few digits as read back to the same */
     RESULT_TEXT,    /* of any bytes */
+    RESULT_STRING,  /* likewise, terminated, behind a pointer, which may be NULL */
     RESULT_WORD,    /* plain text, terminated */
     RESULT_CHOICE,  /* a number that stands for column->words[number], below column->what */
     RESULT_BOOL,
@@ -89,6 +91,7 @@ struct result_column {
     const struct result_column *kept; /* a part that is kept but not shown */
     const struct result_table *list;
     bool same_line;  /* a list's key does not begin a line of JSON */
+    bool closed;     /* a list's bracket closes on a line of its own */
     size_t count_at; /* of a list: where its count, 32 bits, is */
     size_t stride;   /* bytes of a list's row, or of what is behind a pointer */
     struct result_rows (*rows)(const struct result_at *at);
@@ -110,6 +113,19 @@ struct result_column {
         return cell;                                                                               \
     }
 #define RESULT_MADE(function, which) .get = function, .what = (which)
+/* Whole columns of JSON and CSV alone, and the end of them. */
+#define RESULT_PLAIN(key, unit, type, field)                                                       \
+    {                                                                                              \
+        key, NULL, 0, unit, RESULT_FIELD(type, field)                                              \
+    }
+#define RESULT_PLAIN_MADE(key, unit, function, which)                                              \
+    {                                                                                              \
+        key, NULL, 0, unit, RESULT_MADE(function, which)                                           \
+    }
+#define RESULT_LAST                                                                                \
+    {                                                                                              \
+        .unit = RESULT_END                                                                         \
+    }
 
 struct result_table {
     const char *key;   /* in JSON: of the list */
