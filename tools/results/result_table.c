@@ -117,7 +117,8 @@ static bool find_in(const struct result_column *part, const char *name, size_t b
     if (prefix && (prefix > bytes || !is_called(part->key, name, prefix - 1)))
         return false;
     for (const struct result_column *column = part->part; column->unit != RESULT_END; column++)
-        if (is_called(part->key ? column->key : column->title, name + prefix, bytes - prefix)) {
+        if (is_called(column->key, name + prefix, bytes - prefix) ||
+            (!part->key && is_called(column->title, name, bytes))) {
             *place_out = (struct result_place){column, part};
             return true;
         }

@@ -2,38 +2,120 @@
 /* From files to the report. Hops of one node and handler are one line. */
 #include "critical_report.h"
 #include "critical_path.h"
-#include "json_text.h"
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
-#include "text_name.h"
+#include "result_print.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LINES_DEFAULT = 20 };
 
 /* What messages for one handler on one node added to the path. */
 struct line {
-    uint32_t process, name;
-    uint64_t messages, network_ns, queue_ns, handling_ns, work_ns;
+    struct critical_hop sum; /* first */
+    uint64_t messages;
 };
 
-static uint64_t line_ns(const struct line *line)
+struct view {
+    const struct critical_path *path;
+    const struct trace *trace;
+    struct line *lines;
+    uint32_t count;
+    struct critical_hop sum; /* of all */
+};
+
+/* ---- columns ----------------------------------------------------------------------------------
+ */
+
+#define HOP(field) RESULT_FIELD(struct critical_hop, field)
+static const struct result_column times_columns[] = {
+    {"network", "network", 11, RESULT_NS, RESULT_SUM, HOP(network_ns)},
+    {"queue", "queue", 11, RESULT_NS, RESULT_SUM, HOP(queue_ns)},
+    {"handling", "handler", 11, RESULT_NS, RESULT_SUM, HOP(handling_ns)},
+    {"work", "work after", 11, RESULT_NS, RESULT_SUM, HOP(work_ns)},
+    RESULT_LAST};
+#define TIMES                                                                                      \
+    {                                                                                              \
+        NULL, NULL, 0, RESULT_PART, .part = times_columns                                          \
+    }
+
+static uint64_t hop_ns(const struct critical_hop *hop)
 {
-    return line->network_ns + line->queue_ns + line->handling_ns + line->work_ns;
+    return hop->network_ns + hop->queue_ns + hop->handling_ns + hop->work_ns;
 }
 
-static void add_hop(struct line *line, const struct critical_hop *hop)
+static struct result_cell share(const struct view *view, uint64_t ns)
 {
-    line->messages++;
-    line->network_ns += hop->network_ns;
-    line->queue_ns += hop->queue_ns;
-    line->handling_ns += hop->handling_ns;
-    line->work_ns += hop->work_ns;
+    return result_share(ns, (uint64_t)view->path->last_ns - (uint64_t)view->path->first_ns);
 }
+
+enum { FROM_NODE, NODE, PROCESS, HANDLER, SHARE };
+
+/* Of a hop, or of a line, which begins with one. */
+static struct result_cell hop_made(const struct result_at *at, int what)
+{
+    const struct view *view = at->all;
+    const struct critical_hop *hop = at->row;
+    const struct trace_process *process =
+        trace_process_of(view->trace, what == FROM_NODE ? hop->from_process : hop->to_process);
+    if (what == SHARE)
+        return share(view, hop_ns(hop));
+    return what == HANDLER   ? result_bytes(trace_name_of(view->trace, hop->name))
+           : what == PROCESS ? result_bytes(process->name)
+                             : result_u64(process->node);
+}
+
+static const struct result_column line_columns[] = {
+    {NULL, "share", 8, RESULT_SHARE, RESULT_MADE(hop_made, SHARE)},
+    {"node", NULL, 0, RESULT_ID, RESULT_MADE(hop_made, NODE)},
+    {"process", "node  handler", 0, RESULT_TEXT, RESULT_MADE(hop_made, PROCESS)},
+    {"handler", NULL, 0, RESULT_TEXT, RESULT_MADE(hop_made, HANDLER)},
+    {"messages", "messages", 10, RESULT_ID, RESULT_FIELD(struct line, messages)},
+    TIMES,
+    RESULT_LAST};
+static const struct result_table lines_table = {
+    "lines", NULL, line_columns, "share,messages,network,queue,handling,work,node  handler",
+    NULL,    0};
+
+static const struct result_column hop_columns[] = {
+    RESULT_PLAIN("key", RESULT_ID, struct critical_hop, key),
+    RESULT_PLAIN_MADE("from_node", RESULT_ID, hop_made, FROM_NODE),
+    RESULT_PLAIN_MADE("to_node", RESULT_ID, hop_made, NODE),
+    RESULT_PLAIN_MADE("handler", RESULT_TEXT, hop_made, HANDLER),
+    RESULT_PLAIN("sent", RESULT_TIME, struct critical_hop, sent_ns),
+    TIMES,
+    RESULT_LAST};
+static const struct result_table hops_table = {"hops", NULL, hop_columns, "", NULL, 0};
+
+RESULT_MAKES(path_node, critical_path,
+             result_u64(trace_process_of(((const struct view *)at->all)->trace,
+                                         what ? row->last_process : row->first_process)
+                            ->node))
+
+static const struct result_column path_columns[] = {
+    RESULT_PLAIN("first", RESULT_TIME, struct critical_path, first_ns),
+    RESULT_PLAIN("last", RESULT_TIME, struct critical_path, last_ns),
+    RESULT_PLAIN("messages", RESULT_COUNT, struct critical_path, messages),
+    RESULT_PLAIN_MADE("first_node", RESULT_ID, path_node, 0),
+    RESULT_PLAIN_MADE("last_node", RESULT_ID, path_node, 1),
+    RESULT_PLAIN("first_work", RESULT_NS, struct critical_path, first_work_ns),
+    RESULT_LAST};
+static const struct result_column list_columns[] = {
+    {"hops", NULL, 0, RESULT_LIST, .list = &hops_table,
+     RESULT_LIST_OF(struct critical_path, hops, hop_count)},
+    RESULT_LAST};
+static const struct result_column critical_columns[] = {
+    {NULL, NULL, 0, RESULT_PART_AT, RESULT_POINTER(struct view, path), .part = path_columns},
+    {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct view, sum), .part = times_columns},
+    {"lines", NULL, 0, RESULT_LIST, .list = &lines_table,
+     RESULT_LIST_OF(struct view, lines, count)},
+    {NULL, NULL, 0, RESULT_PART_AT, RESULT_POINTER(struct view, path), .part = list_columns},
+    RESULT_LAST};
+
+/* ---- lines ------------------------------------------------------------------------------------
+ */
 
 static int by_place(const void *left, const void *right)
 {
@@ -45,207 +127,80 @@ static int by_place(const void *left, const void *right)
 
 static int by_time(const void *left, const void *right)
 {
-    const struct line *a = left, *b = right;
-    if (line_ns(a) != line_ns(b))
-        return line_ns(a) > line_ns(b) ? -1 : 1;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
+    uint64_t a = hop_ns(left), b = hop_ns(right);
+    return a != b ? (a > b ? -1 : 1) : by_place(left, right);
 }
 
-/* NULL without memory. */
-static struct line *make_lines(const struct critical_path *path, uint32_t *count_out)
+/* False without memory. */
+static bool make_lines(struct view *view)
 {
+    const struct critical_path *path = view->path;
     struct critical_hop *sorted = calloc(path->hop_count + 1u, sizeof *sorted);
-    struct line *lines = calloc(path->hop_count + 1u, sizeof *lines);
-    uint32_t count = 0;
-    for (uint32_t i = 0; sorted && i < path->hop_count; i++)
+    view->lines = calloc(path->hop_count + 1u, sizeof *view->lines);
+    view->sum.work_ns = path->first_work_ns;
+    for (uint32_t i = 0; sorted && i < path->hop_count; i++) {
         sorted[i] = path->hops[i];
+        (void)result_merge(times_columns, &view->sum, &sorted[i], false);
+    }
     if (sorted)
         qsort(sorted, path->hop_count, sizeof *sorted, by_place);
-    for (uint32_t i = 0; sorted && lines && i < path->hop_count; i++) {
+    for (uint32_t i = 0; sorted && view->lines && i < path->hop_count; i++) {
         if (i == 0 || by_place(&sorted[i - 1], &sorted[i]) != 0)
-            lines[count++] = (struct line){.process = sorted[i].to_process, .name = sorted[i].name};
-        add_hop(&lines[count - 1], &sorted[i]);
+            view->lines[view->count++].sum = sorted[i];
+        else
+            (void)result_merge(times_columns, &view->lines[view->count - 1].sum, &sorted[i], false);
+        view->lines[view->count - 1].messages++;
     }
-    if (sorted && lines)
-        qsort(lines, count, sizeof *lines, by_time);
-    bool good = sorted && lines;
+    if (view->count)
+        qsort(view->lines, view->count, sizeof *view->lines, by_time);
     free(sorted);
-    if (good)
-        *count_out = count;
-    else
-        free(lines);
-    return good ? lines : NULL;
-}
-
-static struct line sum_of(const struct critical_path *path)
-{
-    struct line sum = {0};
-    for (uint32_t i = 0; i < path->hop_count; i++)
-        add_hop(&sum, &path->hops[i]);
-    sum.work_ns += path->first_work_ns;
-    return sum;
+    return sorted && view->lines;
 }
 
 /* ---- as text ----------------------------------------------------------------------------------
  */
 
-struct view {
-    struct out *out;
-    const struct trace *trace;
-    const struct critical_path *path;
-    struct colors colors;
-};
-
-static uint64_t run_ns(const struct critical_path *path)
+static double percent(const struct view *view, uint64_t ns)
 {
-    return (uint64_t)path->last_ns - (uint64_t)path->first_ns;
+    return 100 * share(view, ns).f64;
 }
 
-static double percent(const struct critical_path *path, uint64_t ns)
-{
-    return run_ns(path) ? 100 * (double)ns / (double)run_ns(path) : 0;
-}
-
-static void put_name(const struct view *view, struct trace_text text)
-{
-    out_text(view->out, "  ");
-    text_name(view->out, text.text, text.bytes);
-}
-
-static void duration(const struct view *view, uint64_t ns)
-{
-    char text[QUANTITY_BYTES];
-    out_format(view->out, "%11s", quantity_rough(text, ns, 4));
-}
-
-static void put_head(const struct view *view)
+static void put_head(struct out *out, const struct view *view, struct colors colors)
 {
     char run[QUANTITY_BYTES];
     const struct critical_path *path = view->path;
-    struct line sum = sum_of(path);
-    out_format(view->out,
-               "%sCritical path through %" PRIu32 " of %" PRIu64 " messages, over a run of %s%s\n",
-               view->colors.bold, path->hop_count, path->messages,
-               quantity_duration(run, run_ns(path)), view->colors.off);
-    out_format(view->out, "work %.1f %%, handlers %.1f %%, network %.1f %%, queue %.1f %%\n\n",
-               percent(path, sum.work_ns), percent(path, sum.handling_ns),
-               percent(path, sum.network_ns), percent(path, sum.queue_ns));
+    out_format(
+        out, "%sCritical path through %" PRIu32 " of %" PRIu64 " messages, over a run of %s%s\n",
+        colors.bold, path->hop_count, path->messages,
+        quantity_duration(run, (uint64_t)path->last_ns - (uint64_t)path->first_ns), colors.off);
+    out_format(out, "work %.1f %%, handlers %.1f %%, network %.1f %%, queue %.1f %%\n\n",
+               percent(view, view->sum.work_ns), percent(view, view->sum.handling_ns),
+               percent(view, view->sum.network_ns), percent(view, view->sum.queue_ns));
 }
 
-static void put_line(const struct view *view, const struct line *line)
+static void behind_line(const struct result_view *view, const struct result_at *at)
 {
-    out_format(view->out, "%7.1f%%%10" PRIu64, percent(view->path, line_ns(line)), line->messages);
-    duration(view, line->network_ns);
-    duration(view, line->queue_ns);
-    duration(view, line->handling_ns);
-    duration(view, line->work_ns);
-    put_name(view, trace_process_of(view->trace, line->process)->name);
-    put_name(view, trace_name_of(view->trace, line->name));
-    out_text(view->out, "\n");
+    const struct result_cell handler = hop_made(at, HANDLER);
+    result_text_name(view, (struct trace_text){handler.text, handler.bytes});
 }
 
-static void put_first(const struct view *view)
+static void put_text(struct out *out, const struct view *view, uint32_t most, struct colors colors)
 {
+    const struct result_view result = {out, colors, UINT16_MAX, false, 0};
+    const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
     const struct critical_path *path = view->path;
-    out_format(view->out, "%7.1f%%%10s%11s%11s%11s", percent(path, path->first_work_ns), "", "", "",
-               "");
-    duration(view, path->first_work_ns);
-    put_name(view, trace_process_of(view->trace, path->first_process)->name);
-    out_text(view->out, "  (from the beginning)\n");
-}
-
-static void put_text(const struct view *view, const struct line *lines, uint32_t count,
-                     uint32_t most)
-{
-    put_head(view);
-    out_format(view->out, "%s%8s%10s%11s%11s%11s%11s  node  handler%s\n", view->colors.dim, "share",
-               "messages", "network", "queue", "handler", "work after", view->colors.off);
-    put_first(view);
-    for (uint32_t i = 0; i < count && i < most; i++)
-        put_line(view, &lines[i]);
-    if (count > most)
-        out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n", count - most);
-}
-
-/* ---- as JSON ----------------------------------------------------------------------------------
- */
-
-static void member(struct out *out, const char *key, uint64_t value)
-{
-    out_text(out, ",");
-    json_u64(out, key, value);
-}
-
-static void named(struct out *out, const char *key, struct trace_text text)
-{
-    out_text(out, ",");
-    json_name(out, key, text.text, text.bytes);
-}
-
-static void put_times(struct out *out, const struct line *line)
-{
-    member(out, "network", line->network_ns);
-    member(out, "queue", line->queue_ns);
-    member(out, "handling", line->handling_ns);
-    member(out, "work", line->work_ns);
-}
-
-static void put_hop(const struct view *view, const struct critical_hop *hop)
-{
-    struct out *out = view->out;
-    struct line times = {0};
-    add_hop(&times, hop);
-    out_text(out, "{");
-    json_u64(out, "key", hop->key);
-    member(out, "from_node", trace_process_of(view->trace, hop->from_process)->node);
-    member(out, "to_node", trace_process_of(view->trace, hop->to_process)->node);
-    named(out, "handler", trace_name_of(view->trace, hop->name));
-    out_text(out, ",");
-    json_i64(out, "sent", hop->sent_ns);
-    put_times(out, &times);
-    out_text(out, "}");
-}
-
-static void put_json_line(const struct view *view, const struct line *line)
-{
-    struct out *out = view->out;
-    const struct trace_process *process = trace_process_of(view->trace, line->process);
-    out_text(out, "{");
-    json_u64(out, "node", process->node);
-    named(out, "process", process->name);
-    named(out, "handler", trace_name_of(view->trace, line->name));
-    member(out, "messages", line->messages);
-    put_times(out, line);
-    out_text(out, "}");
-}
-
-static void put_json(const struct view *view, const struct line *lines, uint32_t count)
-{
-    struct out *out = view->out;
-    const struct critical_path *path = view->path;
-    struct line sum = sum_of(path);
-    out_text(out, "{");
-    json_i64(out, "first", path->first_ns);
-    out_text(out, ",");
-    json_i64(out, "last", path->last_ns);
-    member(out, "messages", path->messages);
-    member(out, "first_node", trace_process_of(view->trace, path->first_process)->node);
-    member(out, "last_node", trace_process_of(view->trace, path->last_process)->node);
-    member(out, "first_work", path->first_work_ns);
-    put_times(out, &sum);
-    out_text(out, ",\n\"lines\":[");
-    for (uint32_t i = 0; i < count; i++) {
-        out_text(out, i ? ",\n" : "\n");
-        put_json_line(view, &lines[i]);
-    }
-    out_text(out, "],\n\"hops\":[");
-    for (uint32_t i = 0; i < path->hop_count; i++) {
-        out_text(out, i ? ",\n" : "\n");
-        put_hop(view, &path->hops[i]);
-    }
-    out_text(out, "]}\n");
+    struct result_rows rows = {(const char *)view->lines, sizeof *view->lines, view->count, NULL};
+    char work[QUANTITY_BYTES];
+    put_head(out, view, colors);
+    result_text_titles(&result, &layout);
+    out_format(out, "%7.1f%%%54s", percent(view, path->first_work_ns),
+               quantity_rough(work, path->first_work_ns, 4));
+    result_text_name(&result, trace_process_of(view->trace, path->first_process)->name);
+    out_text(out, "  (from the beginning)\n");
+    rows.count = view->count < most ? view->count : most;
+    result_text_rows(&result, &layout, &rows, view, NULL, behind_line);
+    if (view->count > most)
+        out_format(out, "  ... and %" PRIu32 " more (--json has all)\n", view->count - most);
 }
 
 /* ---- the pass ----------------------------------------------------------------------------------
@@ -267,7 +222,7 @@ static bool begin(struct trace_pass *pass)
 static enum exit_code show(struct trace_pass *pass, const struct critical_path *path)
 {
     const struct stats_report_options *options = pass->asked;
-    uint32_t count = 0;
+    struct view view = {.path = path, .trace = pass->trace};
     if (path->failed)
         return EXIT_PARTLY; /* the user was told */
     if (path->messages == 0) {
@@ -275,21 +230,18 @@ static enum exit_code show(struct trace_pass *pass, const struct critical_path *
                 "(messages are recorded at level 2)");
         return EXIT_BAD_DATA;
     }
-    struct line *lines = make_lines(path, &count);
-    if (!lines) {
+    bool good = make_lines(&view);
+    if (!good)
         message("out of memory");
-        return EXIT_PARTLY;
-    }
-    const struct view view = {.out = &pass->out,
-                              .trace = pass->trace,
-                              .path = path,
-                              .colors = terminal_colors(&options->reading.terminal, pass->out.fd)};
-    if (options->json)
-        put_json(&view, lines, count);
+    else if (options->json)
+        result_json_object(&pass->out, critical_columns,
+                           &(struct result_at){&view, &view, NULL, 0});
     else
-        put_text(&view, lines, count, options->top.set ? options->top.count : LINES_DEFAULT);
-    free(lines);
-    return EXIT_GOOD;
+        put_text(&pass->out, &view, options->top.set ? options->top.count : LINES_DEFAULT,
+                 terminal_colors(&options->reading.terminal, pass->out.fd));
+    out_text(&pass->out, good && options->json ? "\n" : "");
+    free(view.lines);
+    return good ? EXIT_GOOD : EXIT_PARTLY;
 }
 
 static enum exit_code end(struct trace_pass *pass)
