@@ -10,10 +10,10 @@
 #include "gzip_input.h"
 #include "input.h"
 #include "live_path.h"
-#include "json_text.h"
 #include "message.h"
 #include "out.h"
 #include "rbwp_verify.h"
+#include "result_print.h"
 #include "text_name.h"
 #include "whole_file.h"
 
@@ -54,6 +54,7 @@ struct repair {
     const struct repair_options *options;
     const char *path;
     char *live; /* NULL: none */
+    const char *used_live;
     char *output;
     uint64_t problems;
     struct rbwp_recover_result result;
@@ -265,96 +266,64 @@ static void report_text(struct out *out, const struct repair *repair)
                    repair->breaks);
 }
 
-static void member(struct out *out, const char *key, uint64_t value)
-{
-    out_text(out, ",\n");
-    json_u64(out, key, value);
-}
+#define REPAIR(key, unit, field) RESULT_PLAIN(key, unit, struct repair, field)
+#define NUMBER(field) REPAIR(#field, RESULT_COUNT, result.field)
+#define MISSING(field) REPAIR(#field, RESULT_COUNT, result.missing.field)
+#define FLAG(field) REPAIR(#field, RESULT_BOOL, result.field)
+static const struct result_column columns[] = {
+    REPAIR("file", RESULT_STRING, path),
+    REPAIR("live", RESULT_STRING, used_live),
+    REPAIR("output", RESULT_STRING, output),
+    FLAG(lost),
+    FLAG(unchanged),
+    REPAIR("break_count", RESULT_COUNT, breaks),
+    REPAIR("finalized", RESULT_BOOL, result.finalised),
+    FLAG(live_empty),
+    REPAIR("running", RESULT_BOOL, result.is_written),
+    REPAIR("file_size", RESULT_COUNT, result.file_bytes),
+    NUMBER(committed_bytes),
+    NUMBER(kept_blocks),
+    NUMBER(kept_records),
+    NUMBER(kept_bytes),
+    NUMBER(damaged_places),
+    NUMBER(damaged_bytes),
+    NUMBER(damaged_records),
+    FLAG(tail_damaged),
+    NUMBER(missing_bytes),
+    NUMBER(uncommitted_bytes),
+    NUMBER(chunks),
+    NUMBER(live_blocks),
+    NUMBER(live_records),
+    NUMBER(live_rows),
+    NUMBER(damaged_chunks),
+    NUMBER(moved_chunks),
+    NUMBER(damaged_entries),
+    MISSING(lost_records),
+    MISSING(unwritten_records),
+    MISSING(unwritten_blocks),
+    MISSING(unprotected_bytes),
+    MISSING(unprotected_records_most),
+    MISSING(unlogged_names),
+    MISSING(unlogged_threads),
+    FLAG(no_clock_sample),
+    NUMBER(threads),
+    NUMBER(work_items),
+    NUMBER(sub_items),
+    FLAG(names_unknown),
+    NUMBER(dropped_names),
+    REPAIR("result_bytes", RESULT_COUNT, result.bytes),
+    REPAIR("result_blocks", RESULT_COUNT, result.blocks),
+    REPAIR("result_records", RESULT_COUNT, result.records),
+    RESULT_LAST};
 
-static void flag(struct out *out, const char *key, bool value)
-{
-    out_text(out, ",\n");
-    json_bool(out, key, value);
-}
-
-static void paths_json(struct out *out, const struct repair *repair)
-{
-    json_name(out, "file", repair->path, strlen(repair->path));
-    out_text(out, ",\n");
-    if (repair->result.has_live)
-        json_name(out, "live", repair->live, strlen(repair->live));
-    else
-        out_text(out, "\"live\":null");
-    out_text(out, ",\n");
-    json_name(out, "output", repair->output, strlen(repair->output));
-}
-
-static void file_json(struct out *out, const struct repair *repair)
-{
-    const struct rbwp_recover_result *result = &repair->result;
-    flag(out, "lost", rbwp_recover_lost(result));
-    flag(out, "unchanged", result->unchanged);
-    member(out, "break_count", repair->breaks);
-    flag(out, "finalized", result->finalised);
-    flag(out, "live_empty", result->live_empty);
-    flag(out, "running", result->is_written);
-    member(out, "file_size", result->file_bytes);
-    member(out, "committed_bytes", result->committed_bytes);
-    member(out, "kept_blocks", result->kept_blocks);
-    member(out, "kept_records", result->kept_records);
-    member(out, "kept_bytes", result->kept_bytes);
-    member(out, "damaged_places", result->damaged_places);
-    member(out, "damaged_bytes", result->damaged_bytes);
-    member(out, "damaged_records", result->damaged_records);
-    flag(out, "tail_damaged", result->tail_damaged);
-    member(out, "missing_bytes", result->missing_bytes);
-    member(out, "uncommitted_bytes", result->uncommitted_bytes);
-}
-
-static void live_json(struct out *out, const struct rbwp_recover_result *result)
-{
-    member(out, "chunks", result->chunks);
-    member(out, "live_blocks", result->live_blocks);
-    member(out, "live_records", result->live_records);
-    member(out, "live_rows", result->live_rows);
-    member(out, "damaged_chunks", result->damaged_chunks);
-    member(out, "moved_chunks", result->moved_chunks);
-    member(out, "damaged_entries", result->damaged_entries);
-    member(out, "lost_records", result->missing.lost_records);
-    member(out, "unwritten_records", result->missing.unwritten_records);
-    member(out, "unwritten_blocks", result->missing.unwritten_blocks);
-    member(out, "unprotected_bytes", result->missing.unprotected_bytes);
-    member(out, "unprotected_records_most", result->missing.unprotected_records_most);
-    member(out, "unlogged_names", result->missing.unlogged_names);
-    member(out, "unlogged_threads", result->missing.unlogged_threads);
-    flag(out, "no_clock_sample", result->no_clock_sample);
-}
-
-static void report_json(struct out *out, const struct repair *repair)
-{
-    const struct rbwp_recover_result *result = &repair->result;
-    out_text(out, "{");
-    paths_json(out, repair);
-    file_json(out, repair);
-    live_json(out, result);
-    member(out, "threads", result->threads);
-    member(out, "work_items", result->work_items);
-    member(out, "sub_items", result->sub_items);
-    flag(out, "names_unknown", result->names_unknown);
-    member(out, "dropped_names", result->dropped_names);
-    member(out, "result_bytes", result->bytes);
-    member(out, "result_blocks", result->blocks);
-    member(out, "result_records", result->records);
-    out_text(out, "}\n");
-}
-
-static enum exit_code report(const struct repair *repair)
+static enum exit_code report(struct repair *repair)
 {
     struct out out;
+    repair->used_live = repair->result.has_live ? repair->live : NULL;
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
     if (repair->options->json)
-        report_json(&out, repair);
+        result_json_lines(&out, columns, &(struct result_at){.row = repair});
     else
         report_text(&out, repair);
     return out_close(&out);

@@ -111,6 +111,17 @@ void result_json_object(struct out *out, const struct result_column *columns,
     out_text(out, "}");
 }
 
+void result_json_lines(struct out *out, const struct result_column *columns,
+                       const struct result_at *at)
+{
+    out_text(out, "{");
+    for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
+        out_text(out, column == columns ? "" : ",\n");
+        put_member(out, column, at);
+    }
+    out_text(out, "}\n");
+}
+
 void result_json_list(struct out *out, const struct result_table *table,
                       const struct result_rows *rows, const void *all)
 {

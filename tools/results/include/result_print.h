@@ -14,6 +14,9 @@ void result_json_members(struct out *out, const struct result_column *columns,
                          const struct result_at *at);
 void result_json_object(struct out *out, const struct result_column *columns,
                         const struct result_at *at);
+/* Each member on a line of its own, of columns that all have a key. */
+void result_json_lines(struct out *out, const struct result_column *columns,
+                       const struct result_at *at);
 /* ,"KEY":[{...},...], each row on a line of its own. */
 void result_json_list(struct out *out, const struct result_table *table,
                       const struct result_rows *rows, const void *all);
