@@ -14,6 +14,7 @@
 #include "out.h"
 #include "ptx_stand_in.h"
 #include "rbwp_format.h"
+#include "schemas.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -214,6 +215,19 @@ static enum exit_code show_man(const char *word)
     return out_close(&out);
 }
 
+/* JSON Schema of a document. */
+static enum exit_code show_schema(const char *name)
+{
+    struct out out;
+    if (!open_stdout(&out))
+        return EXIT_BAD_DATA;
+    bool known = schema_write(&out, name);
+    enum exit_code code = out_close(&out);
+    if (!known)
+        message_usage("no schema '%s'", name);
+    return known ? code : EXIT_USAGE;
+}
+
 static enum exit_code run_help(char **words, int count)
 {
     if (count == 0)
@@ -222,6 +236,8 @@ static enum exit_code run_help(char **words, int count)
         return show_completion(words[1]);
     if (count == 2 && strcmp(words[0], "--man") == 0)
         return show_man(words[1]);
+    if (count == 2 && strcmp(words[0], "--schema") == 0)
+        return show_schema(words[1]);
     const struct command *command = find_command(words[0]);
     char *help[] = {(char[]){"--help"}, NULL};
     return command ? run_as(command, help, 1) : unknown_command(words[0]);

@@ -3,6 +3,7 @@
  * rbwp check: does a file keep the rules of SPEC.md? The rules are checked by
  * the library; here each break becomes a line or a JSON object.
  */
+#include "documents.h"
 #include "gzip_input.h"
 #include "input.h"
 #include "input_list.h"
@@ -12,6 +13,7 @@
 #include "message.h"
 #include "out.h"
 #include "rbwp_verify.h"
+#include "result_print.h"
 #include "tar_input.h"
 #include "text_name.h"
 #include "trace_pass.h"
@@ -89,6 +91,8 @@ struct check {
     uint64_t with_messages; /* of them */
     bool unread;            /* one could not be read at all, or cannot be read again */
     struct rbwp_verify_result result;
+    struct losses losses;
+    bool good, live; /* there is a live file */
 };
 
 /* ---- one break -------------------------------------------------------------------------- */
@@ -108,29 +112,38 @@ static void break_text(struct check *check, const struct rbwp_problem *problem)
                error->section[0] ? ": " : "", error->text);
 }
 
-static void break_json(struct check *check, const struct rbwp_problem *problem)
+static void put_rule(struct out *out, const struct result_at *at, bool json)
 {
-    struct out *out = check->out;
-    const struct rbwp_error *error = &problem->error;
-    json_open_line(out);
-    if (error->rule)
-        out_format(out, "\"rule\":\"R%u\"", error->rule);
+    unsigned rule = ((const struct rbwp_problem *)at->row)->error.rule;
+    (void)json;
+    if (rule)
+        out_format(out, "\"rule\":\"R%u\"", rule);
     else
         json_null(out, "rule");
-    json_known_u64(out, "offset", error->offset != UINT64_MAX, error->offset);
-    json_plain(out, "section", error->section);
-    json_name(out, "message", error->text, strlen(error->text));
-    json_u64(out, "skipped_bytes", problem->skipped_bytes);
-    json_bool(out, "cut", problem->cut_tail);
-    out_text(out, "}");
 }
+
+RESULT_MAKES(break_offset, rbwp_problem,
+             row->error.offset != UINT64_MAX ? result_u64(row->error.offset) : result_nothing())
+RESULT_MAKES(break_message, rbwp_problem, result_word(row->error.text))
+
+static const struct result_column break_columns[] = {
+    {"rule", NULL, 0, RESULT_OWN, .put = put_rule, .form = "{\"type\":[\"string\",\"null\"]}"},
+    {"offset", NULL, 0, RESULT_COUNT, RESULT_MADE(break_offset, 0), .nullable = true},
+    RESULT_PLAIN("section", RESULT_STRING, struct rbwp_problem, error.section),
+    RESULT_PLAIN_MADE("message", RESULT_TEXT, break_message, 0),
+    RESULT_PLAIN("skipped_bytes", RESULT_COUNT, struct rbwp_problem, skipped_bytes),
+    RESULT_PLAIN("cut", RESULT_BOOL, struct rbwp_problem, cut_tail),
+    RESULT_LAST};
+static const struct result_table breaks_table = {"breaks", NULL, break_columns, "", NULL, 0};
 
 static bool show_break(void *context, const struct rbwp_problem *problem)
 {
     struct check *check = context;
-    if (check->options->json)
-        break_json(check, problem);
-    else if (!check->options->quiet)
+    if (check->options->json) {
+        json_open_line(check->out);
+        result_json_members(check->out, break_columns, &(struct result_at){.row = problem});
+        out_text(check->out, "}");
+    } else if (!check->options->quiet)
         break_text(check, problem);
     check->shown++;
     return !out_failed(check->out);
@@ -209,24 +222,50 @@ static void tables_text(struct check *check)
     out_text(check->out, result->table_count > RBWP_VERIFY_TABLES ? " ...), " : "), ");
 }
 
-static void tables_json(struct out *out, const struct rbwp_verify_result *result)
+static struct result_rows table_rows(const struct result_at *at)
 {
-    json_u64(out, "table_count", result->table_count);
-    json_u64(out, "table_row_count", result->table_rows);
-    json_open(out, "tables", '[');
-    for (uint32_t i = 0; i < result->table_count && i < RBWP_VERIFY_TABLES; i++) {
-        const struct rbwp_verify_table *table = &result->tables[i];
-        json_separate(out);
-        out_text(out, "{");
-        json_u64(out, "table", table->table);
-        json_name(out, "name", table->name, table->name_bytes);
-        json_u64(out, "row_count", table->rows);
-        out_text(out, "}");
-    }
-    out_text(out, "]");
+    const struct rbwp_verify_result *result = &((const struct check *)at->row)->result;
+    uint32_t count = result->table_count < RBWP_VERIFY_TABLES ? (uint32_t)result->table_count
+                                                              : RBWP_VERIFY_TABLES;
+    return (struct result_rows){(const char *)result->tables, sizeof *result->tables, count, NULL};
 }
 
-static void end_text(struct check *check, const struct losses *losses, bool live)
+RESULT_MAKES(table_name, rbwp_verify_table,
+             result_bytes((struct trace_text){row->name, row->name_bytes}))
+
+static const struct result_column table_columns[] = {
+    RESULT_PLAIN("table", RESULT_ID, struct rbwp_verify_table, table),
+    RESULT_PLAIN_MADE("name", RESULT_TEXT, table_name, 0),
+    RESULT_PLAIN("row_count", RESULT_COUNT, struct rbwp_verify_table, rows), RESULT_LAST};
+static const struct result_table tables_table = {"tables", NULL, table_columns, "", NULL, 0};
+
+enum { END_COLUMNS = 2 };
+#define CHECK(key, unit, field) RESULT_PLAIN(key, unit, struct check, field)
+const struct result_column check_columns[] = {
+    CHECK("file", RESULT_STRING, path),
+    {"breaks", NULL, 0, RESULT_LIST, .list = &breaks_table}, /* as they are found */
+    CHECK("good", RESULT_BOOL, good),
+    CHECK("break_count", RESULT_COUNT, result.breaks),
+    CHECK("cut", RESULT_BOOL, result.cut),
+    CHECK("finalized", RESULT_BOOL, result.finalised),
+    CHECK("has_trailer", RESULT_BOOL, result.has_trailer),
+    CHECK("blocks_checked", RESULT_BOOL, result.blocks_checked),
+    CHECK("has_live", RESULT_BOOL, live),
+    CHECK("file_size", RESULT_COUNT, result.bytes),
+    CHECK("block_count", RESULT_COUNT, result.blocks),
+    CHECK("opaque_block_count", RESULT_COUNT, result.opaque_blocks),
+    CHECK("record_count", RESULT_COUNT, result.records),
+    CHECK("table_count", RESULT_COUNT, result.table_count),
+    CHECK("table_row_count", RESULT_COUNT, result.table_rows),
+    {"tables", NULL, 0, RESULT_LIST, .list = &tables_table, .rows = table_rows, .one_line = true},
+    CHECK("lost_records", RESULT_COUNT, losses.records),
+    CHECK("lost_records_most", RESULT_COUNT, losses.records_most),
+    CHECK("refused_calls", RESULT_COUNT, losses.refused_calls),
+    CHECK("left_out", RESULT_COUNT, losses.left_out),
+    CHECK("unknown_losses", RESULT_COUNT, losses.unknown),
+    RESULT_LAST};
+
+static void end_text(struct check *check)
 {
     const struct rbwp_verify_result *result = &check->result;
     line_head(check);
@@ -237,7 +276,7 @@ static void end_text(struct check *check, const struct losses *losses, bool live
     tables_text(check);
     out_format(check->out, "%s%s\n", result->finalised ? "finalised" : "never finalised (no names)",
                result->has_trailer ? ", with trailer" : "");
-    losses_text(check, losses);
+    losses_text(check, &check->losses);
     if (result->breaks > check->shown) {
         line_head(check);
         out_format(check->out, "only the first %" PRIu64 " are shown\n", check->shown);
@@ -246,36 +285,10 @@ static void end_text(struct check *check, const struct losses *losses, bool live
         line_head(check);
         out_text(check->out, "too many blocks to check R20 and R60 to R66\n");
     }
-    if (live) {
+    if (check->live) {
         line_head(check);
         out_text(check->out, "a live file is beside it; see rbwp repair\n");
     }
-}
-
-static void end_json(struct check *check, const struct losses *losses, bool live, bool good)
-{
-    struct out *out = check->out;
-    const struct rbwp_verify_result *result = &check->result;
-    out_text(out, "],\n");
-    json_bool(out, "good", good);
-    json_u64(out, "break_count", result->breaks);
-    json_bool(out, "cut", result->cut);
-    json_bool(out, "finalized", result->finalised);
-    json_bool(out, "has_trailer", result->has_trailer);
-    json_bool(out, "blocks_checked", result->blocks_checked);
-    json_bool(out, "has_live", live);
-    json_u64(out, "file_size", result->bytes);
-    json_u64(out, "block_count", result->blocks);
-    json_u64(out, "opaque_block_count", result->opaque_blocks);
-    json_u64(out, "record_count", result->records);
-    out_text(out, ",");
-    tables_json(out, result);
-    json_u64(out, "lost_records", losses->records);
-    json_u64(out, "lost_records_most", losses->records_most);
-    json_u64(out, "refused_calls", losses->refused_calls);
-    json_u64(out, "left_out", losses->left_out);
-    json_u64(out, "unknown_losses", losses->unknown);
-    out_text(out, "}");
 }
 
 static bool has_live(const struct check *check)
@@ -335,13 +348,19 @@ static enum exit_code check_file(struct check *check, const char *path)
     enum exit_code code = judge(&check->result, status);
     check->with_messages += has_messages(&check->result);
     check->unread |= status < 0 || standard;
-    struct losses losses = find_losses(check);
+    check->losses = find_losses(check);
+    check->live = has_live(check);
+    check->good = code == EXIT_GOOD;
     if (status < 0 && check->shown == 0)
         message("%s: %s", check->name, error.text);
-    if (json)
-        end_json(check, &losses, has_live(check), code == EXIT_GOOD);
-    else if (!check->options->quiet && (status >= 0 || check->shown))
-        end_text(check, &losses, has_live(check));
+    if (json) {
+        out_text(check->out, "],\n");
+        result_json_members(check->out, check_columns + END_COLUMNS,
+                            &(struct result_at){.row = check});
+        out_text(check->out, "}");
+    } else if (!check->options->quiet && (status >= 0 || check->shown)) {
+        end_text(check);
+    }
     return code;
 }
 

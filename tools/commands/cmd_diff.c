@@ -116,7 +116,7 @@ static enum exit_code show(const struct diff_options *options, struct operands f
     if (!out_open(&out, &options->reading.output, files))
         return EXIT_BAD_DATA;
     if (options->json)
-        diff_json(&out, diff);
+        result_json_document(&out, diff_columns, diff, diff);
     else
         diff_text(&out, diff, options->all, terminal_colors(&options->reading.terminal, out.fd));
     return out_close(&out);

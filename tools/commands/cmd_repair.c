@@ -7,6 +7,7 @@
  * it is whole and on the disk. The inputs are never opened for writing.
  */
 #include "archive.h"
+#include "documents.h"
 #include "gzip_input.h"
 #include "input.h"
 #include "live_path.h"
@@ -270,9 +271,9 @@ static void report_text(struct out *out, const struct repair *repair)
 #define NUMBER(field) REPAIR(#field, RESULT_COUNT, result.field)
 #define MISSING(field) REPAIR(#field, RESULT_COUNT, result.missing.field)
 #define FLAG(field) REPAIR(#field, RESULT_BOOL, result.field)
-static const struct result_column columns[] = {
+const struct result_column repair_columns[] = {
     REPAIR("file", RESULT_STRING, path),
-    REPAIR("live", RESULT_STRING, used_live),
+    {"live", NULL, 0, RESULT_STRING, RESULT_FIELD(struct repair, used_live), .nullable = true},
     REPAIR("output", RESULT_STRING, output),
     FLAG(lost),
     FLAG(unchanged),
@@ -323,7 +324,7 @@ static enum exit_code report(struct repair *repair)
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
     if (repair->options->json)
-        result_json_lines(&out, columns, &(struct result_at){.row = repair});
+        result_json_lines(&out, repair_columns, &(struct result_at){.row = repair});
     else
         report_text(&out, repair);
     return out_close(&out);

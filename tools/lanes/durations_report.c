@@ -93,11 +93,9 @@ enum exit_code durations_show(struct durations_report *report, const struct kern
         message("out of memory");
     } else if (out_open(&out, &options->export.reading.output, files)) {
         if (options->json)
-            result_json_object(&out, report->json,
-                               &(struct result_at){report, report->context, NULL, 0});
+            result_json_document(&out, report->json, report, report->context);
         else
             put_text(&out, report);
-        out_text(&out, options->json ? "\n" : "");
         code = out_close(&out);
     }
     rbwp_durations_free(report->durations);

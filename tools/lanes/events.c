@@ -546,11 +546,11 @@ static const struct result_column file_columns[] = {
     RESULT_LAST};
 static const struct result_table files_table = {"files", NULL, file_columns, "", NULL, 0};
 
-static const struct result_column events_columns[] = {
-    DURATIONS,
-    {"files", NULL, 0, RESULT_LIST, .list = &files_table,
-     RESULT_LIST_OF(struct events_job, files, count), .closed = true},
-    {0}};
+const struct result_column events_columns[] = {DURATIONS,
+                                               {"files", NULL, 0, RESULT_LIST, .list = &files_table,
+                                                RESULT_LIST_OF(struct events_job, files, count),
+                                                .closed = true},
+                                               {0}};
 
 static bool decode(const struct event_file *file, rbwp_device_events_fn take, void *context)
 {

@@ -360,8 +360,9 @@ static struct result_cell file_made(const struct result_at *at, int what)
 #define STATS(X)                                                                                   \
     X(records)                                                                                     \
     X(lanes)                                                                                       \
-    X(finalized) X(spans) X(instants) X(heartbeats) X(unended) X(full) X(dropped) X(stray_ends)    \
-        X(misplaced) X(holes) X(backwards) X(after_finalize) X(outside) X(too_deep) X(stale)
+    X(finalized)                                                                                   \
+    X(spans) X(instants) X(heartbeats) X(unended) X(full) X(dropped) X(stray_ends) X(misplaced)    \
+        X(holes) X(backwards) X(after_finalize) X(outside) X(too_deep) X(stale)
 static const struct result_column file_columns[] = {
     FOUND("file", RESULT_STRING, dump.name),
     RESULT_PLAIN_MADE("dialect", RESULT_WORD, file_made, 0),
@@ -371,11 +372,11 @@ static const struct result_column file_columns[] = {
     RESULT_LAST};
 static const struct result_table files_table = {"files", NULL, file_columns, "", NULL, 0};
 
-static const struct result_column lanes_columns[] = {
-    DURATIONS,
-    {"files", NULL, 0, RESULT_LIST, .list = &files_table,
-     RESULT_LIST_OF(struct lanes, files, count), .closed = true},
-    {0}};
+const struct result_column lanes_columns[] = {DURATIONS,
+                                              {"files", NULL, 0, RESULT_LIST, .list = &files_table,
+                                               RESULT_LIST_OF(struct lanes, files, count),
+                                               .closed = true},
+                                              {0}};
 
 /* As rbwp_durations_take_lanes, with the block in the upper half of the group's number. */
 static bool take_of_block(void *durations, const struct rbwp_lane_span *spans, size_t count)

@@ -37,15 +37,16 @@ static void put_members(struct out *out, const struct result_column *columns, co
 
 static void put_list(struct out *out, const struct result_table *table,
                      const struct result_rows *rows, const void *all, const void *parent,
-                     bool closed)
+                     const struct result_column *column)
 {
+    const char *between = column && column->one_line ? "" : "\n";
     json_open(out, table->key, '[');
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct result_at at = result_row(rows, all, parent, i);
-        out_text(out, i ? ",\n" : "\n");
+        out_format(out, "%s%s", i ? "," : "", between);
         result_json_object(out, table->columns, &at);
     }
-    out_text(out, closed ? "\n]" : "]");
+    out_text(out, column && column->closed ? "\n]" : "]");
 }
 
 static void put_part(struct out *out, const struct result_column *column,
@@ -65,8 +66,8 @@ static void put_member(struct out *out, const struct result_column *column,
 {
     if (column->list) {
         const struct result_rows rows = result_list(column, at);
-        out_text(out, column->same_line || out_last(out) == '{' ? "" : ",\n");
-        put_list(out, column->list, &rows, at->all, at->row, column->closed);
+        out_text(out, column->same_line || column->one_line || out_last(out) == '{' ? "" : ",\n");
+        put_list(out, column->list, &rows, at->all, at->row, column);
         return;
     }
     if (column->put) {
@@ -111,6 +112,13 @@ void result_json_object(struct out *out, const struct result_column *columns,
     out_text(out, "}");
 }
 
+void result_json_document(struct out *out, const struct result_column *columns, const void *all,
+                          const void *row)
+{
+    result_json_object(out, columns, &(struct result_at){all, row, NULL, 0});
+    out_text(out, "\n");
+}
+
 void result_json_lines(struct out *out, const struct result_column *columns,
                        const struct result_at *at)
 {
@@ -126,5 +134,5 @@ void result_json_list(struct out *out, const struct result_table *table,
                       const struct result_rows *rows, const void *all)
 {
     out_text(out, ",\n");
-    put_list(out, table, rows, all, NULL, false);
+    put_list(out, table, rows, all, NULL, NULL);
 }

@@ -19,7 +19,7 @@ struct line {
 };
 
 struct view {
-    const struct critical_path *path;
+    struct critical_path path;
     const struct trace *trace;
     struct line *lines;
     uint32_t count;
@@ -48,7 +48,7 @@ static uint64_t hop_ns(const struct critical_hop *hop)
 
 static struct result_cell share(const struct view *view, uint64_t ns)
 {
-    return result_share(ns, (uint64_t)view->path->last_ns - (uint64_t)view->path->first_ns);
+    return result_share(ns, (uint64_t)view->path.last_ns - (uint64_t)view->path.first_ns);
 }
 
 enum { FROM_NODE, NODE, PROCESS, HANDLER, SHARE };
@@ -102,16 +102,13 @@ static const struct result_column path_columns[] = {
     RESULT_PLAIN_MADE("last_node", RESULT_ID, path_node, 1),
     RESULT_PLAIN("first_work", RESULT_NS, struct critical_path, first_work_ns),
     RESULT_LAST};
-static const struct result_column list_columns[] = {
-    {"hops", NULL, 0, RESULT_LIST, .list = &hops_table,
-     RESULT_LIST_OF(struct critical_path, hops, hop_count)},
-    RESULT_LAST};
-static const struct result_column critical_columns[] = {
-    {NULL, NULL, 0, RESULT_PART_AT, RESULT_POINTER(struct view, path), .part = path_columns},
+const struct result_column critical_columns[] = {
+    {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct view, path), .part = path_columns},
     {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct view, sum), .part = times_columns},
     {"lines", NULL, 0, RESULT_LIST, .list = &lines_table,
      RESULT_LIST_OF(struct view, lines, count)},
-    {NULL, NULL, 0, RESULT_PART_AT, RESULT_POINTER(struct view, path), .part = list_columns},
+    {"hops", NULL, 0, RESULT_LIST, .list = &hops_table,
+     RESULT_LIST_OF(struct view, path.hops, path.hop_count)},
     RESULT_LAST};
 
 /* ---- lines ------------------------------------------------------------------------------------
@@ -134,7 +131,7 @@ static int by_time(const void *left, const void *right)
 /* False without memory. */
 static bool make_lines(struct view *view)
 {
-    const struct critical_path *path = view->path;
+    const struct critical_path *path = &view->path;
     struct critical_hop *sorted = calloc(path->hop_count + 1u, sizeof *sorted);
     view->lines = calloc(path->hop_count + 1u, sizeof *view->lines);
     view->sum.work_ns = path->first_work_ns;
@@ -168,7 +165,7 @@ static double percent(const struct view *view, uint64_t ns)
 static void put_head(struct out *out, const struct view *view, struct colors colors)
 {
     char run[QUANTITY_BYTES];
-    const struct critical_path *path = view->path;
+    const struct critical_path *path = &view->path;
     out_format(
         out, "%sCritical path through %" PRIu32 " of %" PRIu64 " messages, over a run of %s%s\n",
         colors.bold, path->hop_count, path->messages,
@@ -188,7 +185,7 @@ static void put_text(struct out *out, const struct view *view, uint32_t most, st
 {
     const struct result_view result = {out, colors, UINT16_MAX, false, 0};
     const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
-    const struct critical_path *path = view->path;
+    const struct critical_path *path = &view->path;
     struct result_rows rows = {(const char *)view->lines, sizeof *view->lines, view->count, NULL};
     char work[QUANTITY_BYTES];
     put_head(out, view, colors);
@@ -222,7 +219,7 @@ static bool begin(struct trace_pass *pass)
 static enum exit_code show(struct trace_pass *pass, const struct critical_path *path)
 {
     const struct stats_report_options *options = pass->asked;
-    struct view view = {.path = path, .trace = pass->trace};
+    struct view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
         return EXIT_PARTLY; /* the user was told */
     if (path->messages == 0) {
@@ -234,12 +231,10 @@ static enum exit_code show(struct trace_pass *pass, const struct critical_path *
     if (!good)
         message("out of memory");
     else if (options->json)
-        result_json_object(&pass->out, critical_columns,
-                           &(struct result_at){&view, &view, NULL, 0});
+        result_json_document(&pass->out, critical_columns, &view, &view);
     else
         put_text(&pass->out, &view, options->top.set ? options->top.count : LINES_DEFAULT,
                  terminal_colors(&options->reading.terminal, pass->out.fd));
-    out_text(&pass->out, good && options->json ? "\n" : "");
     free(view.lines);
     return good ? EXIT_GOOD : EXIT_PARTLY;
 }

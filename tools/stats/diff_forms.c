@@ -14,7 +14,7 @@
 #define VERDICT(type)                                                                              \
     {                                                                                              \
         "verdict", NULL, -6, RESULT_CHOICE, RESULT_FIELD(struct type, verdict),                    \
-            .words = diff_verdict_name                                                             \
+            .words = diff_verdict_name, .what = DIFF_VERDICTS                                      \
     }
 
 static struct result_cell ratio(bool known, double a, double b)
@@ -67,9 +67,10 @@ static void put_kind_and_name(struct out *out, const struct result_at *at, bool 
 
 static const struct result_column row_columns[] = {
     VERDICT(diff_row),
-    {"category", NULL, 0, RESULT_CHOICE, ROW(category), .words = trace_category_name},
+    {"category", NULL, 0, RESULT_CHOICE, ROW(category), .words = trace_category_name,
+     .what = TRACE_CATEGORIES},
     {"name", NULL, 0, RESULT_TEXT, ROW(name)},
-    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0)},
+    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0), .nullable = true},
     {NULL, "of A", 10, RESULT_NS, ROW(of_a.median.value)},
     {NULL, "of B", 10, RESULT_NS, ROW(of_b.median.value)},
     {"a", NULL, 0, RESULT_PART, ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
@@ -81,7 +82,9 @@ static const struct result_column row_columns[] = {
     {NULL, "total B", 10, RESULT_NS, ROW(of_b.median.total_ns)},
     {"noisy", NULL, 0, RESULT_BOOL, ROW(noisy)},
     {"few", NULL, 0, RESULT_BOOL, ROW(few)},
-    {"runs", NULL, 0, RESULT_OWN, .put = put_runs},
+    {"runs", NULL, 0, RESULT_OWN, .put = put_runs,
+     .form = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\",\"items\":"
+             "{\"type\":[\"integer\",\"null\"]}}}"},
     {NULL, "kind     name", 0, RESULT_OWN, .put = put_kind_and_name},
     {0}};
 static const struct result_table rows_table = {
@@ -102,7 +105,7 @@ RESULT_MAKES(of_b, launch_diff, result_u64(launch_sums_quantile_ns(&row->b, (uns
 static const struct result_column launch_columns[] = {
     VERDICT(launch_diff),
     {"name", "GPU", 0, RESULT_TEXT, LAUNCH(name)},
-    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(launch_ratio, 0)},
+    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(launch_ratio, 0), .nullable = true},
     {NULL, "p50 A", 10, RESULT_NS, RESULT_MADE(of_a, 500)},
     {NULL, "p50 B", 10, RESULT_NS, RESULT_MADE(of_b, 500)},
     {NULL, "p99 A", 10, RESULT_NS, RESULT_MADE(of_a, 990)},
@@ -138,7 +141,7 @@ static const struct result_column counter_columns[] = {
     VERDICT(counter_diff),
     {"name", "name", 0, RESULT_TEXT, COUNTER(name)},
     {"unit", NULL, 0, RESULT_TEXT, COUNTER(unit)},
-    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(counter_ratio, 0)},
+    {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(counter_ratio, 0), .nullable = true},
     {NULL, "mean A", 13, RESULT_REAL, COUNTER(a_mean)},
     {NULL, "mean B", 13, RESULT_REAL, COUNTER(b_mean)},
     {NULL, "max A", 13, RESULT_REAL, COUNTER(a.max)},
@@ -175,21 +178,16 @@ static void put_threshold(struct out *out, const struct result_at *at, bool json
     out_format(out, "%.3f", (double)((const struct diff *)at->row)->threshold / 1000);
 }
 
-static const struct result_column diff_columns[] = {
-    {"by", NULL, 0, RESULT_CHOICE, DIFF(metric), .words = diff_metric_name},
-    {"threshold_percent", NULL, 0, RESULT_OWN, .put = put_threshold},
+const struct result_column diff_columns[] = {
+    {"by", NULL, 0, RESULT_CHOICE, DIFF(metric), .words = diff_metric_name, .what = DIFF_METRICS},
+    {"threshold_percent", NULL, 0, RESULT_OWN, .put = put_threshold,
+     .form = "{\"type\":\"number\"}"},
     {"slower", NULL, 0, RESULT_COUNT, DIFF(slower)},
     LIST(rows_table, rows, count),
     LIST(launches_table, launches, launch_count),
     LIST(counters_table, counters, counter_count),
     {0}};
 enum { TABLES = 3, FIRST_TABLE = 3 };
-
-void diff_json(struct out *out, const struct diff *diff)
-{
-    result_json_object(out, diff_columns, &(struct result_at){diff, diff, NULL, 0});
-    out_text(out, "\n");
-}
 
 /* Every row begins with its verdict. */
 static enum diff_verdict verdict_of(const void *row)

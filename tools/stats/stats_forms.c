@@ -9,6 +9,7 @@
 #include "losses.h"
 #include "quantity.h"
 #include "result_print.h"
+#include "stats_report.h"
 #include "stats_tables.h"
 #include "text_name.h"
 #include "track_order.h"
@@ -439,24 +440,25 @@ static void findings_text(const struct view *view)
 
 /* ---- JSON that is more than a list ---------------------------------------------------------- */
 
-static void object(struct out *out, const char *key, const struct result_column *columns,
-                   const struct stats *stats, const void *row)
+static const struct result_column values_object[] = {{"arguments", NULL, 0, RESULT_PART,
+                                                      RESULT_FIELD(struct stats, args),
+                                                      .part = stats_values_columns},
+                                                     RESULT_LAST};
+static const struct result_column nodes_object[] = {
+    {"nodes", NULL, 0, RESULT_PART, .part = stats_nodes_columns}, RESULT_LAST};
+
+static void object(struct out *out, const struct result_column *column, const struct stats *stats,
+                   const void *row)
 {
     out_text(out, ",\n");
-    json_key(out, key);
-    result_json_object(out, columns, &(struct result_at){stats, row, NULL, 0});
-}
-
-static void values_json(struct out *out, const struct stats *stats)
-{
-    object(out, "arguments", stats_values_columns, stats, &stats->args);
+    result_json_members(out, column, &(struct result_at){stats, row, NULL, 0});
 }
 
 static void nodes_json(struct out *out, const struct stats *stats)
 {
     struct node_sums sums;
     if (node_sums_make(&sums, stats))
-        object(out, "nodes", stats_nodes_columns, stats, &sums);
+        object(out, nodes_object, stats, &sums);
     else
         out_give_up(out, ENOMEM);
     node_sums_free(&sums);
@@ -485,20 +487,42 @@ static void numbers(struct out *out, const char *key, const uint64_t *list, uint
     out_text(out, "]");
 }
 
-static void concurrency_json(struct out *out, const struct stats *stats)
+static void put_levels(struct out *out, const struct result_at *at, bool json)
 {
-    const struct concurrency_result *result = &stats->concurrency;
-    out_text(out, ",\n\"concurrency\":{");
-    numbers(out, stats->merged ? "busy_workers_of_a_node" : "busy_workers", result->level_ns,
-            result->levels);
-    out_text(out, ",");
-    json_i64(out, "first", result->first_ns);
-    out_text(out, ",");
-    json_u64(out, "step", (uint64_t)result->step_ns);
-    out_text(out, ",");
-    numbers(out, "busy", result->step_busy_ns, CONCURRENCY_STEPS);
-    out_text(out, "}");
+    const struct concurrency_result *result = at->row;
+    (void)json;
+    if (!((const struct stats *)at->all)->merged)
+        numbers(out, "busy_workers", result->level_ns, result->levels);
 }
+
+static void put_levels_of_node(struct out *out, const struct result_at *at, bool json)
+{
+    const struct concurrency_result *result = at->row;
+    (void)json;
+    if (((const struct stats *)at->all)->merged)
+        numbers(out, "busy_workers_of_a_node", result->level_ns, result->levels);
+}
+
+static void put_steps(struct out *out, const struct result_at *at, bool json)
+{
+    (void)json;
+    numbers(out, "busy", ((const struct concurrency_result *)at->row)->step_busy_ns,
+            CONCURRENCY_STEPS);
+}
+
+#define NUMBERS "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"
+static const struct result_column concurrency_columns[] = {
+    {"busy_workers", NULL, 0, RESULT_OWN, .put = put_levels, .form = NUMBERS, .optional = true},
+    {"busy_workers_of_a_node", NULL, 0, RESULT_OWN, .put = put_levels_of_node, .form = NUMBERS,
+     .optional = true},
+    RESULT_PLAIN("first", RESULT_TIME, struct concurrency_result, first_ns),
+    RESULT_PLAIN("step", RESULT_NS, struct concurrency_result, step_ns),
+    {"busy", NULL, 0, RESULT_OWN, .put = put_steps, .form = NUMBERS},
+    RESULT_LAST};
+static const struct result_column concurrency_object[] = {{"concurrency", NULL, 0, RESULT_PART,
+                                                           RESULT_FIELD(struct stats, concurrency),
+                                                           .part = concurrency_columns},
+                                                          RESULT_LAST};
 
 /* ---- sections ------------------------------------------------------------------------------ */
 
@@ -531,20 +555,21 @@ static const struct part {
     struct result_column list;
     void (*behind)(const struct result_view *view, const struct result_at *at);
     void (*text)(const struct view *view);
-    void (*json)(struct out *out, const struct stats *stats);
-    const char *name; /* of CSV, if it is not the table's key */
-    unsigned flags;   /* ORDERED: tracks in text */
+    const struct result_column *object; /* of JSON, instead of the list */
+    const char *name;                   /* of CSV, if it is not the table's key */
+    unsigned flags;                     /* ORDERED: tracks in text */
 } parts[] = {
     {0, &stats_open_table, .list = {LIST(open, open_count)}, .flags = ONLY_JSON},
     {SECTION_FINDINGS, &stats_findings_table, .text = findings_text, .flags = FIRST_IN_TEXT},
     {SECTION_ARGUMENTS, &stats_values_table, .list = {LIST(args.list, args.count)},
-     .text = values_text, .json = values_json, .flags = FIRST_IN_TEXT},
+     .text = values_text, .object = values_object, .flags = FIRST_IN_TEXT},
     {SECTION_WORK_ITEMS, &stats_work_items_table, SECTION_WORK_ITEMS, .behind = behind_row},
     {SECTION_WORK_ITEMS, &stats_queued_table, SECTION_QUEUED, .behind = behind_row},
     {SECTION_SUB_ITEMS, &stats_sub_items_table, SECTION_SUB_ITEMS, .behind = behind_row},
     {SECTION_GPU_WORK, &stats_gpu_work_table, SECTION_GPU_WORK, .behind = behind_row,
      .flags = FIRST_IN_TEXT}, /* what such a program is about */
-    {SECTION_NODES, &stats_nodes_table, .text = nodes_text, .json = nodes_json, .name = "nodes"},
+    {SECTION_NODES, &stats_nodes_table, .text = nodes_text, .object = nodes_object,
+     .name = "nodes"},
     {SECTION_THREADS, &stats_threads_table, 0, stats_is_worker, .behind = behind_track,
      .flags = ORDERED},
     {SECTION_GPUS, &stats_gpus_table, 0, stats_is_gpu, .behind = behind_track, .flags = ORDERED},
@@ -560,7 +585,7 @@ static const struct part {
     {SECTION_COUNTERS, &stats_counters_table, 0, is_counter, .behind = behind_counter},
     {SECTION_MESSAGES, &stats_messages_table, .list = {LIST(messages.list, messages.count)},
      .behind = behind_message},
-    {SECTION_CONCURRENCY, NULL, .text = concurrency_text, .json = concurrency_json},
+    {SECTION_CONCURRENCY, NULL, .text = concurrency_text, .object = concurrency_object},
     {SECTION_LONGEST, &stats_longest_table, .list = {LIST(longest, longest_count)},
      .behind = behind_call},
     {0, &stats_losses_table, .list = {LIST(losses, loss_count)}, .flags = ONLY_JSON},
@@ -653,8 +678,11 @@ static void part_json(struct out *out, const struct part *part, const struct sta
 {
     if (part->flags & ONLY_TEXT || (part->section && !(form->sections & part->section)))
         return;
-    if (part->json) {
-        part->json(out, stats);
+    if (part->object) {
+        if (part->object == nodes_object)
+            nodes_json(out, stats);
+        else
+            object(out, part->object, stats, stats);
         return;
     }
     struct result_rows rows = rows_of(out, part, stats, form, false);
@@ -669,6 +697,22 @@ void stats_json(struct out *out, const struct stats *stats, const struct stats_f
     for (unsigned i = 0; i < PARTS; i++)
         part_json(out, &parts[i], stats, form);
     out_text(out, "}\n");
+}
+
+/* What options leave out is optional. */
+void stats_document(struct result_column *columns_out)
+{
+    *columns_out++ = (struct result_column){.unit = RESULT_PART, .part = stats_columns};
+    for (const struct part *part = parts; part < parts + PARTS; part++) {
+        if (part->flags & ONLY_TEXT)
+            continue;
+        *columns_out = part->object ? *part->object
+                                    : (struct result_column){.key = part->table->key,
+                                                             .unit = RESULT_LIST,
+                                                             .list = part->table};
+        columns_out++->optional = part->section != 0;
+    }
+    columns_out->unit = RESULT_END;
 }
 
 /* NULL: there is none. */

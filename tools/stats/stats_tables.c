@@ -328,7 +328,8 @@ static void put_pair(struct out *out, const struct result_at *at, bool json)
 }
 
 static const struct result_column overlap_columns[] = {
-    {"groups", NULL, 0, RESULT_OWN, .put = put_pair},
+    {"groups", NULL, 0, RESULT_OWN, .put = put_pair,
+     .form = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
     {"both", NULL, 0, RESULT_NS, RESULT_MADE(pair_made, PAIR_BOTH)},
     {"share", NULL, 0, RESULT_SHARE, RESULT_MADE(pair_made, PAIR_SHARE)},
     {0}};
@@ -494,7 +495,8 @@ const struct result_column stats_call_columns[] = {
     {"name", "call  thread", 0, RESULT_TEXT, RESULT_MADE(call_made, CALL_NAME)},
     {"thread", NULL, 0, RESULT_TEXT, RESULT_MADE(call_made, CALL_THREAD)},
     {"thread_id", NULL, 0, RESULT_ID, RESULT_MADE(call_made, CALL_THREAD_ID)},
-    {"args", NULL, 0, RESULT_OWN, .put = put_arguments, .optional = true},
+    {"args", NULL, 0, RESULT_OWN, .put = put_arguments, .optional = true,
+     .form = "{\"type\":\"object\"}"},
     {NULL, NULL, 0, RESULT_ID, CALL(id)},
     {NULL, NULL, 0, RESULT_INDEX, CALL(track), .what = STATS_TRACKS},
     {NULL, NULL, 0, RESULT_INDEX, CALL(row), .what = STATS_ROWS},
@@ -601,7 +603,8 @@ static const struct result_column node_columns[] = {
     {"calls", NULL, 0, RESULT_COUNT, NODE(calls)},
     {"longest_gap", "longest gap", 12, RESULT_NS, NODE(longest_gap_ns)},
     {"lost_records", NULL, 0, RESULT_COUNT, NODE(lost_records)},
-    {"shares", "over time", -NODE_PARTS_SHOWN, RESULT_OWN, .put = put_course},
+    {"shares", "over time", -NODE_PARTS_SHOWN, RESULT_OWN, .put = put_course,
+     .form = "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}"},
     {0}};
 const struct result_table stats_nodes_table = {
     "list", NULL, node_columns, "workers,share,busy,longest gap,over time,process", NULL, 0};

@@ -11,6 +11,7 @@
 
 #include "export.h"
 #include "rbwp_lanes.h"
+#include "result_table.h"
 
 struct kernel_options {
     struct export_options export; /* its `to` may also be rbwp, warpscope, iris */
@@ -37,5 +38,8 @@ struct events_options {
     unsigned offset_count;
 };
 enum exit_code events_run(const struct events_options *options, struct operands files);
+
+/* The documents of the durations. */
+extern const struct result_column lanes_columns[], events_columns[];
 
 #endif /* KERNEL_DUMPS_H */

@@ -14,6 +14,9 @@ void result_json_members(struct out *out, const struct result_column *columns,
                          const struct result_at *at);
 void result_json_object(struct out *out, const struct result_column *columns,
                         const struct result_at *at);
+/* An object and the end of the line. */
+void result_json_document(struct out *out, const struct result_column *columns, const void *all,
+                          const void *row);
 /* Each member on a line of its own, of columns that all have a key. */
 void result_json_lines(struct out *out, const struct result_column *columns,
                        const struct result_at *at);
@@ -21,6 +24,8 @@ void result_json_lines(struct out *out, const struct result_column *columns,
 void result_json_list(struct out *out, const struct result_table *table,
                       const struct result_rows *rows, const void *all);
 
+/* An object with these members as JSON Schema, of which `title` is said. */
+void result_schema(struct out *out, const char *title, const struct result_column *columns);
 /* What is no text. */
 void result_json_number(struct out *out, const struct result_column *column,
                         const struct result_cell *cell);

@@ -85,6 +85,8 @@ struct result_column {
     bool optional; /* not there where the field is 0 or empty, or what is made is nothing */
     /* In JSON the whole member, with the comma before it. */
     void (*put)(struct out *out, const struct result_at *at, bool json);
+    const char *form; /* of that member, as JSON Schema; NULL: anything */
+    bool nullable;    /* null where it is nothing, though not optional */
     const char *const *words;
     const struct result_column *part;
     const char *only; /* of a part, the keys that are shown, with commas; NULL: all */
@@ -92,6 +94,7 @@ struct result_column {
     const struct result_table *list;
     bool same_line;  /* a list's key does not begin a line of JSON */
     bool closed;     /* a list's bracket closes on a line of its own */
+    bool one_line;   /* a list's rows are on one line, with its key */
     size_t count_at; /* of a list: where its count, 32 bits, is */
     size_t stride;   /* bytes of a list's row, or of what is behind a pointer */
     struct result_rows (*rows)(const struct result_at *at);

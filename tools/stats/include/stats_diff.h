@@ -99,6 +99,7 @@ void diff_free(struct diff *diff);
 
 /* all: rows that are the same, too; else they are counted. */
 void diff_text(struct out *out, const struct diff *diff, bool all, struct colors colors);
-void diff_json(struct out *out, const struct diff *diff);
+/* The document. */
+extern const struct result_column diff_columns[];
 
 #endif /* STATS_DIFF_H */

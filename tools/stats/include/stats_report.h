@@ -3,6 +3,7 @@
 #ifndef STATS_REPORT_H
 #define STATS_REPORT_H
 
+#include "result_table.h"
 #include "stats_rows.h"
 #include "trace_pass.h"
 
@@ -22,6 +23,10 @@ struct stats_report_options {
         uint32_t count;
     } top;
 };
+
+/* What stats prints as JSON, at most so many columns. */
+enum { STATS_DOCUMENT_MAX = 32 };
+void stats_document(struct result_column *columns_out);
 
 /* Reads the files, adds up and shows. */
 enum exit_code stats_report(const struct stats_report_options *options, struct operands files);

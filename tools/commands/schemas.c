@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A document is the columns that print it: what is in the one is in the other. */
+#include "schemas.h"
+#include "critical_report.h"
+#include "documents.h"
+#include "kernel_dumps.h"
+#include "result_print.h"
+#include "stats_diff.h"
+#include "stats_report.h"
+
+#include <string.h>
+
+bool schema_write(struct out *out, const char *name)
+{
+    struct result_column stats[STATS_DOCUMENT_MAX];
+    const struct {
+        const char *name;
+        const struct result_column *columns;
+    } documents[] = {{"check", check_columns}, {"critical-path", critical_columns},
+                     {"diff", diff_columns},   {"events", events_columns},
+                     {"lanes", lanes_columns}, {"repair", repair_columns},
+                     {"stats", stats}};
+    stats_document(stats);
+    for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++)
+        if (strcmp(name, documents[i].name) == 0) {
+            result_schema(out, name, documents[i].columns);
+            return true;
+        }
+    return false;
+}
