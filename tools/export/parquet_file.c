@@ -427,12 +427,6 @@ static void put_statistics(struct thrift *thrift, int id, const struct chunk *ch
     thrift_end(thrift);
 }
 
-static int compare_texts(struct trace_text a, struct trace_text b)
-{
-    int order = memcmp(a.text, b.text, a.bytes < b.bytes ? a.bytes : b.bytes);
-    return order ? order : a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
-}
-
 /* ---- columns of a row group ----------------------------------------------------------- */
 
 void parquet_group_begin(struct parquet *parquet, size_t rows)
@@ -654,8 +648,8 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     for (uint32_t i = 0; i < dictionary.count; i++) {
         bytes_u32(plain, texts[i].bytes);
         bytes_put(plain, texts[i].text, texts[i].bytes);
-        chunk->least = compare_texts(texts[i], chunk->least) < 0 ? texts[i] : chunk->least;
-        chunk->most = compare_texts(texts[i], chunk->most) > 0 ? texts[i] : chunk->most;
+        chunk->least = trace_text_compare(texts[i], chunk->least) < 0 ? texts[i] : chunk->least;
+        chunk->most = trace_text_compare(texts[i], chunk->most) > 0 ? texts[i] : chunk->most;
     }
     put_page(parquet, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
     plain = parquet->plain;

@@ -201,18 +201,13 @@ struct sorted_row {
     int (*compare)(const void *left, const void *right);
 };
 
-static int compare_texts(const struct result_cell *a, const struct result_cell *b)
-{
-    uint32_t bytes = a->bytes < b->bytes ? a->bytes : b->bytes;
-    int order = bytes ? memcmp(a->text, b->text, bytes) : 0;
-    return order ? order : (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
-
 static int compare_sorted(const void *a, const void *b)
 {
     const struct sorted_row *left = a, *right = b;
     const struct result_cell *one = &left->cell, *two = &right->cell;
-    int order = one->kind == RESULT_BYTES ? compare_texts(one, two)
+    int order = one->kind == RESULT_BYTES
+                    ? trace_text_compare((struct trace_text){one->text, one->bytes},
+                                         (struct trace_text){two->text, two->bytes})
                 : one->kind == RESULT_F64 ? (one->f64 > two->f64) - (one->f64 < two->f64)
                                           : (one->u64 > two->u64) - (one->u64 < two->u64);
     order = left->ascends ? order : -order;

@@ -548,9 +548,7 @@ static int more_time_first(const void *a, const void *b)
     const struct inside_kernel *left = a, *right = b;
     if (left->time_ns != right->time_ns)
         return left->time_ns > right->time_ns ? -1 : 1;
-    uint32_t bytes = left->name.bytes < right->name.bytes ? left->name.bytes : right->name.bytes;
-    int order = memcmp(left->name.text, right->name.text, bytes);
-    return order ? order : left->name.bytes < right->name.bytes ? -1 : 1;
+    return trace_text_compare(left->name, right->name);
 }
 
 static void order_works(struct finishing *finishing)

@@ -52,10 +52,7 @@ static int compare(const void *left, const void *right)
     const struct message_sum *a = left, *b = right;
     if (a->count != b->count)
         return a->count > b->count ? -1 : 1;
-    uint32_t bytes = a->handler.bytes < b->handler.bytes ? a->handler.bytes : b->handler.bytes;
-    int order = memcmp(a->handler.text, b->handler.text, bytes);
-    return order ? order
-                 : (a->handler.bytes > b->handler.bytes) - (a->handler.bytes < b->handler.bytes);
+    return trace_text_compare(a->handler, b->handler);
 }
 
 bool message_sums_finish(struct message_sums *sums, const struct trace_text *names,

@@ -24,18 +24,11 @@ struct sided_row {
     uint32_t run; /* of a, then of b */
 };
 
-static int compare_texts(struct trace_text a, struct trace_text b)
-{
-    uint32_t bytes = a.bytes < b.bytes ? a.bytes : b.bytes;
-    int order = bytes ? memcmp(a.text, b.text, bytes) : 0;
-    return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
-}
-
 static int compare_names(const struct stats_row *left, const struct stats_row *right)
 {
     if (left->category != right->category)
         return left->category < right->category ? -1 : 1;
-    return compare_texts(left->name, right->name);
+    return trace_text_compare(left->name, right->name);
 }
 
 static int compare_sided(const void *a, const void *b)
@@ -246,8 +239,8 @@ static int compare_tracks(const void *a, const void *b)
 {
     const struct trace_track *left = &((const struct sided_track *)a)->stats->track;
     const struct trace_track *right = &((const struct sided_track *)b)->stats->track;
-    int order = compare_texts(left->name, right->name);
-    order = order ? order : compare_texts(left->unit, right->unit);
+    int order = trace_text_compare(left->name, right->name);
+    order = order ? order : trace_text_compare(left->unit, right->unit);
     uint32_t run = ((const struct sided_track *)a)->run,
              other = ((const struct sided_track *)b)->run;
     return order ? order : (run > other) - (run < other);
@@ -311,7 +304,7 @@ static bool take_launches(struct diff *diff, struct launch_sums *runs,
     if (!sums || sums->count == 0)
         return true;
     struct launch_diff *row = diff->launch_count ? &diff->launches[diff->launch_count - 1] : NULL;
-    if (!row || compare_texts(row->name, track->stats->track.name) != 0) {
+    if (!row || trace_text_compare(row->name, track->stats->track.name) != 0) {
         row = &diff->launches[diff->launch_count++];
         row->name = track->stats->track.name;
     }
@@ -382,8 +375,8 @@ static void take_counter(struct diff *diff, struct counter_side *runs,
         diff->counter_count ? &diff->counters[diff->counter_count - 1] : NULL;
     if (!track->stats->counter)
         return;
-    if (!row || compare_texts(row->name, told->name) != 0 ||
-        compare_texts(row->unit, told->unit) != 0) {
+    if (!row || trace_text_compare(row->name, told->name) != 0 ||
+        trace_text_compare(row->unit, told->unit) != 0) {
         row = &diff->counters[diff->counter_count++];
         row->name = told->name;
         row->unit = told->unit;

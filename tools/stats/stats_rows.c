@@ -19,12 +19,6 @@ enum stats_section stats_section_of(unsigned category)
                                                                 : SECTION_SUB_ITEMS;
 }
 
-static int compare_text(struct trace_text a, struct trace_text b)
-{
-    int order = memcmp(a.text, b.text, a.bytes < b.bytes ? a.bytes : b.bytes);
-    return order ? order : a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
-}
-
 bool stats_has_title(const char *title, size_t bytes)
 {
     for (const char *at = stats_row_titles; *at; at += *at == ',') {
@@ -44,7 +38,7 @@ static int compare_totals(const void *a, const void *b)
         return left->total_ns > right->total_ns ? -1 : 1;
     if (left->category != right->category)
         return left->category < right->category ? -1 : 1;
-    int order = compare_text(left->name, right->name);
+    int order = trace_text_compare(left->name, right->name);
     return order ? order : left->item < right->item ? -1 : left->item > right->item;
 }
 

@@ -239,6 +239,13 @@ struct trace_text trace_text(const char *text)
     return (struct trace_text){text, (uint32_t)strlen(text)};
 }
 
+int trace_text_compare(struct trace_text a, struct trace_text b)
+{
+    uint32_t bytes = a.bytes < b.bytes ? a.bytes : b.bytes;
+    int order = bytes ? memcmp(a.text, b.text, bytes) : 0;
+    return order ? order : (a.bytes > b.bytes) - (a.bytes < b.bytes);
+}
+
 struct trace *trace_new(const struct trace_sink *sink, int64_t origin_ns)
 {
     struct trace *trace = calloc(1, sizeof *trace);

@@ -43,6 +43,8 @@ struct trace_text {
 };
 /* Of a terminated text. */
 struct trace_text trace_text(const char *text);
+/* By their bytes: below 0, 0 or above 0, as memcmp says it. */
+int trace_text_compare(struct trace_text a, struct trace_text b);
 
 #define TRACE_NONE UINT32_MAX
 
