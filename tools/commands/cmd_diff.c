@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp diff: what got slower from one run to another. Matching and judging are in stats_diff.c. */
+#include "csv_option.h"
 #include "diff_page.h"
 #include "message.h"
 #include "progress.h"
@@ -24,7 +25,7 @@ struct diff_options {
     bool json, all;
     struct run_list before, after;
     uint32_t min_count;
-    const char *page;
+    const char *page, *csv;
     int metric; /* enum diff_metric */
     struct {
         bool set;
@@ -95,6 +96,8 @@ static const struct option diff_option_table[] = {
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),
      option_store_true},
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct diff_options, json), option_store_true},
+    {"csv", 0, "TABLE", "rows launches counters", "one table of --json as CSV",
+     offsetof(struct diff_options, csv), option_store_text},
     {0},
 };
 
@@ -115,8 +118,8 @@ static enum exit_code show(const struct diff_options *options, struct operands f
     struct out out;
     if (!out_open(&out, &options->reading.output, files))
         return EXIT_BAD_DATA;
-    if (options->json)
-        result_json_document(&out, diff_columns, diff, diff);
+    if (options->json || options->csv)
+        result_document(&out, diff_columns, options->csv, diff, diff);
     else
         diff_text(&out, diff, options->all, terminal_colors(&options->reading.terminal, out.fd));
     return out_close(&out);
@@ -210,7 +213,8 @@ static enum exit_code run(void *config, struct operands files)
 {
     const struct diff_options *options = config;
     struct runs runs = {.before = 0};
-    if (!collect(options, files, &runs))
+    if (!csv_is_known(result_has_list(diff_columns, options->csv), options->csv, options->json) ||
+        !collect(options, files, &runs))
         return EXIT_USAGE;
     runs.loads = calloc(runs.before + runs.after, sizeof *runs.loads);
     if (!runs.loads) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp events: device events out of copies of their buffers. The work is in lanes/. */
+#include "csv_option.h"
 #include "kernel_option.h"
 #include "message.h"
 
@@ -50,6 +51,8 @@ static bool store_rank(void *value, const char *text, struct option_error *error
 static const struct option content_options[] = {
     {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file", KERNEL(json),
      option_store_true},
+    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", KERNEL(csv),
+     option_store_text},
     {"to", 't', "FORMAT", KERNEL_FORMATS " iris rbwp",
      "write the events instead; by the suffix of the output if not given", KERNEL(export.to),
      option_store_text},
@@ -92,7 +95,11 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;
     }
-    return events_run(config, files);
+    const struct events_options *options = config;
+    return csv_is_known(result_has_list(events_columns, options->kernel.csv), options->kernel.csv,
+                        options->kernel.json)
+               ? events_run(options, files)
+               : EXIT_USAGE;
 }
 
 const struct command command_events = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp lanes: lane records out of copies of a kernel's buffer. The work is in lanes/. */
+#include "csv_option.h"
 #include "kernel_option.h"
 #include "message.h"
 
@@ -48,6 +49,8 @@ static bool store_anchor(void *value, const char *text, struct option_error *err
 static const struct option content_options[] = {
     {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file", KERNEL(json),
      option_store_true},
+    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", KERNEL(csv),
+     option_store_text},
     {"to", 't', "FORMAT", KERNEL_FORMATS " rbwp warpscope",
      "write the spans instead; by the suffix of the output if not given", KERNEL(export.to),
      option_store_text},
@@ -91,6 +94,9 @@ static enum exit_code run(void *config, struct operands files)
         return EXIT_USAGE;
     }
     struct lanes_options *options = config;
+    if (!csv_is_known(result_has_list(lanes_columns, options->kernel.csv), options->kernel.csv,
+                      options->kernel.json))
+        return EXIT_USAGE;
     options->kernel.export.block_processes = true; /* there is nothing but blocks */
     return lanes_run(options, files);
 }

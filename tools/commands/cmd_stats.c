@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stats: sums over files. Adding up and the forms are in stats/. */
 #include "critical_report.h"
-#include "message.h"
+#include "csv_option.h"
 #include "stats_report.h"
 
 #include <stdio.h>
@@ -96,19 +96,18 @@ static bool store_columns(void *value, const char *text, struct option_error *er
 
 #define TABLES                                                                                     \
     "open findings values work_items queued sub_items gpu_work nodes threads gpus inside_kernels " \
-    "kernel_lines ranges gpu_ranges other_tracks counters messages longest losses"
+    "kernel_lines ranges gpu_ranges other_tracks counters messages longest losses lines hops"
 
 /* It is shown alone, so that nothing else needs to be added up. */
 static bool store_csv(void *value, const char *text, struct option_error *error)
 {
     struct stats_report_options *options = value;
     unsigned section;
+    (void)error;
     options->csv = text;
-    bool good = stats_csv_section(text, &section);
-    if (!good)
-        snprintf(error->text, sizeof error->text, "is no table that --json has");
+    options->csv_known = stats_csv_section(text, &section);
     options->sections |= section;
-    return good;
+    return true;
 }
 
 static bool store_findings(void *value, const char *text, struct option_error *error)
@@ -168,10 +167,10 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;
     }
-    if (options->csv && (options->json || options->critical_path)) {
-        message_usage("--csv does not go with --json or --critical-path");
+    if (!csv_is_known(options->critical_path ? result_has_list(critical_columns, options->csv)
+                                             : !options->csv || options->csv_known,
+                      options->csv, options->json))
         return EXIT_USAGE;
-    }
     return (options->critical_path ? critical_report : stats_report)(options, files);
 }
 

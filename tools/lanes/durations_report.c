@@ -92,8 +92,8 @@ enum exit_code durations_show(struct durations_report *report, const struct kern
     if (!report->durations || !report->fill(report->context, report->durations)) {
         message("out of memory");
     } else if (out_open(&out, &options->export.reading.output, files)) {
-        if (options->json)
-            result_json_document(&out, report->json, report, report->context);
+        if (options->json || options->csv)
+            result_document(&out, report->json, options->csv, report, report->context);
         else
             put_text(&out, report);
         code = out_close(&out);

@@ -19,7 +19,8 @@ bool kernel_wants(const struct kernel_options *options, const char *form)
 
 bool kernel_wants_durations(const struct kernel_options *options)
 {
-    return options->json || (!options->export.to && !options->export.reading.output.path);
+    return options->json || options->csv ||
+           (!options->export.to && !options->export.reading.output.path);
 }
 
 /* By its suffix, where nothing is said. */

@@ -361,8 +361,9 @@ static struct result_cell file_made(const struct result_at *at, int what)
     X(records)                                                                                     \
     X(lanes)                                                                                       \
     X(finalized)                                                                                   \
-    X(spans) X(instants) X(heartbeats) X(unended) X(full) X(dropped) X(stray_ends) X(misplaced)    \
-        X(holes) X(backwards) X(after_finalize) X(outside) X(too_deep) X(stale)
+    X(spans)                                                                                       \
+    X(instants) X(heartbeats) X(unended) X(full) X(dropped) X(stray_ends) X(misplaced) X(holes)    \
+        X(backwards) X(after_finalize) X(outside) X(too_deep) X(stale)
 static const struct result_column file_columns[] = {
     FOUND("file", RESULT_STRING, dump.name),
     RESULT_PLAIN_MADE("dialect", RESULT_WORD, file_made, 0),

@@ -2,6 +2,8 @@
 #include "result_print.h"
 #include "cell_text.h"
 
+#include <string.h>
+
 /* A cell in its column of the line; what is not there is empty. */
 static void put_cell(struct out *out, const struct result_column *column,
                      const struct result_cell *cell)
@@ -54,6 +56,32 @@ void result_csv(struct out *out, const struct result_table *table, const struct 
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct result_at at = result_row(rows, all, NULL, i);
         (void)put_line(out, table->columns, NULL, "", &at, false);
+        out_text(out, "\n");
+    }
+}
+
+static const struct result_column *list_of(const struct result_column *columns, const char *key)
+{
+    while (columns->unit != RESULT_END && (!columns->list || strcmp(columns->key, key) != 0))
+        columns++;
+    return columns->list ? columns : NULL;
+}
+
+bool result_has_list(const struct result_column *columns, const char *csv)
+{
+    return !csv || list_of(columns, csv);
+}
+
+void result_document(struct out *out, const struct result_column *columns, const char *csv,
+                     const void *all, const void *row)
+{
+    const struct result_at at = {all, row, NULL, 0};
+    if (csv) {
+        const struct result_column *list = list_of(columns, csv);
+        const struct result_rows rows = result_list(list, &at);
+        result_csv(out, list->list, &rows, all);
+    } else {
+        result_json_object(out, columns, &at);
         out_text(out, "\n");
     }
 }

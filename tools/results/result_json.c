@@ -112,13 +112,6 @@ void result_json_object(struct out *out, const struct result_column *columns,
     out_text(out, "}");
 }
 
-void result_json_document(struct out *out, const struct result_column *columns, const void *all,
-                          const void *row)
-{
-    result_json_object(out, columns, &(struct result_at){all, row, NULL, 0});
-    out_text(out, "\n");
-}
-
 void result_json_lines(struct out *out, const struct result_column *columns,
                        const struct result_at *at)
 {

@@ -34,6 +34,7 @@ static struct result_cell cell_at(const struct result_column *column, const char
         memcpy(&text, field, sizeof text);
         return result_bytes(text);
     case RESULT_SHARE:
+    case RESULT_RATIO:
     case RESULT_REAL:
     case RESULT_DECIMAL:
         memcpy(&real, field, sizeof real);

@@ -230,8 +230,8 @@ static enum exit_code show(struct trace_pass *pass, const struct critical_path *
     bool good = make_lines(&view);
     if (!good)
         message("out of memory");
-    else if (options->json)
-        result_json_document(&pass->out, critical_columns, &view, &view);
+    else if (options->json || options->csv)
+        result_document(&pass->out, critical_columns, options->csv, &view, &view);
     else
         put_text(&pass->out, &view, options->top.set ? options->top.count : LINES_DEFAULT,
                  terminal_colors(&options->reading.terminal, pass->out.fd));

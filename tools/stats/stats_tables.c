@@ -565,7 +565,7 @@ static const struct result_column finding_columns[] = {
     {"to", NULL, 0, RESULT_TIME, RESULT_MADE(finding_made, FINDING_TO), .optional = true},
     {"thread_id", NULL, 0, RESULT_ID, RESULT_MADE(finding_made, FINDING_THREAD), .optional = true},
     {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(finding_made, FINDING_NAME), .optional = true},
-    {"weight", NULL, 0, RESULT_SHARE, RESULT_FIELD(struct finding, weight)},
+    {"weight", NULL, 0, RESULT_RATIO, RESULT_FIELD(struct finding, weight)},
     {0}};
 const struct result_table stats_findings_table = {"findings", NULL, finding_columns, "", NULL, 0};
 
@@ -613,7 +613,7 @@ const struct result_table stats_nodes_table = {
 const struct result_column stats_nodes_columns[] = {
     {"count", NULL, 0, RESULT_COUNT, NODES(count)},
     {"mean", NULL, 0, RESULT_SHARE, NODES(mean)},
-    {"imbalance", NULL, 0, RESULT_SHARE, NODES(imbalance)},
+    {"imbalance", NULL, 0, RESULT_RATIO, NODES(imbalance)},
     {"list", NULL, 0, RESULT_LIST, .list = &stats_nodes_table, .same_line = true,
      RESULT_LIST_OF(struct node_sums, list, count)},
     {0}};

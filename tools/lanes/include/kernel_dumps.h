@@ -16,6 +16,7 @@
 struct kernel_options {
     struct export_options export; /* its `to` may also be rbwp, warpscope, iris */
     bool json;                    /* the durations */
+    const char *csv;              /* a table of them and of what was found in files; or NULL */
     const char *events, *groups;  /* names: "load,mma,7=store" */
     uint64_t clock_hz;            /* 0: as the file says */
 };

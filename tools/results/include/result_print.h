@@ -14,9 +14,12 @@ void result_json_members(struct out *out, const struct result_column *columns,
                          const struct result_at *at);
 void result_json_object(struct out *out, const struct result_column *columns,
                         const struct result_at *at);
-/* An object and the end of the line. */
-void result_json_document(struct out *out, const struct result_column *columns, const void *all,
-                          const void *row);
+/* csv: of which of its lists CSV is wanted, by key; NULL: an object as JSON, and the end of the
+ * line. */
+void result_document(struct out *out, const struct result_column *columns, const char *csv,
+                     const void *all, const void *row);
+/* Whether that is one of them, or nothing is wanted. */
+bool result_has_list(const struct result_column *columns, const char *csv);
 /* Each member on a line of its own, of columns that all have a key. */
 void result_json_lines(struct out *out, const struct result_column *columns,
                        const struct result_at *at);

@@ -11,6 +11,7 @@ struct stats_report_options {
     struct reading_options reading;
     bool json;
     const char *csv;     /* a table's name; NULL: no CSV */
+    bool csv_known;      /* it is one of the sums */
     const char *cache;   /* where sums of single files are kept (summary_cache.h); NULL: nowhere */
     bool critical_path;  /* this alone: critical_report.h */
     unsigned sections;   /* 0: all */
