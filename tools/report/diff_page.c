@@ -30,7 +30,6 @@ static void put_course(struct out *out, const struct stats *stats)
     }
     node_sums_free(&sums);
     json_plain(out, "course", letters);
-    page_comma(out);
 }
 
 /* The figures are those of the first run. */
@@ -67,7 +66,6 @@ static void put_row_side(struct out *out, const char *key, const struct diff_sid
     page_number(out, "max_ns", sums->max_ns);
     page_histogram(out, "histogram", &sums->durations);
     page_end(out, "all", sums->count);
-    page_comma(out);
 }
 
 /* Values of runs; null of those without. */

@@ -22,17 +22,14 @@ void page_number(struct out *out, const char *key, uint64_t value)
 {
     json_key(out, key);
     page_exact(out, value);
-    page_comma(out);
 }
 
 void page_text(struct out *out, const char *key, struct trace_text text)
 {
     json_key(out, key);
     json_string(out, text.text, text.bytes);
-    page_comma(out);
 }
 
-/* Ends what members with a comma behind them began. */
 void page_end(struct out *out, const char *key, uint64_t value)
 {
     json_u64(out, key, value);

@@ -2,9 +2,8 @@
 /*
  * page_json.h - members of the JSON that pages have inside.
  *
- * Members have a comma behind them, but for the last one of an object (page_end). A number above
- * 2^53, which a script would round, is written as a string. Histograms have four buckets for each
- * power of two: bucket b holds about from 2^(b/4) on.
+ * A number above 2^53, which a script would round, is written as a string. Histograms have four
+ * buckets for each power of two: bucket b holds about from 2^(b/4) on.
  */
 #ifndef PAGE_JSON_H
 #define PAGE_JSON_H

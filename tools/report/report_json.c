@@ -28,7 +28,6 @@ static void put_time(const struct writer *writer, const char *key, int64_t time_
     int64_t since_ns = time_step_ns(writer->page->taken.first_ns, time_ns);
     json_key(writer->out, key);
     out_i64(writer->out, since_ns);
-    page_comma(writer->out);
 }
 
 /* What the page counts from, as people read times: since the trace's zero. */
@@ -550,7 +549,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     page_number(out, "workers", stats->workers);
     page_number(out, "worker_busy_ns", stats->worker_busy_ns);
     page_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));
-    out_format(out, "\"first\":%.0f,\"last\":%.0f,",
+    out_format(out, ",\"first\":%.0f,\"last\":%.0f",
                time_step_about(page->taken.first_ns, earlier(report, stats->first_ns)),
                time_step_about(page->taken.first_ns, later(report, stats->last_ns)));
     put_detail(&writer);
