@@ -3,10 +3,8 @@
 #include "message.h"
 #include "stacks.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct option stacks_option_table[] = {
     {"json", 0, NULL, NULL, "a JSON object a line for each thread",
@@ -23,12 +21,6 @@ static const struct option_group stacks_groups[] = {
     {0},
 };
 
-/* A number that no file has as its name. */
-static bool is_pid(const char *word)
-{
-    return word[0] && word[strspn(word, "0123456789")] == '\0' && access(word, F_OK) != 0;
-}
-
 static enum exit_code run(void *config, struct operands files)
 {
     struct stacks_options *options = config;
@@ -40,8 +32,8 @@ static enum exit_code run(void *config, struct operands files)
     char **words = calloc((size_t)files.count, sizeof *words);
     int found = 0;
     while (words && found < files.count &&
-           (words[found] = is_pid(files.words[found]) ? stacks_file_of(files.words[found])
-                                                      : strdup(files.words[found])))
+           (words[found] = stacks_is_pid(files.words[found]) ? stacks_file_of(files.words[found])
+                                                             : strdup(files.words[found])))
         found++;
     options->reading.live = true;
     if (found == files.count)

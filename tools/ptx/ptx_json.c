@@ -66,3 +66,10 @@ bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t 
     return (errno == 0 && *end == '\0' && *number_out >= low && *number_out <= high) ||
            ptx_json_wrong(scan, "a number is out of range");
 }
+
+bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
+{
+    if (json_scan_next(scan) != JSON_NUMBER)
+        return ptx_json_wrong(scan, "a number is missing");
+    return ptx_json_number(scan, low, high, number_out);
+}

@@ -81,13 +81,6 @@ static void take_text(const struct json_scan *scan, char *to, size_t room)
     to[count] = '\0';
 }
 
-static bool take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
-{
-    if (json_scan_next(scan) != JSON_NUMBER)
-        return ptx_json_wrong(scan, "a number is missing");
-    return ptx_json_number(scan, low, high, number_out);
-}
-
 static bool take_u64(struct json_scan *scan, uint64_t *number_out)
 {
     char text[32], *end;
@@ -116,7 +109,7 @@ static bool take_member(struct json_scan *scan, const struct member *table, size
         uint64_t number = 0;
         int64_t time_ns = 0;
         if (member->type == U64 ? !take_u64(scan, &number)
-                                : !take_number(scan, 0, PTX_TIME_MAX, &time_ns))
+                                : !ptx_json_take_number(scan, 0, PTX_TIME_MAX, &time_ns))
             return false;
         if (member->type == TIME)
             number = (uint64_t)time_ns;
@@ -135,7 +128,7 @@ static bool take_sizes(struct json_scan *scan, uint64_t sizes[3])
     enum json_token token = json_scan_next(scan);
     for (int i = 0; token == JSON_ARRAY && i < 3; i++) {
         int64_t number;
-        if (!take_number(scan, 1, INT32_MAX, &number))
+        if (!ptx_json_take_number(scan, 1, INT32_MAX, &number))
             return false;
         sizes[i] = (uint64_t)number;
     }

@@ -96,17 +96,10 @@ static bool take_text(struct json_scan *scan, char *text, size_t room)
     return true;
 }
 
-static bool take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
-{
-    if (json_scan_next(scan) != JSON_NUMBER)
-        return ptx_json_wrong(scan, "a number is missing");
-    return ptx_json_number(scan, low, high, number_out);
-}
-
 static bool take_u32(struct json_scan *scan, uint32_t *number_out)
 {
     int64_t number;
-    if (!take_number(scan, 0, UINT32_MAX, &number))
+    if (!ptx_json_take_number(scan, 0, UINT32_MAX, &number))
         return false;
     *number_out = (uint32_t)number;
     return true;
@@ -115,7 +108,7 @@ static bool take_u32(struct json_scan *scan, uint32_t *number_out)
 static bool take_u64(struct json_scan *scan, uint64_t *number_out)
 {
     int64_t number;
-    if (!take_number(scan, 0, INT64_MAX, &number))
+    if (!ptx_json_take_number(scan, 0, INT64_MAX, &number))
         return false;
     *number_out = (uint64_t)number;
     return true;
@@ -141,7 +134,7 @@ static bool probe_member(struct json_scan *scan, struct ptx_map_probe *probe)
     if (json_scan_is(scan, "exit"))
         return take_u32(scan, &probe->exit);
     if (json_scan_is(scan, "loc"))
-        return take_number(scan, -1, UINT32_MAX, &probe->loc);
+        return ptx_json_take_number(scan, -1, UINT32_MAX, &probe->loc);
     if (json_scan_is(scan, "kernel"))
         return take_u32(scan, &probe->kernel);
     if (json_scan_is(scan, "class"))

@@ -81,6 +81,11 @@ static bool is_readable(const char *pid, const char *file, bool removed)
     return false;
 }
 
+bool stacks_is_pid(const char *word)
+{
+    return word[0] && word[strspn(word, "0123456789")] == '\0' && access(word, F_OK) != 0;
+}
+
 char *stacks_file_of(const char *pid)
 {
     char maps[64], *line = NULL, *file = NULL;

@@ -7,6 +7,7 @@
 #include "critical_path.h"
 #include "grow.h"
 #include "message.h"
+#include "stats_row.h"
 
 #include <stdlib.h>
 
@@ -399,11 +400,6 @@ static bool take_event(void *context, const void *item, const uint64_t *payload)
 
 /* ---- the result ----------------------------------------------------------------------------- */
 
-static uint64_t between_ns(int64_t from_ns, int64_t to_ns)
-{
-    return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
-}
-
 /* until_ns: when its receiver sent the next message, or the run ended. */
 static struct critical_hop hop_of(const struct event *event, int64_t until_ns)
 {
@@ -414,10 +410,10 @@ static struct critical_hop hop_of(const struct event *event, int64_t until_ns)
         .to_process = event->process,
         .name = event->name,
         .sent_ns = event->sent_ns,
-        .network_ns = between_ns(event->sent_ns, event->arrived_ns),
-        .queue_ns = between_ns(event->arrived_ns, event->start_ns),
-        .handling_ns = between_ns(event->start_ns, done_ns),
-        .work_ns = between_ns(done_ns, until_ns),
+        .network_ns = stats_between_ns(event->sent_ns, event->arrived_ns),
+        .queue_ns = stats_between_ns(event->arrived_ns, event->start_ns),
+        .handling_ns = stats_between_ns(event->start_ns, done_ns),
+        .work_ns = stats_between_ns(done_ns, until_ns),
     };
 }
 
@@ -449,7 +445,7 @@ static void note_chain(struct critical_path *path, const struct link *last)
         path->first_process = link->event.from_process;
         until_ns = link->event.sent_ns;
     }
-    path->first_work_ns = between_ns(path->first_ns, until_ns);
+    path->first_work_ns = stats_between_ns(path->first_ns, until_ns);
 }
 
 static void free_walk(struct walk *walk)

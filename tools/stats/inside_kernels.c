@@ -7,6 +7,7 @@
 
 #include "grow.h"
 #include "message.h"
+#include "stats_row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,8 +35,7 @@ struct block_sweep {
 
 static void add(uint64_t *sum, uint64_t ns)
 {
-    if (__builtin_add_overflow(*sum, ns, sum))
-        *sum = UINT64_MAX;
+    *sum = stats_sum(*sum, ns);
 }
 
 /* What the innermost span of a group says from here on. */

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message_sums.h"
 #include "grow.h"
+#include "stats_row.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool add(struct message_time *time, uint64_t ns)
 {
-    uint64_t sum;
-    time->total_ns = __builtin_add_overflow(time->total_ns, ns, &sum) ? UINT64_MAX : sum;
+    time->total_ns = stats_sum(time->total_ns, ns);
     time->max_ns = ns > time->max_ns ? ns : time->max_ns;
     return histogram_add(&time->times, ns);
-}
-
-static uint64_t between_ns(int64_t from_ns, int64_t to_ns)
-{
-    return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
 }
 
 /* NULL without memory. */
@@ -42,9 +37,9 @@ bool message_sums_add(struct message_sums *sums, const struct trace_message *mes
     sum->count++;
     sum->bytes += handled->bytes;
     sum->early += handled->arrived_ns < sent->start_ns;
-    return add(&sum->network, between_ns(sent->start_ns, handled->arrived_ns)) &&
-           add(&sum->queue, between_ns(handled->arrived_ns, handled->start_ns)) &&
-           add(&sum->handling, between_ns(handled->start_ns, handled->stop_ns));
+    return add(&sum->network, stats_between_ns(sent->start_ns, handled->arrived_ns)) &&
+           add(&sum->queue, stats_between_ns(handled->arrived_ns, handled->start_ns)) &&
+           add(&sum->handling, stats_between_ns(handled->start_ns, handled->stop_ns));
 }
 
 static int compare(const void *left, const void *right)

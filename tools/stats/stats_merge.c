@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* Where things of the part are in all. */
 struct placed {
     int64_t shift_ns;
@@ -153,7 +147,7 @@ static bool merge_levels(struct concurrency_result *all, const struct concurrenc
         return false;
     all->levels = part->levels > all->levels ? part->levels : all->levels;
     for (uint32_t i = 0; i < part->levels; i++)
-        all->level_ns[i] = add(all->level_ns[i], part->level_ns[i]);
+        all->level_ns[i] = stats_sum(all->level_ns[i], part->level_ns[i]);
     return true;
 }
 
@@ -174,7 +168,7 @@ static void merge_sums(struct stats *all, const struct stats *part)
 {
     (void)result_merge(stats_columns, all, part, false); /* no histogram: nothing can fail */
     for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
-        all->refused[cause] = add(all->refused[cause], part->refused[cause]);
+        all->refused[cause] = stats_sum(all->refused[cause], part->refused[cause]);
     all->failed |= part->failed;
 }
 
@@ -207,7 +201,7 @@ static void finish_levels(struct stats *all)
     struct concurrency_result *result = &all->concurrency;
     uint64_t some_ns = 0, all_ns = 0;
     for (uint32_t i = 1; i < result->levels; i++)
-        some_ns = add(some_ns, result->level_ns[i]);
+        some_ns = stats_sum(some_ns, result->level_ns[i]);
     if (__builtin_mul_overflow(stats_extent_ns(all), all->process_count, &all_ns))
         all_ns = UINT64_MAX;
     if (result->levels)

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "track_sums.h"
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
+#include "stats_row.h"
 
 /* Starts may be early by their bound: busy_add takes intervals that ascend by little less. */
 static void add_certain(struct launch_sums *sums, const struct trace_span *span,
@@ -37,7 +32,7 @@ bool launch_sums_add(struct launch_sums *sums, const struct trace_span *span,
     uint64_t latency_ns = (uint64_t)span->start_ns - (uint64_t)detail->launch_ns;
     sums->min_ns = sums->count++ && sums->min_ns < latency_ns ? sums->min_ns : latency_ns;
     sums->max_ns = latency_ns > sums->max_ns ? latency_ns : sums->max_ns;
-    sums->total_ns = add(sums->total_ns, latency_ns);
+    sums->total_ns = stats_sum(sums->total_ns, latency_ns);
     return histogram_add(&sums->latencies, latency_ns);
 }
 

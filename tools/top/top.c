@@ -328,11 +328,6 @@ static void free_files(struct files *files)
     *files = (struct files){0};
 }
 
-static bool is_pid(const char *word)
-{
-    return word[0] && word[strspn(word, "0123456789")] == '\0' && access(word, F_OK) != 0;
-}
-
 static bool is_live(const char *file)
 {
     char *live = live_path(file);
@@ -382,8 +377,8 @@ static bool find_files(struct files *files, struct operands words)
 {
     bool whole = words.count > 0 || add_all(files);
     for (int i = 0; i < words.count; i++)
-        whole &= is_pid(words.words[i]) ? add_file(files, stacks_file_of(words.words[i]))
-                                        : add_named(files, words.words[i]);
+        whole &= stacks_is_pid(words.words[i]) ? add_file(files, stacks_file_of(words.words[i]))
+                                               : add_named(files, words.words[i]);
     return whole;
 }
 

@@ -12,6 +12,8 @@ struct stacks_options {
 
 enum exit_code stacks_show(const struct stacks_options *options, struct operands files);
 
+/* A number that no file has as its name. */
+bool stacks_is_pid(const char *word);
 /* The file that a process of this machine records into, in memory that the caller frees. NULL, and
  * the user was told: there is no such process, it records nothing, or it may not be looked at. */
 char *stacks_file_of(const char *pid);

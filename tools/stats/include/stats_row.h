@@ -31,6 +31,12 @@ static inline uint64_t stats_sum(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* 0 where it goes back. */
+static inline uint64_t stats_between_ns(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+}
+
 /* Counts a span, but for what is inside it. False when out of memory. */
 static inline bool stats_row_count(struct stats_row *row, const struct trace_span *span)
 {
