@@ -112,10 +112,9 @@ static void break_text(struct check *check, const struct rbwp_problem *problem)
                error->section[0] ? ": " : "", error->text);
 }
 
-static void put_rule(struct out *out, const struct result_at *at, bool json)
+static void put_rule(struct out *out, const struct result_at *at)
 {
     unsigned rule = ((const struct rbwp_problem *)at->row)->error.rule;
-    (void)json;
     if (rule)
         out_format(out, "\"rule\":\"R%u\"", rule);
     else

@@ -31,10 +31,9 @@ static void put_name(struct out *out, const struct result_cell name)
     out_text(out, " ");
 }
 
-static void put_names(struct out *out, const struct result_at *at, bool json)
+static void show_names(struct out *out, const struct result_at *at)
 {
     const struct durations_report *report = at->all;
-    (void)json;
     if (report->by_block)
         out_format(out, "%8" PRIu64 " ", made(at, BLOCK).u64);
     put_name(out, made(at, GROUP));
@@ -47,8 +46,8 @@ static void put_names(struct out *out, const struct result_at *at, bool json)
 #define NUMBERS ",n,total us,mean us,min us,p50 us,p99 us,max us,unmatched"
 
 static const struct result_column columns[] = {
-    {NULL, NAMES, sizeof NAMES - 1, RESULT_OWN, .put = put_names},
-    {NULL, BLOCK_NAMES, sizeof BLOCK_NAMES - 1, RESULT_OWN, .put = put_names},
+    {NULL, NAMES, sizeof NAMES - 1, RESULT_OWN, .show = show_names},
+    {NULL, BLOCK_NAMES, sizeof BLOCK_NAMES - 1, RESULT_OWN, .show = show_names},
     {"block", NULL, 0, RESULT_ID, RESULT_MADE(made, BLOCK), .optional = true},
     {"group", NULL, 0, RESULT_TEXT, RESULT_MADE(made, GROUP)},
     {"event", NULL, 0, RESULT_TEXT, RESULT_MADE(made, EVENT)},

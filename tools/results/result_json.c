@@ -71,7 +71,7 @@ static void put_member(struct out *out, const struct result_column *column,
         return;
     }
     if (column->put) {
-        column->put(out, at, true);
+        column->put(out, at);
         return;
     }
     const struct result_cell cell = result_cell(column, at);

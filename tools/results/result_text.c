@@ -169,9 +169,9 @@ void result_text_row(const struct result_view *view, const struct result_layout 
 {
     for (unsigned i = 0; i < layout->count; i++) {
         const struct result_place *place = &layout->columns[i];
-        if (place->column->put) {
+        if (place->column->show) {
             out_text(view->out, place->column->width < 0 && i ? "  " : "");
-            place->column->put(view->out, at, false);
+            place->column->show(view->out, at);
             continue;
         }
         struct result_cell cell = result_place_cell(place, at);

@@ -46,21 +46,19 @@ static void put_values(struct out *out, const char *key, const struct diff_run *
     out_text(out, "]");
 }
 
-static void put_runs(struct out *out, const struct result_at *at, bool json)
+static void put_runs(struct out *out, const struct result_at *at)
 {
     const struct diff *diff = at->all;
     const struct diff_row *row = at->row;
-    (void)json;
     json_open(out, "runs", '{');
     put_values(out, "a", row->runs, diff->a_runs);
     put_values(out, "b", row->runs + diff->a_runs, diff->b_runs);
     out_text(out, "}");
 }
 
-static void put_kind_and_name(struct out *out, const struct result_at *at, bool json)
+static void show_kind_and_name(struct out *out, const struct result_at *at)
 {
     const struct diff_row *row = at->row;
-    (void)json;
     out_format(out, "  %-8s ", trace_category_name[row->category]);
     text_name(out, row->name.text, row->name.bytes);
 }
@@ -85,7 +83,7 @@ static const struct result_column row_columns[] = {
     {"runs", NULL, 0, RESULT_OWN, .put = put_runs,
      .form = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\",\"items\":"
              "{\"type\":[\"integer\",\"null\"]}}}"},
-    {NULL, "kind     name", 0, RESULT_OWN, .put = put_kind_and_name},
+    {NULL, "kind     name", 0, RESULT_OWN, .show = show_kind_and_name},
     {0}};
 static const struct result_table rows_table = {
     "rows",      NULL,
@@ -171,9 +169,8 @@ static void behind_counter(const struct result_view *view, const struct result_a
 #array, NULL, 0, RESULT_LIST, .list = &(table), RESULT_LIST_OF(struct diff, array, count)  \
     }
 
-static void put_threshold(struct out *out, const struct result_at *at, bool json)
+static void put_threshold(struct out *out, const struct result_at *at)
 {
-    (void)json;
     json_key(out, "threshold_percent");
     out_format(out, "%.3f", (double)((const struct diff *)at->row)->threshold / 1000);
 }

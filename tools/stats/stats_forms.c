@@ -487,25 +487,22 @@ static void numbers(struct out *out, const char *key, const uint64_t *list, uint
     out_text(out, "]");
 }
 
-static void put_levels(struct out *out, const struct result_at *at, bool json)
+static void put_levels(struct out *out, const struct result_at *at)
 {
     const struct concurrency_result *result = at->row;
-    (void)json;
     if (!((const struct stats *)at->all)->merged)
         numbers(out, "busy_workers", result->level_ns, result->levels);
 }
 
-static void put_levels_of_node(struct out *out, const struct result_at *at, bool json)
+static void put_levels_of_node(struct out *out, const struct result_at *at)
 {
     const struct concurrency_result *result = at->row;
-    (void)json;
     if (((const struct stats *)at->all)->merged)
         numbers(out, "busy_workers_of_a_node", result->level_ns, result->levels);
 }
 
-static void put_steps(struct out *out, const struct result_at *at, bool json)
+static void put_steps(struct out *out, const struct result_at *at)
 {
-    (void)json;
     numbers(out, "busy", ((const struct concurrency_result *)at->row)->step_busy_ns,
             CONCURRENCY_STEPS);
 }

@@ -312,13 +312,12 @@ static struct result_cell pair_made(const struct result_at *at, int what)
                              : result_f64(inside_overlap(kernel, a, b));
 }
 
-static void put_pair(struct out *out, const struct result_at *at, bool json)
+static void put_pair(struct out *out, const struct result_at *at)
 {
     const struct inside_kernel *kernel = at->parent;
     uint32_t a, b;
     pair_of(at, &a, &b);
     const struct trace_text *one = &kernel->groups[a].name, *other = &kernel->groups[b].name;
-    (void)json;
     json_key(out, "groups");
     out_text(out, "[");
     json_string(out, one->text, one->bytes);
@@ -465,12 +464,11 @@ static bool is_plain_number(struct trace_text value)
 }
 
 /* What a call was about. */
-static void put_arguments(struct out *out, const struct result_at *at, bool json)
+static void put_arguments(struct out *out, const struct result_at *at)
 {
     struct trace_text left = ((const struct stats_call *)at->row)->args;
     struct arg_list_item item;
     bool first = true;
-    (void)json;
     if (left.bytes == 0)
         return;
     out_text(out, ",\"args\":{");
@@ -577,21 +575,24 @@ enum { NODE_PARTS_SHOWN = 40 };
 RESULT_MAKES(node_process, node_sum, process_name(at->all, row->process))
 
 /* How busy it was over time: for people a character a part of the run. */
-static void put_course(struct out *out, const struct result_at *at, bool json)
+static void put_shares(struct out *out, const struct result_at *at)
+{
+    json_open(out, "shares", '[');
+    for (uint32_t part = 0; part < CONCURRENCY_STEPS; part++)
+        out_format(out, part ? ",%.4f" : "%.4f",
+                   node_share_at(at->all, at->row, part, CONCURRENCY_STEPS));
+    out_text(out, "]");
+}
+
+static void show_course(struct out *out, const struct result_at *at)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const letters[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
     const char *const *levels = terminal_is_utf8() ? blocks : letters;
-    const uint32_t parts = json ? CONCURRENCY_STEPS : NODE_PARTS_SHOWN;
-    out_text(out, json ? ",\"shares\":[" : "");
-    for (uint32_t part = 0; part < parts; part++) {
-        double share = node_share_at(at->all, at->row, part, parts);
-        if (json)
-            out_format(out, part ? ",%.4f" : "%.4f", share);
-        else
-            out_text(out, levels[share >= 1 ? 8 : share > 0 ? (int)(share * 8 + 0.5) : 0]);
+    for (uint32_t part = 0; part < NODE_PARTS_SHOWN; part++) {
+        double share = node_share_at(at->all, at->row, part, NODE_PARTS_SHOWN);
+        out_text(out, levels[share >= 1 ? 8 : share > 0 ? (int)(share * 8 + 0.5) : 0]);
     }
-    out_text(out, json ? "]" : "");
 }
 
 static const struct result_column node_columns[] = {
@@ -603,7 +604,7 @@ static const struct result_column node_columns[] = {
     {"calls", NULL, 0, RESULT_COUNT, NODE(calls)},
     {"longest_gap", "longest gap", 12, RESULT_NS, NODE(longest_gap_ns)},
     {"lost_records", NULL, 0, RESULT_COUNT, NODE(lost_records)},
-    {"shares", "over time", -NODE_PARTS_SHOWN, RESULT_OWN, .put = put_course,
+    {"shares", "over time", -NODE_PARTS_SHOWN, RESULT_OWN, .put = put_shares, .show = show_course,
      .form = "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}"},
     {0}};
 const struct result_table stats_nodes_table = {

@@ -32,7 +32,7 @@ enum result_unit {
     RESULT_WORD,    /* plain text, terminated */
     RESULT_CHOICE,  /* a number that stands for column->words[number], below column->what */
     RESULT_BOOL,
-    RESULT_OWN,  /* what has a form of its own: column->put writes it */
+    RESULT_OWN,  /* what has a form of its own: column->put and show write it */
     RESULT_PART, /* a struct inside the row, of column->part: an object of that name; without a key
                     its columns are the row's own */
     RESULT_PART_AT, /* likewise, behind a pointer, which may be NULL */
@@ -84,7 +84,8 @@ struct result_column {
     int what;
     bool optional; /* not there where the field is 0 or empty, or what is made is nothing */
     /* In JSON the whole member, with the comma before it. */
-    void (*put)(struct out *out, const struct result_at *at, bool json);
+    void (*put)(struct out *out, const struct result_at *at);
+    void (*show)(struct out *out, const struct result_at *at); /* in text */
     const char *form; /* of that member, as JSON Schema; NULL: anything */
     bool nullable;    /* null where it is nothing, though not optional */
     const char *const *words;
