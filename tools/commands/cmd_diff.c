@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp diff: what got slower from one run to another. Matching and judging are in stats_diff.c. */
-#include "csv_option.h"
+#include "documents.h"
 #include "diff_page.h"
 #include "message.h"
 #include "progress.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp events: device events out of copies of their buffers. The work is in lanes/. */
-#include "csv_option.h"
+#include "documents.h"
 #include "kernel_option.h"
 #include "message.h"
 

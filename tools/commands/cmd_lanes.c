@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp lanes: lane records out of copies of a kernel's buffer. The work is in lanes/. */
-#include "csv_option.h"
+#include "documents.h"
 #include "kernel_option.h"
 #include "message.h"
 

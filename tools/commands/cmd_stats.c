@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stats: sums over files. Adding up and the forms are in stats/. */
 #include "critical_report.h"
-#include "csv_option.h"
+#include "documents.h"
 #include "stats_report.h"
 
 #include <stdio.h>
