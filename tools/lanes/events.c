@@ -534,9 +534,11 @@ static const char *event_name(const void *context, int64_t event, char *text)
 
 #define FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct event_file, field)
 #define STAT(field) FOUND(#field, RESULT_COUNT, stats.field),
-#define STATS(X)                                                                                   \
-    X(counted)                                                                                     \
-    X(dropped) X(events) X(spans) X(unended) X(unwritten) X(backwards) X(other_rank) X(bad_bytes)
+/* clang-format off */
+#define STATS(X) \
+    X(counted) X(dropped) X(events) X(spans) X(unended) X(unwritten) X(backwards) \
+    X(other_rank) X(bad_bytes)
+/* clang-format on */
 static const struct result_column file_columns[] = {
     FOUND("file", RESULT_STRING, dump.name),
     FOUND("rank", RESULT_ID, rank),

@@ -357,13 +357,12 @@ static struct result_cell file_made(const struct result_at *at, int what)
 
 #define FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct lanes_file, field)
 #define STAT(field) FOUND(#field, RESULT_COUNT, stats.field),
-#define STATS(X)                                                                                   \
-    X(records)                                                                                     \
-    X(lanes)                                                                                       \
-    X(finalized)                                                                                   \
-    X(spans)                                                                                       \
-    X(instants) X(heartbeats) X(unended) X(full) X(dropped) X(stray_ends) X(misplaced) X(holes)    \
-        X(backwards) X(after_finalize) X(outside) X(too_deep) X(stale)
+/* clang-format off */
+#define STATS(X) \
+    X(records) X(lanes) X(finalized) X(spans) X(instants) X(heartbeats) X(unended) X(full) \
+    X(dropped) X(stray_ends) X(misplaced) X(holes) X(backwards) X(after_finalize) X(outside) \
+    X(too_deep) X(stale)
+/* clang-format on */
 static const struct result_column file_columns[] = {
     FOUND("file", RESULT_STRING, dump.name),
     RESULT_PLAIN_MADE("dialect", RESULT_WORD, file_made, 0),
