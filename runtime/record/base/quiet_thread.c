@@ -80,7 +80,7 @@ static void hold_in_child(void)
     atomic_store(&are_held, holds);
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(3) static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, hold_in_child);
 }

@@ -254,7 +254,7 @@ static void forget_in_child(void)
     pthread_mutex_init(&lock, NULL);
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(6) static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_in_child);
 }

@@ -50,7 +50,7 @@ static void unlock_in_child(void)
     pthread_mutex_unlock(&lock);
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(7) static void prepare_for_forks(void)
 {
     pthread_atfork(lock_before_fork, unlock_in_parent, unlock_in_child);
 }

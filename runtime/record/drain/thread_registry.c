@@ -272,7 +272,7 @@ static void forget_in_child(void)
     thread_registry_end_session();
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(8) static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_in_child);
 }

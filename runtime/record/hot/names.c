@@ -52,7 +52,7 @@ static void forget_in_child(void)
     in_session = false;
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(2) static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_in_child);
 }

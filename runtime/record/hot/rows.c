@@ -42,7 +42,7 @@ static void forget_strays(void)
     memset(&thread_rows_strays, 0, sizeof thread_rows_strays);
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(4) static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_strays);
 }

@@ -39,7 +39,7 @@ static void forget_in_child(void)
     of_session = NULL;
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(1) static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_in_child);
 }

@@ -181,7 +181,7 @@ static void forget_in_child(void)
     make_conditions();
 }
 
-ON_LOAD static void prepare_for_forks(void)
+ON_LOAD(5) static void prepare_for_forks(void)
 {
     stay_loaded();
     process = getpid();

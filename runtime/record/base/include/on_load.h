@@ -7,10 +7,15 @@
  * before ours would record through the child's copy of the state into the chunks that it shares
  * with its parent; as these are registered before main, ours comes first. An allocator's own comes
  * later as well (PartitionAlloc's): it still holds its locks, so ours allocate and free nothing.
+ *
+ * Among ours the order is told, as the linker's would change with the names of files: a fork takes
+ * the locks of later ones first (extend.c), and a child gives up the session before the registry of
+ * its threads.
  */
 #ifndef ON_LOAD_H
 #define ON_LOAD_H
 
-#define ON_LOAD __attribute__((constructor(101))) /* the first that is not the compiler's own */
+/* place: from 0 on. 101 is the first that is not the compiler's own. */
+#define ON_LOAD(place) __attribute__((constructor(101 + (place))))
 
 #endif /* ON_LOAD_H */
