@@ -573,12 +573,13 @@ bool live_relog_is_due(void)
     return due;
 }
 
-void (*live_relogs)(void);
+void (*_Atomic live_relogs)(void);
 
 void live_relog_if_due(void)
 {
-    if (live_relogs && live_relog_is_due())
-        live_relogs();
+    void (*relog)(void) = atomic_load_explicit(&live_relogs, memory_order_relaxed);
+    if (relog && live_relog_is_due())
+        relog();
 }
 
 bool live_relog_begin(void)

@@ -411,7 +411,7 @@ def variants():
     launches, too; beside ours, by turns. INJECT_VARIANTS: "name=library ...", of ours in other states; CUPTI_VARIANTS: "words ...",
     of cupti_peer.c."""
     peer = OUT / "cupti_peer.so"
-    subprocess.run(["gcc", "-O2", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{HERE.parents[2] / 'gpu/inject'}", "-o", peer,
+    subprocess.run(["gcc", "-O2", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{HERE.parents[2] / 'gpu/inject'}", f"-I{HERE.parents[2] / 'gpu/backend/include'}", "-o", peer,
                     HERE / "cupti_peer.c", "-ldl", "-pthread"], check=True)
     counts = OUT / "variants-count"
     loads = lambda library, **environment: ([], {"CUDA_INJECTION64_PATH": str(library), **environment}, "turns_plain")

@@ -68,8 +68,9 @@ bool live_relog_begin(void);
 void live_relog_end(void);
 /* To be called after each entry that may be one of many, with no lock held. */
 void live_relog_if_due(void);
-/* What it calls (live_relog.h), set before the file is opened. */
-extern void (*live_relogs)(void);
+/* What it calls (live_relog.h): the same function of every session, set before its file is opened.
+ */
+extern void (*_Atomic live_relogs)(void);
 /* Facts that are left out of it. */
 void live_count_unlogged(enum live_entry_kind kind, uint64_t entries);
 /* live_log unless somebody else is adding one just now: for recording threads, which never wait. */
