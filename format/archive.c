@@ -76,7 +76,7 @@ struct moved_range {
     uint32_t table;
 };
 
-static struct place place_of(uint64_t offset, enum rule rule)
+static struct place archive_place_of(uint64_t offset, enum rule rule)
 {
     return (struct place){"trailer", offset, rule};
 }
@@ -149,7 +149,7 @@ enum rbwp_status moved_file_begin(struct moved_file *moved, const struct rbwp_re
         section += SECTION_HEAD_BYTES + load_le64(section + 8);
     }
     if (moved->tables && load_le64(moved->tables) != tail->offset)
-        return error_set(error, RBWP_E_CORRUPT, place_of(tail->offset, RULE_TABLES_TWICE),
+        return error_set(error, RBWP_E_CORRUPT, archive_place_of(tail->offset, RULE_TABLES_TWICE),
                          "header and trailer disagree about the descriptor tables");
     return RBWP_OK;
 }
@@ -170,7 +170,7 @@ static enum rbwp_status move_in_index(struct moved_file *moved, uint64_t offset,
 {
     if (!moved->index)
         return RBWP_OK;
-    struct place misfit = place_of(offset, RULE_INDEX_RANGES);
+    struct place misfit = archive_place_of(offset, RULE_INDEX_RANGES);
     if (moved->index_next == moved->index_count)
         return error_set(error, RBWP_E_CORRUPT, misfit, "the index of blocks ends before they do");
     uint8_t *entry = moved->index + (size_t)moved->index_next * moved->index_bytes;
@@ -189,7 +189,7 @@ static enum rbwp_status move_in_index(struct moved_file *moved, uint64_t offset,
     if (end - from < bytes)
         return RBWP_OK;
     if (moved->crc_before != load_le32(entry + 52))
-        return error_set(error, RBWP_E_CORRUPT, place_of(from, RULE_INDEX_SUM),
+        return error_set(error, RBWP_E_CORRUPT, archive_place_of(from, RULE_INDEX_SUM),
                          "the sum of a range of blocks is wrong: a block in it was changed");
     store_le64(entry, moved->range_offset);
     store_le64(entry + 8, moved->offset + head.count + payload.count - moved->range_offset);
@@ -228,7 +228,7 @@ static enum rbwp_status move_in_tables(struct moved_file *moved, const struct rb
         return RBWP_OK;
     struct moved_range *range = find_range(moved, of_block.table, block->offset);
     if (!range || end > range->end || (range->bytes_now == 0) != (block->offset == range->offset))
-        return error_set(error, RBWP_E_CORRUPT, place_of(block->offset, RULE_TABLE_RANGES),
+        return error_set(error, RBWP_E_CORRUPT, archive_place_of(block->offset, RULE_TABLE_RANGES),
                          "the index of tables does not fit the blocks");
     if (range->bytes_now == 0)
         range->offset_now = moved->offset;
@@ -255,12 +255,13 @@ enum rbwp_status moved_file_block(struct moved_file *moved, const struct rbwp_bl
 enum rbwp_status moved_file_finish(struct moved_file *moved, struct rbwp_error *error)
 {
     if (moved->index && moved->index_next != moved->index_count)
-        return error_set(error, RBWP_E_CORRUPT, place_of(NOWHERE, RULE_INDEX_RANGES),
+        return error_set(error, RBWP_E_CORRUPT, archive_place_of(NOWHERE, RULE_INDEX_RANGES),
                          "the index of blocks has ranges without blocks");
     for (uint32_t i = 0; i < moved->range_count; i++) {
         const struct moved_range *range = &moved->ranges[i];
         if (!range->end_now || range->bytes != load_le64(range->entry + 16))
-            return error_set(error, RBWP_E_CORRUPT, place_of(range->offset, RULE_TABLE_RANGES),
+            return error_set(error, RBWP_E_CORRUPT,
+                             archive_place_of(range->offset, RULE_TABLE_RANGES),
                              "a range of the index of tables is not that of the blocks of its "
                              "table");
         store_le64(range->entry, range->offset_now);
@@ -304,7 +305,7 @@ static enum rbwp_status no_memory(struct walk *walk)
     return error_set_memory(walk->error, "archive");
 }
 
-static enum rbwp_status put(struct walk *walk, const void *bytes, size_t count)
+static enum rbwp_status archive_put(struct walk *walk, const void *bytes, size_t count)
 {
     enum rbwp_status status = walk->sink->write(walk->sink->context, bytes, count);
     walk->result->bytes += count;
@@ -329,8 +330,8 @@ static enum rbwp_status put_chunk(struct walk *walk, struct archive_chunk chunk,
     }
     chunk.payload_bytes = (uint32_t)payload->count;
     archive_chunk_encode(&chunk, payload->bytes, head);
-    enum rbwp_status status = put(walk, head, sizeof head);
-    return status == RBWP_OK ? put(walk, payload->bytes, payload->count) : status;
+    enum rbwp_status status = archive_put(walk, head, sizeof head);
+    return status == RBWP_OK ? archive_put(walk, payload->bytes, payload->count) : status;
 }
 
 static enum rbwp_status put_packed(struct walk *walk, const struct archive_job *job)
@@ -407,7 +408,7 @@ static enum rbwp_status pack_end(struct walk *walk)
     enum rbwp_status status = good ? put_chunk(walk, chunk, &payload) : no_memory(walk);
     buffer_free(&payload);
     archive_footer_encode(&footer, bytes);
-    return status == RBWP_OK ? put(walk, bytes, sizeof bytes) : status;
+    return status == RBWP_OK ? archive_put(walk, bytes, sizeof bytes) : status;
 }
 
 /* ---- from an archive ------------------------------------------------------------------------- */
@@ -439,12 +440,12 @@ static enum rbwp_status put_unpacked(struct walk *walk, const struct archive_job
         at += RBWP_BLOCK_HEADER_BYTES + (size_t)block_payload_bytes(&header);
         from += RBWP_BLOCK_HEADER_BYTES + (size_t)header.data_bytes;
     }
-    return status == RBWP_OK ? put(walk, job->out.bytes, job->out.count) : status;
+    return status == RBWP_OK ? archive_put(walk, job->out.bytes, job->out.count) : status;
 }
 
 static enum rbwp_status unpack_tail(struct walk *walk)
 {
-    return put(walk, walk->moved.tail, walk->moved.tail_bytes);
+    return archive_put(walk, walk->moved.tail, walk->moved.tail_bytes);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -507,7 +508,7 @@ static enum rbwp_status finish_jobs(struct walk *walk)
     return status;
 }
 
-static enum rbwp_status take_block(struct walk *walk, const struct rbwp_block *block)
+static enum rbwp_status archive_on_block(struct walk *walk, const struct rbwp_block *block)
 {
     bool packed = reader_block_packed(walk->reader, block);
     enum rbwp_status status = reach_job(walk, walk->pack ? walk->moved.offset : block->offset);
@@ -528,7 +529,7 @@ static enum rbwp_status walk_blocks(struct walk *walk)
     struct rbwp_block block;
     enum rbwp_status status;
     while ((status = rbwp_reader_next_block(walk->reader, &block)) == RBWP_OK) {
-        status = take_block(walk, &block);
+        status = archive_on_block(walk, &block);
         if (status != RBWP_OK)
             return status;
         if (rbwp_reader_problem_count(walk->reader))
@@ -557,7 +558,7 @@ static enum rbwp_status walk_file(struct walk *walk)
     make_header(walk, header);
     enum rbwp_status status = moved_file_begin(&walk->moved, walk->reader, walk->error);
     if (status == RBWP_OK)
-        status = put(walk, header, sizeof header);
+        status = archive_put(walk, header, sizeof header);
     if (status == RBWP_OK)
         status = walk_blocks(walk);
     if (status == RBWP_OK)
@@ -589,7 +590,7 @@ static enum rbwp_status walk_helped(struct walk *walk, int fd)
     return status;
 }
 
-static void end(struct walk *walk)
+static void archive_end(struct walk *walk)
 {
     rbwp_reader_close(walk->reader);
     moved_file_end(&walk->moved);
@@ -633,7 +634,7 @@ static enum rbwp_status walk_fd(int fd, const struct rbwp_sink *sink,
         result_out->bytes_before = size > 0 ? (uint64_t)size : 0;
         status = walk_helped(&walk, fd);
     }
-    end(&walk);
+    archive_end(&walk);
     return status;
 }
 

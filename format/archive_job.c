@@ -65,7 +65,7 @@ static enum archive_job_status encode(struct archive_job *job)
 }
 
 /* The chunk gives just these blocks again, or the archive is not written. */
-static enum archive_job_status compare(struct archive_job *job)
+static enum archive_job_status archive_job_compare(struct archive_job *job)
 {
     job->decoded.count = 0;
     uint8_t *to = buffer_reserve(&job->decoded, job->plain.count + CHUNK_SLACK);
@@ -84,7 +84,7 @@ void archive_job_pack(void *context)
     struct archive_job *job = context;
     job->status = encode(job);
     if (job->status == ARCHIVE_JOB_DONE)
-        job->status = compare(job);
+        job->status = archive_job_compare(job);
 }
 
 /* ---- out of one ------------------------------------------------------------------------------ */
@@ -130,7 +130,8 @@ static bool compress_data(struct archive_job *job, const struct rbwp_block *bloc
 }
 
 /* Head and payload of the block, as the version-1 file is to have them. */
-static bool put_block(struct archive_job *job, const struct rbwp_block *block, bool packed)
+static bool archive_job_put_block(struct archive_job *job, const struct rbwp_block *block,
+                                  bool packed)
 {
     struct rbwp_block_header header = block->header;
     size_t data_bytes = header.data_bytes, stored = 0;
@@ -153,7 +154,7 @@ void archive_job_unpack(void *context)
     job->out.count = 0;
     for (size_t at = 0, i = 0; good && at < job->plain.count; i++) {
         struct rbwp_block block = next_block(job, &at);
-        good = put_block(job, &block, job->packed.bytes[i]);
+        good = archive_job_put_block(job, &block, job->packed.bytes[i]);
     }
     job->status = good ? ARCHIVE_JOB_DONE : ARCHIVE_JOB_NO_MEMORY;
 }

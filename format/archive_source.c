@@ -94,7 +94,7 @@ bool archive_begins(const uint8_t *bytes, size_t count)
            load_le16(bytes + 4) == ARCHIVE_VERSION;
 }
 
-static struct place place_of(uint64_t offset, enum rule rule)
+static struct place archive_source_place_of(uint64_t offset, enum rule rule)
 {
     return (struct place){"archive", offset, rule};
 }
@@ -102,8 +102,9 @@ static struct place place_of(uint64_t offset, enum rule rule)
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* The head of the chunk at this offset. RBWP_E_CORRUPT: there is none. */
-static enum rbwp_status read_head(struct archive *archive, uint64_t offset,
-                                  struct archive_chunk *chunk_out, struct rbwp_error *error)
+static enum rbwp_status archive_source_read_head(struct archive *archive, uint64_t offset,
+                                                 struct archive_chunk *chunk_out,
+                                                 struct rbwp_error *error)
 {
     struct view view;
     enum rbwp_status status =
@@ -111,14 +112,14 @@ static enum rbwp_status read_head(struct archive *archive, uint64_t offset,
     if (status != RBWP_OK)
         return status;
     if (view.count < ARCHIVE_CHUNK_HEAD_BYTES)
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_END),
+        return error_set(error, RBWP_E_CORRUPT, archive_source_place_of(offset, RULE_ARCHIVE_END),
                          "the archive was cut: it ends before its last chunk; what is before can "
                          "be read, for the rest take another copy");
     if (!archive_chunk_decode(view.bytes, chunk_out))
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_CHUNK),
+        return error_set(error, RBWP_E_CORRUPT, archive_source_place_of(offset, RULE_ARCHIVE_CHUNK),
                          "the head of a chunk is damaged; take another copy of the archive");
     if (!chunk_fits(chunk_out))
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_CHUNK),
+        return error_set(error, RBWP_E_CORRUPT, archive_source_place_of(offset, RULE_ARCHIVE_CHUNK),
                          "a chunk of %" PRIu32 " bytes that gives %" PRIu32
                          " is larger than one may be",
                          chunk_out->payload_bytes, chunk_out->bytes);
@@ -135,13 +136,13 @@ static enum rbwp_status read_payload(struct archive *archive, uint64_t offset,
     if (status != RBWP_OK)
         return status;
     if (view_out->count < chunk->payload_bytes)
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_END),
+        return error_set(error, RBWP_E_CORRUPT, archive_source_place_of(offset, RULE_ARCHIVE_END),
                          "the archive was cut: only %zu of the %" PRIu32
                          " bytes of a chunk are there; what is before can be read, for the rest "
                          "take another copy",
                          view_out->count, chunk->payload_bytes);
     if (crc32c(0, view_out->bytes, view_out->count) != chunk->crc32c)
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_SUM),
+        return error_set(error, RBWP_E_CORRUPT, archive_source_place_of(offset, RULE_ARCHIVE_SUM),
                          "the sum of a chunk with %" PRIu32
                          " records is wrong: they are left out; take another copy of the archive",
                          chunk->records);
@@ -149,7 +150,8 @@ static enum rbwp_status read_payload(struct archive *archive, uint64_t offset,
 }
 
 /* Decodes the chunk that is held. */
-static enum rbwp_status decode(struct archive *archive, uint64_t offset, struct rbwp_error *error)
+static enum rbwp_status archive_source_decode(struct archive *archive, uint64_t offset,
+                                              struct rbwp_error *error)
 {
     const struct archive_chunk *chunk = &archive->chunk;
     struct view view;
@@ -162,7 +164,8 @@ static enum rbwp_status decode(struct archive *archive, uint64_t offset, struct 
     if (wrong == chunk_no_memory)
         return error_set_memory(error, "archive");
     if (wrong)
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_COLUMNS),
+        return error_set(error, RBWP_E_CORRUPT,
+                         archive_source_place_of(offset, RULE_ARCHIVE_COLUMNS),
                          "a chunk with %" PRIu32 " records is left out: %s", chunk->records, wrong);
     return RBWP_OK;
 }
@@ -195,7 +198,7 @@ static enum rbwp_status hold(struct archive *archive, uint64_t offset,
     archive->looked_place = chunk->place;
     if (take_decoded(archive, offset))
         return RBWP_OK;
-    enum rbwp_status status = decode(archive, offset, &archive->wrong);
+    enum rbwp_status status = archive_source_decode(archive, offset, &archive->wrong);
     if (status == RBWP_OK || status == RBWP_E_CORRUPT)
         return RBWP_OK;
     archive->has_chunk = false;
@@ -222,7 +225,7 @@ static enum rbwp_status find_chunks(struct archive *archive, struct rbwp_error *
     archive->cut = true;
     while (offset < end) {
         struct archive_chunk chunk;
-        enum rbwp_status status = read_head(archive, offset, &chunk, error);
+        enum rbwp_status status = archive_source_read_head(archive, offset, &chunk, error);
         if (status == RBWP_E_CORRUPT)
             break;
         if (status != RBWP_OK)
@@ -281,7 +284,7 @@ static enum rbwp_status read_places(struct archive *archive, struct rbwp_error *
     if (!archive_footer_decode(bytes, &footer) || footer.bytes > INT64_MAX ||
         footer.index_offset > end - ARCHIVE_CHUNK_HEAD_BYTES)
         return RBWP_E_CORRUPT;
-    status = read_head(archive, footer.index_offset, &chunk, error);
+    status = archive_source_read_head(archive, footer.index_offset, &chunk, error);
     if (status == RBWP_OK &&
         (chunk.tag != ARCHIVE_INDEX ||
          chunk.payload_bytes != end - footer.index_offset - ARCHIVE_CHUNK_HEAD_BYTES))
@@ -353,7 +356,8 @@ static bool holds(const struct archive *archive, uint64_t offset)
 static enum rbwp_status next_chunk(struct archive *archive, struct rbwp_error *error)
 {
     struct archive_chunk chunk;
-    enum rbwp_status status = read_head(archive, archive->next_offset, &chunk, error);
+    enum rbwp_status status =
+        archive_source_read_head(archive, archive->next_offset, &chunk, error);
     if (status != RBWP_OK)
         return status;
     if (chunk.tag == ARCHIVE_INDEX) {
@@ -362,7 +366,8 @@ static enum rbwp_status next_chunk(struct archive *archive, struct rbwp_error *e
     }
     uint64_t offset = archive->next_offset;
     if (chunk.place != archive->bytes || chunk.bytes == 0)
-        return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_PLACES),
+        return error_set(error, RBWP_E_CORRUPT,
+                         archive_source_place_of(offset, RULE_ARCHIVE_PLACES),
                          "a chunk does not follow the one before it");
     archive->next_offset += ARCHIVE_CHUNK_HEAD_BYTES + (uint64_t)chunk.payload_bytes;
     archive->bytes += chunk.bytes;
@@ -417,10 +422,11 @@ static enum rbwp_status go_to(struct archive *archive, uint64_t offset, struct r
     struct rbwp_error wrong;
     if (place->offset < archive->inner.window_offset)
         source_rewind(&archive->inner);
-    enum rbwp_status status = read_head(archive, place->offset, &chunk, &wrong);
+    enum rbwp_status status = archive_source_read_head(archive, place->offset, &chunk, &wrong);
     if (status == RBWP_OK && (chunk.place != place->place || chunk.bytes != end - place->place ||
                               chunk.tag == ARCHIVE_INDEX))
-        status = error_set(&wrong, RBWP_E_CORRUPT, place_of(place->offset, RULE_ARCHIVE_PLACES),
+        status = error_set(&wrong, RBWP_E_CORRUPT,
+                           archive_source_place_of(place->offset, RULE_ARCHIVE_PLACES),
                            "a chunk is not the one that the archive's end says");
     if (status == RBWP_OK)
         return hold(archive, place->offset, &chunk, error);

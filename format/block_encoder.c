@@ -89,7 +89,7 @@ enum rbwp_status rbwp_block_encoder_new(uint32_t block_bytes, int level,
 }
 
 /* SPEC.md, "Timestamp": the shortest form that holds the delta; absolute if it is negative. */
-static uint8_t *put_time(uint8_t *next, int64_t time_ns, int64_t previous_ns)
+static uint8_t *block_encoder_put_time(uint8_t *next, int64_t time_ns, int64_t previous_ns)
 {
     uint64_t delta = (uint64_t)time_ns - (uint64_t)previous_ns; /* a negative one is huge */
     if (delta < 1u << 15) {
@@ -105,8 +105,8 @@ static uint8_t *put_time(uint8_t *next, int64_t time_ns, int64_t previous_ns)
 }
 
 /* Writes time and kind; the caller adds the payload at the returned place. NULL when full. */
-static uint8_t *put_head(struct rbwp_block_encoder *encoder, int64_t time_ns, unsigned kind,
-                         uint32_t payload_bytes)
+static uint8_t *block_encoder_put_head(struct rbwp_block_encoder *encoder, int64_t time_ns,
+                                       unsigned kind, uint32_t payload_bytes)
 {
     uint8_t *start = encoder->data + encoder->size;
     if (encoder->capacity - encoder->size < 8 + 1 + payload_bytes)
@@ -120,7 +120,7 @@ static uint8_t *put_head(struct rbwp_block_encoder *encoder, int64_t time_ns, un
     } else if (time_ns < encoder->first_ns) {
         encoder->first_ns = time_ns;
     }
-    uint8_t *next = put_time(start, time_ns, encoder->previous_ns);
+    uint8_t *next = block_encoder_put_time(start, time_ns, encoder->previous_ns);
     encoder->previous_ns = time_ns;
     encoder->unit[encoder->records++] = (uint32_t)(next - encoder->data);
     *next++ = (uint8_t)kind;
@@ -134,18 +134,18 @@ enum rbwp_status rbwp_block_encoder_put(struct rbwp_block_encoder *encoder, int6
     uint8_t *next;
     switch (kind) {
     case RBWP_COARSE_BEGIN:
-        next = put_head(encoder, time_ns, kind, 1);
+        next = block_encoder_put_head(encoder, time_ns, kind, 1);
         if (next)
             next[0] = (uint8_t)id;
         break;
     case RBWP_FINE_BEGIN:
-        next = put_head(encoder, time_ns, kind, 2);
+        next = block_encoder_put_head(encoder, time_ns, kind, 2);
         if (next)
             store_le16(next, (uint16_t)id);
         break;
     case RBWP_COARSE_END:
     case RBWP_FINE_END:
-        next = put_head(encoder, time_ns, kind, 0);
+        next = block_encoder_put_head(encoder, time_ns, kind, 0);
         break;
     default:
         return RBWP_E_INVALID;
@@ -160,7 +160,7 @@ enum rbwp_status rbwp_block_encoder_add(struct rbwp_block_encoder *encoder,
         return rbwp_block_encoder_put(encoder, record->time_ns, record->kind,
                                       record->kind == RBWP_COARSE_BEGIN ? record->slot
                                                                         : record->sub_item);
-    uint8_t *next = put_head(encoder, record->time_ns, record->kind, 25);
+    uint8_t *next = block_encoder_put_head(encoder, record->time_ns, record->kind, 25);
     if (!next)
         return RBWP_AGAIN;
     store_le64(next, record->proc_id);

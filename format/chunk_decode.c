@@ -85,7 +85,7 @@ static const char *take_streams(const uint8_t *payload, size_t payload_bytes, si
     return cursor.left || room > 2 * out_bytes + ROOM_BYTES_MORE ? bad_streams : NULL;
 }
 
-static bool reserve(struct chunk_decoder *decoder, size_t room)
+static bool chunk_decode_reserve(struct chunk_decoder *decoder, size_t room)
 {
     if (!decoder->inflater)
         decoder->inflater = malloc(sizeof *decoder->inflater);
@@ -154,7 +154,8 @@ static inline uint64_t take_bits(struct giving *giving, unsigned count)
     return word & ((UINT64_C(1) << count) - 1);
 }
 
-static inline uint64_t number_of(struct giving *giving, const struct number_entry *entry)
+static inline uint64_t chunk_decode_number_of(struct giving *giving,
+                                              const struct number_entry *entry)
 {
     unsigned bits = entry->bits;
     if (bits <= 32)
@@ -164,13 +165,13 @@ static inline uint64_t number_of(struct giving *giving, const struct number_entr
 }
 
 /* False: the stream ends, or has no such symbol. */
-static bool take_number(struct giving *giving, const struct number_table *numbers, unsigned stream,
-                        uint64_t *number_out)
+static bool chunk_decode_take_number(struct giving *giving, const struct number_table *numbers,
+                                     unsigned stream, uint64_t *number_out)
 {
     unsigned symbol;
     if (!take_byte(giving, stream, &symbol) || symbol >= NUMBER_SYMBOLS)
         return false;
-    *number_out = number_of(giving, &numbers->entry[symbol]);
+    *number_out = chunk_decode_number_of(giving, &numbers->entry[symbol]);
     return true;
 }
 
@@ -187,7 +188,7 @@ static inline bool give_time(struct giving *giving, const struct number_table *n
     if (!take_byte(giving, STREAM_TIMES + kind, &symbol))
         return false;
     if (symbol < NUMBER_SYMBOLS) {
-        uint64_t difference = number_of(giving, &numbers->entry[symbol]);
+        uint64_t difference = chunk_decode_number_of(giving, &numbers->entry[symbol]);
         giving->time_ns += difference;
         if (difference < 1u << 15) {
             store_be16(giving->out, (uint16_t)difference);
@@ -213,9 +214,9 @@ static bool give_gpu_work(struct giving *giving, const struct number_table *numb
     unsigned slot;
     uint64_t processor, stop, start;
     if (!take_byte(giving, STREAM_GPU_SLOTS, &slot) ||
-        !take_number(giving, numbers, STREAM_GPU_PROCESSORS, &processor) ||
-        !take_number(giving, numbers, STREAM_GPU_STOPS, &stop) ||
-        !take_number(giving, numbers, STREAM_GPU_STARTS, &start))
+        !chunk_decode_take_number(giving, numbers, STREAM_GPU_PROCESSORS, &processor) ||
+        !chunk_decode_take_number(giving, numbers, STREAM_GPU_STOPS, &stop) ||
+        !chunk_decode_take_number(giving, numbers, STREAM_GPU_STARTS, &start))
         return false;
     giving->processor += unzigzag(processor);
     stop = giving->time_ns - unzigzag(stop);
@@ -334,7 +335,7 @@ const char *chunk_decode(struct chunk_decoder *decoder, const uint8_t *payload,
     const char *wrong = take_streams(payload, payload_bytes, out_bytes, stream, &room);
     if (wrong)
         return wrong;
-    if (!reserve(decoder, room))
+    if (!chunk_decode_reserve(decoder, room))
         return chunk_no_memory;
     wrong = unpack_streams(decoder, stream, &giving);
     if (wrong)

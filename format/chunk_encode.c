@@ -55,8 +55,8 @@ static inline void put_bits(struct bits *bits, uint64_t value, unsigned count)
     bits->count &= 7;
 }
 
-static inline void put_number(struct taking *taking, struct bits *bits, unsigned stream,
-                              uint64_t number)
+static inline void chunk_encode_put_number(struct taking *taking, struct bits *bits,
+                                           unsigned stream, uint64_t number)
 {
     unsigned count;
     *taking->next[stream]++ = (uint8_t)number_symbol(number, &count);
@@ -70,12 +70,12 @@ static inline void put_number(struct taking *taking, struct bits *bits, unsigned
 }
 
 /* Of a time of this form. False: a writer would have chosen another. */
-static inline bool put_time(struct taking *taking, struct bits *bits, unsigned kind,
-                            unsigned form_bytes, int64_t before_ns, int64_t time_ns)
+static inline bool chunk_encode_put_time(struct taking *taking, struct bits *bits, unsigned kind,
+                                         unsigned form_bytes, int64_t before_ns, int64_t time_ns)
 {
     uint64_t difference = (uint64_t)time_ns - (uint64_t)before_ns;
     if (difference < UINT64_C(1) << 30) {
-        put_number(taking, bits, STREAM_TIMES + kind, difference);
+        chunk_encode_put_number(taking, bits, STREAM_TIMES + kind, difference);
         return form_bytes == (difference < 1u << 15 ? 2 : 4);
     }
     *taking->next[STREAM_TIMES + kind]++ = TIME_SYMBOL_WIDE;
@@ -95,9 +95,10 @@ static __attribute__((noinline)) struct bits put_gpu_work(struct taking *taking,
     uint64_t processor = load_le64(body + 1), start = load_le64(body + 10),
              stop = load_le64(body + 18);
     *taking->next[STREAM_GPU_SLOTS]++ = body[9];
-    put_number(taking, &bits, STREAM_GPU_PROCESSORS, zigzag(processor - taking->processor));
-    put_number(taking, &bits, STREAM_GPU_STOPS, zigzag((uint64_t)time_ns - stop));
-    put_number(taking, &bits, STREAM_GPU_STARTS, zigzag(stop - start));
+    chunk_encode_put_number(taking, &bits, STREAM_GPU_PROCESSORS,
+                            zigzag(processor - taking->processor));
+    chunk_encode_put_number(taking, &bits, STREAM_GPU_STOPS, zigzag((uint64_t)time_ns - stop));
+    chunk_encode_put_number(taking, &bits, STREAM_GPU_STARTS, zigzag(stop - start));
     taking->processor = processor;
     return bits;
 }
@@ -129,7 +130,7 @@ static bool put_records(struct taking *taking, const uint8_t *data, uint32_t byt
         const uint8_t *body = at + form_bytes;
         unsigned kind = kind_index[body[0]];
         *taking->next[STREAM_KINDS + before]++ = (uint8_t)kind;
-        if (!put_time(taking, &bits, kind, form_bytes, before_ns, time_ns))
+        if (!chunk_encode_put_time(taking, &bits, kind, form_bytes, before_ns, time_ns))
             return false;
         put_id(taking, kind, body);
         if (body[0] == RBWP_GPU_WORK)
@@ -148,8 +149,9 @@ static size_t block_most(unsigned stream, const struct rbwp_block_header *header
     return stream == STREAM_BITS || stream == STREAM_WIDE ? header->data_bytes : header->records;
 }
 
-static bool begin_block(struct chunk_encoder *encoder, const struct rbwp_block_header *header,
-                        struct taking *taking_out)
+static bool chunk_encode_begin_block(struct chunk_encoder *encoder,
+                                     const struct rbwp_block_header *header,
+                                     struct taking *taking_out)
 {
     struct taking taking = {.bits.held = encoder->held, .bits.count = encoder->held_bits};
     for (unsigned i = STREAM_KINDS; i < CHUNK_STREAMS; i++) {
@@ -171,8 +173,8 @@ static void end_block(struct chunk_encoder *encoder, struct taking *taking)
         encoder->column[i].count = (size_t)(taking->next[i] - encoder->column[i].bytes);
 }
 
-static bool put_head(struct chunk_encoder *encoder, const struct rbwp_block_header *header,
-                     unsigned flags)
+static bool chunk_encode_put_head(struct chunk_encoder *encoder,
+                                  const struct rbwp_block_header *header, unsigned flags)
 {
     uint8_t bytes[RBWP_BLOCK_HEADER_BYTES];
     block_header_encode(header, bytes);
@@ -187,7 +189,7 @@ bool chunk_encoder_add(struct chunk_encoder *encoder, const struct rbwp_block_he
     struct taking taking;
     unsigned flags = packed ? CHUNK_BLOCK_PACKED : 0;
     bool columns = header->records != 0;
-    if (columns && !begin_block(encoder, header, &taking))
+    if (columns && !chunk_encode_begin_block(encoder, header, &taking))
         return false;
     if (columns && put_records(&taking, data, header->data_bytes)) {
         end_block(encoder, &taking);
@@ -199,7 +201,7 @@ bool chunk_encoder_add(struct chunk_encoder *encoder, const struct rbwp_block_he
     }
     encoder->records += header->records;
     encoder->bytes += RBWP_BLOCK_HEADER_BYTES + (uint64_t)header->data_bytes;
-    return put_head(encoder, header, flags);
+    return chunk_encode_put_head(encoder, header, flags);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -48,7 +48,7 @@ static bool is_constant(const uint64_t *cells, uint32_t rows)
     return differing == 0;
 }
 
-static inline uint32_t hash_of(uint64_t value)
+static inline uint32_t column_code_hash_of(uint64_t value)
 {
     return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HASH_BITS));
 }
@@ -63,7 +63,7 @@ struct distinct {
 static void see(struct distinct *seen, uint64_t value)
 {
     const uint32_t places = sizeof seen->place / sizeof seen->place[0];
-    uint32_t at = hash_of(value) % places;
+    uint32_t at = column_code_hash_of(value) % places;
     for (; seen->place[at]; at = (at + 1) % places)
         if (seen->value[seen->place[at] - 1] == value)
             return;
@@ -83,7 +83,7 @@ static uint32_t too_many(uint32_t cells)
     return cells / 4;
 }
 
-static struct sample take_sample(const uint64_t *cells, uint32_t rows)
+static struct sample column_code_take_sample(const uint64_t *cells, uint32_t rows)
 {
     struct sample sample = {0};
     struct distinct seen;
@@ -137,7 +137,7 @@ struct dictionary {
 /* The value's number; DICTIONARY_MAX if there is no room for another. */
 static inline uint32_t dictionary_number(struct dictionary *dictionary, uint64_t value)
 {
-    uint32_t at = hash_of(value);
+    uint32_t at = column_code_hash_of(value);
     for (;; at = (at + 1) & ((1u << HASH_BITS) - 1)) {
         uint32_t number = dictionary->place[at];
         if (number && dictionary->value[number - 1] == value)
@@ -177,7 +177,7 @@ size_t column_encode(const uint64_t *cells, uint32_t rows, uint8_t *out, enum co
         *code_out = COLUMN_CONSTANT;
         return (size_t)(put_varint(out, cells[0]) - out);
     }
-    struct sample sample = take_sample(cells, rows);
+    struct sample sample = column_code_take_sample(cells, rows);
     uint64_t least =
         sample.varint_bytes < sample.delta_bytes ? sample.varint_bytes : sample.delta_bytes;
     if (sample.distinct < too_many(sample.cells) && least > sample.cells + sample.cells / 2) {

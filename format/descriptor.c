@@ -15,8 +15,8 @@
 #define WORK_ITEM_BYTES 4 /* without the name */
 #define SUB_ITEM_BYTES 5
 
-static bool take_entry(struct cursor *cursor, const struct layout *layout, size_t entry_bytes,
-                       void *entry)
+static bool descriptor_take_entry(struct cursor *cursor, const struct layout *layout,
+                                  size_t entry_bytes, void *entry)
 {
     const uint8_t *fixed = cursor_take(cursor, entry_bytes);
     if (fixed)
@@ -24,8 +24,8 @@ static bool take_entry(struct cursor *cursor, const struct layout *layout, size_
     return fixed && field_take_text(fields_text(layout), cursor, entry);
 }
 
-static void put_entry(struct buffer *buffer, const struct layout *layout, size_t entry_bytes,
-                      const void *entry)
+static void descriptor_put_entry(struct buffer *buffer, const struct layout *layout,
+                                 size_t entry_bytes, const void *entry)
 {
     uint8_t fixed[SUB_ITEM_BYTES];
     fields_put(layout, entry, fixed);
@@ -57,14 +57,16 @@ static enum rbwp_status take_entries(struct cursor *cursor, uint64_t offset,
     const uint8_t *begin = cursor->next;
     for (uint32_t *i = &tables->work_item_count; *i < counts.work_items; ++*i) {
         struct cursor before = *cursor;
-        if (!take_entry(cursor, &work_item_layout, WORK_ITEM_BYTES, &tables->work_items[*i])) {
+        if (!descriptor_take_entry(cursor, &work_item_layout, WORK_ITEM_BYTES,
+                                   &tables->work_items[*i])) {
             *cursor = before;
             return broken(cursor, begin, offset, "work-item", *i, error);
         }
     }
     for (uint32_t *i = &tables->sub_item_count; *i < counts.sub_items; ++*i) {
         struct cursor before = *cursor;
-        if (!take_entry(cursor, &sub_item_layout, SUB_ITEM_BYTES, &tables->sub_items[*i])) {
+        if (!descriptor_take_entry(cursor, &sub_item_layout, SUB_ITEM_BYTES,
+                                   &tables->sub_items[*i])) {
             *cursor = before;
             return broken(cursor, begin, offset, "sub-item", *i, error);
         }
@@ -146,9 +148,9 @@ enum rbwp_status descriptor_encode(const struct rbwp_tables *tables, struct buff
     if (tables->work_item_count > TABLE_ENTRIES_MAX || tables->sub_item_count > TABLE_ENTRIES_MAX)
         return RBWP_E_LIMIT;
     for (uint32_t i = 0; i < tables->work_item_count; i++)
-        put_entry(buffer, &work_item_layout, WORK_ITEM_BYTES, &tables->work_items[i]);
+        descriptor_put_entry(buffer, &work_item_layout, WORK_ITEM_BYTES, &tables->work_items[i]);
     for (uint32_t i = 0; i < tables->sub_item_count; i++)
-        put_entry(buffer, &sub_item_layout, SUB_ITEM_BYTES, &tables->sub_items[i]);
+        descriptor_put_entry(buffer, &sub_item_layout, SUB_ITEM_BYTES, &tables->sub_items[i]);
     if (buffer->failed)
         return RBWP_E_MEMORY;
     return buffer->count - before > TABLES_BYTES_MAX ? RBWP_E_LIMIT : RBWP_OK;

@@ -36,7 +36,7 @@ struct bits {
     const uint8_t *next, *end;
 };
 
-static inline void fill(struct bits *bits)
+static inline void inflater_fill(struct bits *bits)
 {
     if (bits->end - bits->next >= 8) {
         bits->word |= load_le64(bits->next) << bits->count;
@@ -52,7 +52,7 @@ static inline void fill(struct bits *bits)
     }
 }
 
-static inline uint32_t take(struct bits *bits, unsigned count)
+static inline uint32_t inflater_take(struct bits *bits, unsigned count)
 {
     uint32_t value = (uint32_t)(bits->word & ((UINT64_C(1) << count) - 1));
     bits->word >>= count;
@@ -99,8 +99,8 @@ static bool first_codes(const uint8_t *lengths, unsigned count, bool alone, uint
 }
 
 /* One entry to all places of a table of so many bits that end in the code. */
-static void spread(uint32_t *table, uint32_t code, unsigned code_bits, unsigned table_bits,
-                   uint32_t entry)
+static void inflater_spread(uint32_t *table, uint32_t code, unsigned code_bits, unsigned table_bits,
+                            uint32_t entry)
 {
     for (uint32_t at = code; at < 1u << table_bits; at += 1u << code_bits)
         table[at] = entry;
@@ -113,8 +113,8 @@ struct code_lengths {
 };
 
 /* entries: of each symbol, without its bits. */
-static bool make_table(uint32_t *table, unsigned table_bits, struct code_lengths of,
-                       const uint32_t *entries)
+static bool inflater_make_table(uint32_t *table, unsigned table_bits, struct code_lengths of,
+                                const uint32_t *entries)
 {
     uint32_t next[LENGTH_BITS_MAX + 1], used = 1u << table_bits;
     unsigned longest;
@@ -129,7 +129,7 @@ static bool make_table(uint32_t *table, unsigned table_bits, struct code_lengths
             continue;
         uint32_t code = reversed(next[bits]++, bits), entry = entries[i] | bits;
         if (bits <= table_bits) {
-            spread(table, code, bits, table_bits, entry);
+            inflater_spread(table, code, bits, table_bits, entry);
             continue;
         }
         uint32_t *direct = &table[code & ((1u << table_bits) - 1)];
@@ -137,7 +137,8 @@ static bool make_table(uint32_t *table, unsigned table_bits, struct code_lengths
             *direct = ENTRY(LONGER, table_bits, more, used);
             used += 1u << more;
         }
-        spread(table + VALUE_OF(*direct), code >> table_bits, bits - table_bits, more, entry);
+        inflater_spread(table + VALUE_OF(*direct), code >> table_bits, bits - table_bits, more,
+                        entry);
     }
     return true;
 }
@@ -188,10 +189,11 @@ static bool make_tables(struct inflater *inflater, const uint8_t *lengths, unsig
     code_entries(of_codes);
     distance_entries(of_distances);
     return lengths[END_CODE] &&
-           make_table(inflater->codes, INFLATER_CODES_BITS,
-                      (struct code_lengths){lengths, codes, true}, of_codes) &&
-           make_table(inflater->distances, INFLATER_DISTANCE_BITS,
-                      (struct code_lengths){lengths + codes, distances, true}, of_distances);
+           inflater_make_table(inflater->codes, INFLATER_CODES_BITS,
+                               (struct code_lengths){lengths, codes, true}, of_codes) &&
+           inflater_make_table(inflater->distances, INFLATER_DISTANCE_BITS,
+                               (struct code_lengths){lengths + codes, distances, true},
+                               of_distances);
 }
 
 static bool fixed_codes(struct inflater *inflater)
@@ -207,20 +209,20 @@ static bool read_lengths(struct bits *bits, const uint32_t *table, uint8_t *leng
 {
     unsigned at = 0;
     while (at < count) {
-        fill(bits);
+        inflater_fill(bits);
         uint32_t entry = table[bits->word & 127], symbol = VALUE_OF(entry);
         if (KIND_OF(entry) == WRONG)
             return false;
-        (void)take(bits, BITS_OF(entry));
+        (void)inflater_take(bits, BITS_OF(entry));
         unsigned repeats = 1;
         uint8_t length = (uint8_t)(symbol < 16 ? symbol : 0);
         if (symbol == 16) {
             if (at == 0)
                 return false;
             length = lengths[at - 1];
-            repeats = 3 + take(bits, 2);
+            repeats = 3 + inflater_take(bits, 2);
         } else if (symbol > 16) {
-            repeats = symbol == 17 ? 3 + take(bits, 3) : 11 + take(bits, 7);
+            repeats = symbol == 17 ? 3 + inflater_take(bits, 3) : 11 + inflater_take(bits, 7);
         }
         if (repeats > count - at || read_too_far(bits))
             return false;
@@ -236,17 +238,19 @@ static bool dynamic_codes(struct inflater *inflater, struct bits *bits)
                                           11, 4,  12, 3, 13, 2, 14, 1, 15};
     uint8_t of_lengths[ORDERS] = {0}, lengths[CODES_MAX + DISTANCES_MAX];
     uint32_t entries[ORDERS], table[128];
-    fill(bits);
-    unsigned codes = 257 + take(bits, 5), distances = 1 + take(bits, 5), given = 4 + take(bits, 4);
+    inflater_fill(bits);
+    unsigned codes = 257 + inflater_take(bits, 5), distances = 1 + inflater_take(bits, 5),
+             given = 4 + inflater_take(bits, 4);
     if (codes > CODES_MAX || distances > DISTANCES_MAX)
         return false;
     for (unsigned i = 0; i < given; i++) {
-        fill(bits);
-        of_lengths[order[i]] = (uint8_t)take(bits, 3);
+        inflater_fill(bits);
+        of_lengths[order[i]] = (uint8_t)inflater_take(bits, 3);
     }
     for (unsigned i = 0; i < ORDERS; i++)
         entries[i] = ENTRY(LITERAL, 0, 0, i);
-    return make_table(table, 7, (struct code_lengths){of_lengths, ORDERS, false}, entries) &&
+    return inflater_make_table(table, 7, (struct code_lengths){of_lengths, ORDERS, false},
+                               entries) &&
            read_lengths(bits, table, lengths, codes + distances) &&
            make_tables(inflater, lengths, codes, distances);
 }
@@ -267,8 +271,8 @@ static inline uint32_t look_up(const uint32_t *table, unsigned table_bits, const
 
 static inline uint32_t take_base(struct bits *bits, uint32_t entry)
 {
-    (void)take(bits, BITS_OF(entry));
-    return VALUE_OF(entry) + take(bits, EXTRA_OF(entry));
+    (void)inflater_take(bits, BITS_OF(entry));
+    return VALUE_OF(entry) + inflater_take(bits, EXTRA_OF(entry));
 }
 
 /* Steps of words, which may write behind the match, where output has room and no step reads what
@@ -290,7 +294,7 @@ static inline void copy_back(struct output *output, uint32_t distance, uint32_t 
 static bool copy_match(struct inflater *inflater, struct bits *bits, struct output *output,
                        uint32_t entry)
 {
-    fill(bits);
+    inflater_fill(bits);
     uint32_t length = take_base(bits, entry);
     uint32_t far = look_up(inflater->distances, INFLATER_DISTANCE_BITS, bits);
     if (KIND_OF(far) != BASE)
@@ -314,7 +318,7 @@ static inline uint32_t take_literals(const struct inflater *inflater, struct bit
     uint8_t *next = output->next;
     uint32_t entry = 0;
     do {
-        fill(&here);
+        inflater_fill(&here);
         for (int i = 0; i < LOOKS_A_FILL; i++) {
             entry = inflater->codes[here.word & ((1u << INFLATER_CODES_BITS) - 1)];
             if (KIND_OF(entry) != LITERAL)
@@ -325,7 +329,7 @@ static inline uint32_t take_literals(const struct inflater *inflater, struct bit
             next += EXTRA_OF(entry);
         }
     } while (KIND_OF(entry) == LITERAL && output->end - next >= FAST_ROOM);
-    fill(&here);
+    inflater_fill(&here);
     *bits = here;
     output->next = next;
     return look_up(inflater->codes, INFLATER_CODES_BITS, bits);
@@ -346,7 +350,7 @@ static bool read_coded(struct inflater *inflater, struct bits *bits, struct outp
 {
     while (!read_too_far(bits)) {
         uint32_t entry;
-        fill(bits);
+        inflater_fill(bits);
         if (output->end - output->next >= FAST_ROOM)
             entry = take_literals(inflater, bits, output);
         else
@@ -355,14 +359,14 @@ static bool read_coded(struct inflater *inflater, struct bits *bits, struct outp
         case LITERAL:
             if (!put_literals(output, entry))
                 return false;
-            (void)take(bits, BITS_OF(entry));
+            (void)inflater_take(bits, BITS_OF(entry));
             break;
         case BASE:
             if (!copy_match(inflater, bits, output, entry))
                 return false;
             break;
         case END:
-            (void)take(bits, BITS_OF(entry));
+            (void)inflater_take(bits, BITS_OF(entry));
             return !read_too_far(bits);
         default:
             return false;
@@ -374,7 +378,7 @@ static bool read_coded(struct inflater *inflater, struct bits *bits, struct outp
 /* Gives whole bytes of the word back to the input. */
 static bool align(struct bits *bits)
 {
-    (void)take(bits, bits->count % 8);
+    (void)inflater_take(bits, bits->count % 8);
     if (read_too_far(bits))
         return false;
     bits->next -= (bits->count - bits->zeros) / 8;
@@ -401,9 +405,9 @@ static bool read_stored(struct bits *bits, struct output *output)
 static bool read_block(struct inflater *inflater, struct bits *bits, struct output *output,
                        bool *last_out)
 {
-    fill(bits);
-    *last_out = take(bits, 1);
-    uint32_t how = take(bits, 2);
+    inflater_fill(bits);
+    *last_out = inflater_take(bits, 1);
+    uint32_t how = inflater_take(bits, 2);
     if (how == 0)
         return read_stored(bits, output);
     bool good = how == 1 ? fixed_codes(inflater) : how == 2 && dynamic_codes(inflater, bits);

@@ -39,7 +39,7 @@ static void submit_own(void *context)
     queue->submitted = true;
 }
 
-static void *take_own(void *context)
+static void *job_queue_take_own(void *context)
 {
     struct own_queue *queue = context;
     if (!queue->submitted)
@@ -54,5 +54,5 @@ const struct job_queues job_queues_own = {
     .close = close_own,
     .next = next_own,
     .submit = submit_own,
-    .take = take_own,
+    .take = job_queue_take_own,
 };

@@ -371,7 +371,8 @@ static bool row_name(struct live_facts *facts, const uint8_t *payload, size_t co
     return note_outcome(facts, live_tables_name(&facts->row_tables, payload, count));
 }
 
-static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, size_t count)
+static bool live_facts_take_entry(void *context, uint32_t kind, const uint8_t *payload,
+                                  size_t count)
 {
     static bool (*const takers[])(struct live_facts *, const uint8_t *, size_t) = {
         [LIVE_SLOT_BEGIN] = slot_begin,
@@ -591,7 +592,7 @@ static void leave_out_told(struct live_facts *facts, struct live_counts *counts,
 }
 
 /* When the log has been read: what it said, and what stands beside it. */
-static void settle(struct live_facts *facts, const struct live_file *live)
+static void live_facts_settle(struct live_facts *facts, const struct live_file *live)
 {
     struct rbwp_clock_sample samples[LIVE_FILE_SAMPLES_MAX];
     uint32_t count = live_file_samples(live, samples);
@@ -622,10 +623,10 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     if (!facts->sub_items || !facts->uses || !facts->losses)
         status = RBWP_E_MEMORY;
     if (status == RBWP_OK)
-        status = live_file_log(live, take_entry, facts, &torn, error);
+        status = live_file_log(live, live_facts_take_entry, facts, &torn, error);
     facts->damaged += torn;
     if (status == RBWP_OK)
-        settle(facts, live);
+        live_facts_settle(facts, live);
     if (status == RBWP_OK &&
         (facts->memory_failed || !make_tables(facts) || !make_kinds(facts) || !make_threads(facts)))
         status = RBWP_E_MEMORY;

@@ -25,7 +25,8 @@
 
 static const char section[] = "live file";
 
-static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status, const char *text)
+static enum rbwp_status live_file_refuse(struct rbwp_error *error, enum rbwp_status status,
+                                         const char *text)
 {
     return error_set(error, status, (struct place){section, NOWHERE, 0}, "%s", text);
 }
@@ -55,13 +56,14 @@ static enum rbwp_status read_at(const struct live_file *live, uint64_t offset, v
 static enum rbwp_status check_head(const struct live_head *head, struct rbwp_error *error)
 {
     if (memcmp(head->magic, LIVE_MAGIC, sizeof head->magic) != 0)
-        return refuse(error, RBWP_E_NOT_RBWP,
-                      "not a live file: it does not begin with \"" LIVE_MAGIC "\"");
+        return live_file_refuse(error, RBWP_E_NOT_RBWP,
+                                "not a live file: it does not begin with \"" LIVE_MAGIC "\"");
     if (head->byte_order == __builtin_bswap32(LIVE_BYTE_ORDER))
-        return refuse(error, RBWP_E_UNSUPPORTED,
-                      "written on a machine of the other byte order; recover it on such a machine");
+        return live_file_refuse(
+            error, RBWP_E_UNSUPPORTED,
+            "written on a machine of the other byte order; recover it on such a machine");
     if (head->byte_order != LIVE_BYTE_ORDER)
-        return refuse(error, RBWP_E_CORRUPT, "its byte-order mark is damaged");
+        return live_file_refuse(error, RBWP_E_CORRUPT, "its byte-order mark is damaged");
     if (head->version < LIVE_VERSION_MIN || head->version > LIVE_VERSION)
         return error_set(error, RBWP_E_VERSION, (struct place){section, NOWHERE, 0},
                          "version %" PRIu32 "; this library reads version %u", head->version,
@@ -76,8 +78,8 @@ static enum rbwp_status check_head(const struct live_head *head, struct rbwp_err
     return RBWP_OK;
 }
 
-static enum rbwp_status read_head(const struct live_file *live, struct live_head *head_out,
-                                  struct rbwp_error *error)
+static enum rbwp_status live_file_read_head(const struct live_file *live,
+                                            struct live_head *head_out, struct rbwp_error *error)
 {
     size_t got;
     enum rbwp_status status = read_at(live, 0, head_out, sizeof *head_out, &got, error);
@@ -85,10 +87,11 @@ static enum rbwp_status read_head(const struct live_file *live, struct live_head
         return status;
     static const char none[sizeof head_out->magic];
     if (got == 0 || (got >= sizeof none && memcmp(head_out->magic, none, sizeof none) == 0))
-        return refuse(error, RBWP_E_TRUNCATED,
-                      "its head was not written: nothing had been recorded yet");
+        return live_file_refuse(error, RBWP_E_TRUNCATED,
+                                "its head was not written: nothing had been recorded yet");
     if (got < sizeof *head_out)
-        return refuse(error, RBWP_E_NOT_RBWP, "not a live file: it is too short for a head");
+        return live_file_refuse(error, RBWP_E_NOT_RBWP,
+                                "not a live file: it is too short for a head");
     return check_head(head_out, error);
 }
 
@@ -107,11 +110,11 @@ enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_erro
     if (fstat(live->fd, &file) != 0)
         status = error_set_os(error, section, "look at the live file");
     else if (!S_ISREG(file.st_mode))
-        status = refuse(error, RBWP_E_NOT_RBWP, "not a live file: it is no regular file");
+        status = live_file_refuse(error, RBWP_E_NOT_RBWP, "not a live file: it is no regular file");
     live->device = file.st_dev;
     live->inode = file.st_ino;
     if (status == RBWP_OK)
-        status = read_head(live, &live->head, error);
+        status = live_file_read_head(live, &live->head, error);
     if (status == RBWP_OK)
         status = live_file_commit(live, error);
     if (status != RBWP_OK)
@@ -137,9 +140,9 @@ void live_file_close(struct live_file *live)
 enum rbwp_status live_file_commit(struct live_file *live, struct rbwp_error *error)
 {
     struct live_head first, second;
-    enum rbwp_status status = read_head(live, &first, error);
+    enum rbwp_status status = live_file_read_head(live, &first, error);
     for (int i = 0; status == RBWP_OK && i < COMMIT_TRIES; i++) {
-        status = read_head(live, &second, error);
+        status = live_file_read_head(live, &second, error);
         if (status != RBWP_OK || first.commit_index == second.commit_index)
             break;
         first = second;
@@ -266,13 +269,15 @@ size_t live_file_read(const struct live_file *live, uint64_t offset, void *to, s
 struct live_ring_facts live_file_ring_facts(const struct live_file *live)
 {
     struct live_head head;
-    return read_head(live, &head, NULL) == RBWP_OK ? head.ring : (struct live_ring_facts){0};
+    return live_file_read_head(live, &head, NULL) == RBWP_OK ? head.ring
+                                                             : (struct live_ring_facts){0};
 }
 
 struct live_counts live_file_counts(const struct live_file *live)
 {
     struct live_head head;
-    return read_head(live, &head, NULL) == RBWP_OK ? head.counts : (struct live_counts){0};
+    return live_file_read_head(live, &head, NULL) == RBWP_OK ? head.counts
+                                                             : (struct live_counts){0};
 }
 
 static int by_ticks(const void *left, const void *right)

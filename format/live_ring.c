@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_head(const struct live_file *live, uint64_t offset, struct live_ring_head *head)
+static bool live_ring_read_head(const struct live_file *live, uint64_t offset,
+                                struct live_ring_head *head)
 {
     return live_file_read(live, offset, head, sizeof *head) == sizeof *head;
 }
@@ -17,7 +18,7 @@ static bool note_segment(void *context, const struct live_segment *segment)
 {
     struct live_ring_walk *walk = context;
     struct live_ring_head head;
-    if (segment->bytes <= sizeof head || !read_head(walk->live, segment->offset, &head) ||
+    if (segment->bytes <= sizeof head || !live_ring_read_head(walk->live, segment->offset, &head) ||
         head.number == 0)
         return true;
     if (!grow_array(&walk->parts, &walk->capacity, walk->count + 1, sizeof *walk->parts)) {
@@ -59,7 +60,8 @@ void live_ring_close(struct live_ring_walk *walk)
 static bool is_there(const struct live_ring_walk *walk, const struct live_ring_part *part,
                      struct live_ring_head *head_out)
 {
-    return read_head(walk->live, part->offset, head_out) && head_out->number == part->number;
+    return live_ring_read_head(walk->live, part->offset, head_out) &&
+           head_out->number == part->number;
 }
 
 static void read_part(struct live_ring_walk *walk, const struct live_ring_part *part)
@@ -81,7 +83,7 @@ static void read_part(struct live_ring_walk *walk, const struct live_ring_part *
         walk->gone++;
 }
 
-static bool take_entry(struct live_ring_walk *walk, struct live_ring_entry *entry_out)
+static bool live_ring_take_entry(struct live_ring_walk *walk, struct live_ring_entry *entry_out)
 {
     size_t left = walk->size - walk->at;
     if (left < sizeof *entry_out) {
@@ -100,7 +102,7 @@ static bool take_entry(struct live_ring_walk *walk, struct live_ring_entry *entr
 bool live_ring_next(struct live_ring_walk *walk, struct live_ring_entry *entry_out,
                     const uint8_t **blocks_out, size_t *size_out)
 {
-    while (walk->at == walk->size || !take_entry(walk, entry_out)) {
+    while (walk->at == walk->size || !live_ring_take_entry(walk, entry_out)) {
         if (walk->next == walk->count)
             return false;
         const struct live_ring_part *part = &walk->parts[walk->next++];

@@ -62,7 +62,7 @@ static enum rbwp_status list_chunks(struct live_file *live, struct live_chunks *
 
 /* ---- copies ----------------------------------------------------------------------------- */
 
-static bool reserve(struct live_snapshot *snapshot, size_t words)
+static bool live_snapshot_reserve(struct live_snapshot *snapshot, size_t words)
 {
     return grow_array(&snapshot->words, &snapshot->word_capacity, snapshot->word_count + words,
                       sizeof *snapshot->words);
@@ -99,7 +99,7 @@ static bool copy_chunk(struct live_snapshot *snapshot, const struct live_file *l
                        const struct live_chunk *chunk)
 {
     size_t room = live_chunk_words(live), counts[2];
-    if (!reserve(snapshot, 2 * room))
+    if (!live_snapshot_reserve(snapshot, 2 * room))
         return false;
     uint64_t *words = snapshot->words + snapshot->word_count;
     if (live_chunk_read(live, chunk, words, &counts[0]) &&
@@ -158,8 +158,8 @@ static void drop_written(struct live_snapshot *snapshot, uint64_t committed)
     snapshot->chunks.count = kept;
 }
 
-static enum rbwp_status settle(struct live_snapshot *snapshot, struct live_file *live,
-                               struct rbwp_error *error)
+static enum rbwp_status live_snapshot_settle(struct live_snapshot *snapshot, struct live_file *live,
+                                             struct rbwp_error *error)
 {
     for (int i = 0; i < TRIES; i++) {
         enum rbwp_status status = live_file_commit(live, error);
@@ -188,7 +188,7 @@ enum rbwp_status live_snapshot_take(struct live_snapshot *snapshot, struct live_
     enum rbwp_status status = list_chunks(live, &snapshot->chunks, error);
     if (status == RBWP_OK && !copy_chunks(snapshot, live))
         status = error_set_memory(error, "live file");
-    return status == RBWP_OK ? settle(snapshot, live, error) : status;
+    return status == RBWP_OK ? live_snapshot_settle(snapshot, live, error) : status;
 }
 
 void live_snapshot_free(struct live_snapshot *snapshot)

@@ -58,7 +58,7 @@ enum rbwp_status live_tables_schema(struct live_tables *tables, const uint8_t *p
 }
 
 /* Room for a name of this number; those below it that were never told are not known. */
-static bool reach(struct live_tables *tables, uint32_t number)
+static bool live_tables_reach(struct live_tables *tables, uint32_t number)
 {
     if (!grow_array32(&tables->names, &tables->name_room, number, sizeof *tables->names))
         return false;
@@ -81,7 +81,7 @@ enum rbwp_status live_tables_name(struct live_tables *tables, const uint8_t *pay
     if (number > LIVE_NAMES_MAX || bytes > LIVE_TABLE_NAME_BYTES_MAX - tables->name_bytes)
         return RBWP_E_LIMIT;
     char *text = malloc(bytes + 1);
-    if (!text || !reach(tables, number)) {
+    if (!text || !live_tables_reach(tables, number)) {
         free(text);
         return RBWP_E_MEMORY;
     }

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 /* Of a file that was opened, or was not. */
-static enum rbwp_status look(enum rbwp_status status, struct rbwp_live *live,
-                             struct rbwp_live **live_out, struct rbwp_error *error)
+static enum rbwp_status live_view_look(enum rbwp_status status, struct rbwp_live *live,
+                                       struct rbwp_live **live_out, struct rbwp_error *error)
 {
     if (status == RBWP_OK)
         status = live_facts_read(&live->file, &live->facts, error);
@@ -28,7 +28,7 @@ enum rbwp_status rbwp_live_open(const char *path, struct rbwp_live **live_out,
     struct rbwp_live *live = calloc(1, sizeof *live);
     if (!live)
         return error_set_memory(error, "live file");
-    return look(live_file_open(&live->file, path, error), live, live_out, error);
+    return live_view_look(live_file_open(&live->file, path, error), live, live_out, error);
 }
 
 enum rbwp_status live_view_take(int fd, struct rbwp_live **live_out, struct rbwp_error *error)
@@ -41,7 +41,7 @@ enum rbwp_status live_view_take(int fd, struct rbwp_live **live_out, struct rbwp
         return error_set_memory(error, "live file");
     enum rbwp_status status = live_file_take(&live->file, fd, error);
     live->file.is_own = true;
-    return look(status, live, live_out, error);
+    return live_view_look(status, live, live_out, error);
 }
 
 void rbwp_live_close(struct rbwp_live *live)

@@ -36,7 +36,7 @@ void mark_index_give_up(struct mark_index *marks)
 }
 
 /* 1 + the thread's number; 0 without room. */
-static uint32_t number_of(struct mark_index *marks, const struct rbwp_index_range *block)
+static uint32_t marks_number_of(struct mark_index *marks, const struct rbwp_index_range *block)
 {
     struct thread_entry *entry = thread_table_find(&marks->threads, block->thread_id);
     if (entry)
@@ -142,7 +142,7 @@ void mark_index_block(struct mark_index *marks, const struct rbwp_index_range *b
     marks->crc32c = crc32c_combine(marks->crc32c, block->crc32c, block->bytes);
     if (block->records == 0)
         return;
-    uint32_t number = number_of(marks, block);
+    uint32_t number = marks_number_of(marks, block);
     if (!number || (marks->untold && marks->untold != number)) {
         mark_index_give_up(marks);
         return;
@@ -217,7 +217,7 @@ void mark_index_joined(struct mark_index *marks, const struct block_index *index
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-static uint64_t bytes_of(const struct mark_index *marks)
+static uint64_t marks_bytes_of(const struct mark_index *marks)
 {
     return SECTIONS * SECTION_BYTES + MARK_BYTES * (uint64_t)marks->count +
            ITEM_BYTES * (uint64_t)marks->item_count +
@@ -227,9 +227,9 @@ static uint64_t bytes_of(const struct mark_index *marks)
 /* False: not even few of them are worth their bytes. */
 static bool make_fit(struct mark_index *marks, uint64_t block_bytes)
 {
-    while (marks->count > 2 && bytes_of(marks) > block_bytes / MARKS_PART)
+    while (marks->count > 2 && marks_bytes_of(marks) > block_bytes / MARKS_PART)
         leave_out(marks, is_even, NULL);
-    return bytes_of(marks) <= block_bytes / MARKS_PART;
+    return marks_bytes_of(marks) <= block_bytes / MARKS_PART;
 }
 
 static bool lost_records(const struct rbwp_trailer *values)
@@ -249,7 +249,8 @@ static bool list_first_blocks(struct mark_index *marks)
 }
 
 /* A second time, where the first one could not be written, nothing changes. */
-static bool finish(struct mark_index *marks, uint64_t end_offset, const struct rbwp_trailer *values)
+static bool marks_finish(struct mark_index *marks, uint64_t end_offset,
+                         const struct rbwp_trailer *values)
 {
     if (marks->off || marks->untold || !marks->count)
         return false;
@@ -265,7 +266,7 @@ static bool finish(struct mark_index *marks, uint64_t end_offset, const struct r
 void mark_index_finish(struct mark_index *marks, uint64_t end_offset, struct rbwp_trailer *values)
 {
     values->mark_count = values->open_item_count = values->first_block_count = 0;
-    if (!finish(marks, end_offset, values)) {
+    if (!marks_finish(marks, end_offset, values)) {
         mark_index_give_up(marks);
         return;
     }

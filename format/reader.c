@@ -378,7 +378,7 @@ void rbwp_reader_close(struct rbwp_reader *reader)
 
 /* ---- blocks ----------------------------------------------------------------------- */
 
-static enum rbwp_status fail(struct rbwp_reader *reader, const struct rbwp_error *error)
+static enum rbwp_status reader_fail(struct rbwp_reader *reader, const struct rbwp_error *error)
 {
     reader->failed = error->status;
     problems_add_error(&reader->problems, error);
@@ -411,8 +411,8 @@ static enum rbwp_status take_header(struct rbwp_reader *reader, struct rbwp_bloc
  * Reads and checks the block at block->offset. RBWP_END: the data end there. RBWP_E_CORRUPT and
  * RBWP_E_TRUNCATED: damage, described in problem. Other failures are the end of reading.
  */
-static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block *block,
-                                   struct rbwp_problem *problem)
+static enum rbwp_status reader_on_block(struct rbwp_reader *reader, struct rbwp_block *block,
+                                        struct rbwp_problem *problem)
 {
     struct rbwp_error *error = &problem->error;
     uint64_t room = blocks_end(reader) - block->offset;
@@ -497,11 +497,11 @@ static enum rbwp_status pass_damage(struct rbwp_reader *reader, struct rbwp_prob
     if (!problems_add(&reader->problems, problem)) {
         status = error_set_memory(&error, "block");
     }
-    return status == RBWP_OK || status == RBWP_END ? RBWP_OK : fail(reader, &error);
+    return status == RBWP_OK || status == RBWP_END ? RBWP_OK : reader_fail(reader, &error);
 }
 
 /* Once, behind the last block: the tail of a stream, and what is wrong with header and tail. */
-static enum rbwp_status finish(struct rbwp_reader *reader)
+static enum rbwp_status reader_finish(struct rbwp_reader *reader)
 {
     struct rbwp_error error;
     uint64_t offset = reader->header.descriptor_offset;
@@ -521,7 +521,7 @@ static enum rbwp_status finish(struct rbwp_reader *reader)
         problems_add_error(&reader->problems, &error);
     } else if (!reader->tail_loaded && blocks_end(reader) != UINT64_MAX) {
         if (load_tail(reader, &error) != RBWP_OK)
-            return fail(reader, &error);
+            return reader_fail(reader, &error);
     }
     if (source_is_cut(&reader->source, &error))
         problems_add_error(&reader->problems, &error);
@@ -577,7 +577,7 @@ enum rbwp_status rbwp_reader_look_again(struct rbwp_reader *reader)
     if (!may_grow(reader))
         return RBWP_END;
     if (look_again(reader, &error) != RBWP_OK)
-        return fail(reader, &error);
+        return reader_fail(reader, &error);
     return may_grow(reader) ? RBWP_AGAIN : RBWP_END;
 }
 
@@ -589,11 +589,11 @@ enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_
         return RBWP_END;
     struct rbwp_error error;
     if (reader->waiting && look_again(reader, &error) != RBWP_OK)
-        return fail(reader, &error);
+        return reader_fail(reader, &error);
     while (reader->next_offset < blocks_end(reader)) {
         struct rbwp_block block = {.offset = reader->next_offset, .index = reader->next_index};
         struct rbwp_problem problem = {0};
-        enum rbwp_status status = take_block(reader, &block, &problem);
+        enum rbwp_status status = reader_on_block(reader, &block, &problem);
         if (status == RBWP_OK) {
             reader->next_offset += RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&block.header);
             reader->next_index++;
@@ -605,12 +605,12 @@ enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_
         if (status == RBWP_END)
             break;
         if (status != RBWP_E_CORRUPT && status != RBWP_E_TRUNCATED)
-            return fail(reader, &problem.error);
+            return reader_fail(reader, &problem.error);
         status = pass_damage(reader, &problem);
         if (status != RBWP_OK)
             return status;
     }
-    return finish(reader);
+    return reader_finish(reader);
 }
 
 void rbwp_reader_set_decoded(struct rbwp_reader *reader, rbwp_decoded_fn *decoded, void *context)

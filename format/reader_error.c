@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static void append(struct rbwp_error *error, const char *format, ...)
+static void reader_error_append(struct rbwp_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void append(struct rbwp_error *error, const char *format, ...)
+static void reader_error_append(struct rbwp_error *error, const char *format, ...)
 {
     size_t used = strlen(error->text);
     va_list arguments;
@@ -34,9 +34,9 @@ enum rbwp_status error_set(struct rbwp_error *error, enum rbwp_status status, st
     vsnprintf(error->text, sizeof(error->text), format, arguments);
     va_end(arguments);
     if (place.offset != NOWHERE)
-        append(error, ", at file offset %" PRIu64, place.offset);
+        reader_error_append(error, ", at file offset %" PRIu64, place.offset);
     if (place.rule)
-        append(error, " (SPEC.md R%u)", (unsigned)place.rule);
+        reader_error_append(error, " (SPEC.md R%u)", (unsigned)place.rule);
     return status;
 }
 

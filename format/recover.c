@@ -110,7 +110,7 @@ static enum rbwp_status copy_bytes(struct recover *recover, uint64_t size)
 }
 
 /* Looks at FILE as a whole. *whole_out: it needs nothing. */
-static enum rbwp_status look(struct recover *recover, bool *whole_out)
+static enum rbwp_status recover_look(struct recover *recover, bool *whole_out)
 {
     struct rbwp_verify_result verified;
     struct rbwp_recover_result *result = &recover->result;
@@ -283,7 +283,7 @@ struct thread_writer {
     uint64_t *words;
 };
 
-static enum rbwp_status seal(struct recover *recover, struct thread_writer *thread)
+static enum rbwp_status recover_seal(struct recover *recover, struct thread_writer *thread)
 {
     struct rbwp_sealed_block block;
     thread->coarse = 0;
@@ -307,9 +307,9 @@ static enum rbwp_status put_record(struct recover *recover, struct thread_writer
     bool coarse = record->kind == RBWP_COARSE_BEGIN || record->kind == RBWP_COARSE_END;
     enum rbwp_status status = RBWP_OK;
     if (coarse && thread->coarse == record->kind)
-        status = seal(recover, thread);
+        status = recover_seal(recover, thread);
     if (status == RBWP_OK && rbwp_block_encoder_add(thread->encoder, record) == RBWP_AGAIN) {
-        status = seal(recover, thread);
+        status = recover_seal(recover, thread);
         if (status == RBWP_OK)
             status = rbwp_block_encoder_add(thread->encoder, record);
     }
@@ -342,7 +342,7 @@ static enum rbwp_status keep_records(struct recover *recover, struct thread_writ
         status = put_record(recover, thread, &record);
     }
     *damaged_out |= events->damaged;
-    return status == RBWP_OK ? seal(recover, thread) : status;
+    return status == RBWP_OK ? recover_seal(recover, thread) : status;
 }
 
 /* Behind the thread's last chunk: what is open has lasted until its process ended. */
@@ -356,7 +356,7 @@ static enum rbwp_status end_items(struct recover *recover, struct thread_writer 
         record.kind = thread->fine ? RBWP_FINE_END : RBWP_COARSE_END;
         status = put_record(recover, thread, &record);
     }
-    return status == RBWP_OK ? seal(recover, thread) : status;
+    return status == RBWP_OK ? recover_seal(recover, thread) : status;
 }
 
 /* Of a chunk that has rows. */
@@ -536,7 +536,7 @@ static enum rbwp_status keep_events(struct recover *recover)
     return status;
 }
 
-static int64_t monotonic_ns(void)
+static int64_t recover_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -552,7 +552,7 @@ static enum rbwp_status take_snapshot(struct recover *recover)
     const struct recover_part *part = recover->part;
     if (part)
         part->hold(part->context, true);
-    recover_tail_alive(&recover->tail, &live->file.head, monotonic_ns());
+    recover_tail_alive(&recover->tail, &live->file.head, recover_monotonic_ns());
     enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
     recover->ring_facts = live_file_ring_facts(&live->file);
     if (part)
@@ -581,7 +581,7 @@ static enum rbwp_status raise_level(struct recover *recover)
     return status == RBWP_OK ? status : sink_failed(recover, status);
 }
 
-static enum rbwp_status finish(struct recover *recover)
+static enum rbwp_status recover_finish(struct recover *recover)
 {
     struct recover_tail *tail = &recover->tail;
     enum rbwp_status status =
@@ -663,7 +663,7 @@ static enum rbwp_status make_whole(struct recover *recover)
         status = keep_blocks(recover);
     if (status == RBWP_OK && recover->result.has_live)
         status = keep_events(recover);
-    return status == RBWP_OK ? finish(recover) : status;
+    return status == RBWP_OK ? recover_finish(recover) : status;
 }
 
 /* Without FILE, what the live file knows to have been written to it is gone. */
@@ -675,7 +675,7 @@ static void miss_file(struct recover *recover)
         recover->result.missing_bytes = committed - RBWP_FILE_HEADER_BYTES;
 }
 
-static enum rbwp_status run(struct recover *recover)
+static enum rbwp_status recover_run(struct recover *recover)
 {
     struct rbwp_recover_result *result = &recover->result;
     if (recover->live) {
@@ -695,7 +695,7 @@ static enum rbwp_status run(struct recover *recover)
     bool whole = false;
     enum rbwp_status status = RBWP_OK;
     if (result->has_file)
-        status = look(recover, &whole);
+        status = recover_look(recover, &whole);
     else
         miss_file(recover);
     if (status == RBWP_OK && !whole)
@@ -704,7 +704,7 @@ static enum rbwp_status run(struct recover *recover)
 }
 
 /* FILE, if it is there. */
-static enum rbwp_status open_file(struct recover *recover, const char *path, bool needed)
+static enum rbwp_status recover_open_file(struct recover *recover, const char *path, bool needed)
 {
     struct stat file;
     recover->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -755,7 +755,7 @@ enum rbwp_status recover_part_write(const struct recover_part *part,
     struct recover recover = {.sink = part->sink, .error = error, .fd = -1, .part = part};
     enum rbwp_status status = live_view_take(part->live_fd, &recover.live, error);
     if (status == RBWP_OK)
-        status = run(&recover);
+        status = recover_run(&recover);
     if (status == RBWP_OK && !live_file_is_still(&recover.live->file))
         status = error_set(error, RBWP_E_IO, (struct place){"live file", NOWHERE, 0},
                            "the program closed its descriptor while it was read");
@@ -779,9 +779,9 @@ static enum rbwp_status recover_files(struct recover *recover, const char *path,
         status = RBWP_OK;
     }
     if (status == RBWP_OK)
-        status = open_file(recover, path, !recover->live);
+        status = recover_open_file(recover, path, !recover->live);
     if (status == RBWP_OK)
-        status = run(recover);
+        status = recover_run(recover);
     end(recover);
     recover->result.lost = is_lossy(&recover->result);
     return status;

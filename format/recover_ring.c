@@ -56,9 +56,11 @@ static enum rbwp_status put_open(struct recover_ring *ring, const struct live_ri
     return status;
 }
 
-static enum rbwp_status put_block(struct recover_ring *ring, const struct live_ring_entry *entry,
-                                  const struct live_ring_block *block, const uint8_t *bytes,
-                                  const struct rbwp_block_header *header)
+static enum rbwp_status recover_ring_put_block(struct recover_ring *ring,
+                                               const struct live_ring_entry *entry,
+                                               const struct live_ring_block *block,
+                                               const uint8_t *bytes,
+                                               const struct rbwp_block_header *header)
 {
     const struct rbwp_sealed_block sealed = {
         .bytes = bytes,
@@ -88,8 +90,9 @@ static enum rbwp_status put_block(struct recover_ring *ring, const struct live_r
     return RBWP_OK;
 }
 
-static enum rbwp_status put_entry(struct recover_ring *ring, const struct live_ring_entry *entry,
-                                  const uint8_t *blocks, size_t size)
+static enum rbwp_status recover_ring_put_entry(struct recover_ring *ring,
+                                               const struct live_ring_entry *entry,
+                                               const uint8_t *blocks, size_t size)
 {
     struct live_ring_block block;
     struct rbwp_block_header header;
@@ -105,7 +108,7 @@ static enum rbwp_status put_entry(struct recover_ring *ring, const struct live_r
             ring->damaged++;
             return RBWP_OK;
         }
-        status = put_block(ring, entry, &block, bytes, &header);
+        status = recover_ring_put_block(ring, entry, &block, bytes, &header);
     }
     ring->row_count += entry->rows;
     return status;
@@ -173,7 +176,7 @@ enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
             continue;
         any = true;
         ring->fine |= entry.has_fine;
-        status = put_entry(ring, &entry, blocks, size);
+        status = recover_ring_put_entry(ring, &entry, blocks, size);
         *sink_out = status != RBWP_OK && status != RBWP_E_MEMORY;
     }
     /* The newest of what there was is gone, too. */

@@ -40,7 +40,7 @@ void recover_rows_begin(struct recover_rows *rows, const struct live_tables *tab
 }
 
 /* What FILE has, and memory for a chunk: before the first one that has rows. */
-static enum rbwp_status prepare(struct recover_rows *rows)
+static enum rbwp_status recover_rows_prepare(struct recover_rows *rows)
 {
     size_t words = rows->chunk_words;
     if (rows->cells)
@@ -81,7 +81,7 @@ static enum rbwp_status write_run(struct recover_rows *rows, uint32_t *number)
     return rbwp_writer_add_names(rows->writer, first, names, count);
 }
 
-static enum rbwp_status write_names(struct recover_rows *rows)
+static enum rbwp_status recover_rows_write_names(struct recover_rows *rows)
 {
     const struct live_tables *tables = rows->tables;
     enum rbwp_status status = RBWP_OK;
@@ -102,7 +102,7 @@ static const struct rbwp_schema *find_schema(const struct recover_rows *rows, ui
 }
 
 /* A chunk has no other cells than those of 64 bits that stand for themselves. */
-static bool fits(const struct rbwp_schema *schema, const struct live_chunk *chunk)
+static bool recover_rows_fits(const struct rbwp_schema *schema, const struct live_chunk *chunk)
 {
     bool fit = schema && schema->column_count == chunk->columns;
     for (uint32_t i = 0; fit && i < schema->column_count; i++)
@@ -161,7 +161,7 @@ static enum rbwp_status write_rows(struct recover_rows *rows, const struct rbwp_
 /* Names and schema, which stand before all rows of the table. */
 static enum rbwp_status write_schema(struct recover_rows *rows, const struct rbwp_schema *schema)
 {
-    enum rbwp_status status = write_names(rows);
+    enum rbwp_status status = recover_rows_write_names(rows);
     if (status == RBWP_OK && !rows->has_schema[schema->table]) {
         status = rbwp_writer_add_schema(rows->writer, schema);
         rows->has_schema[schema->table] = true;
@@ -173,7 +173,7 @@ enum rbwp_status recover_rows_precede(struct recover_rows *rows, uint32_t table,
                                       uint32_t count, bool *usable_out)
 {
     *usable_out = false;
-    enum rbwp_status status = prepare(rows);
+    enum rbwp_status status = recover_rows_prepare(rows);
     const struct rbwp_schema *schema = status == RBWP_OK ? find_schema(rows, table) : NULL;
     if (!schema || count == 0 || first_row <= rows->last_row[schema->table] ||
         first_row > UINT64_MAX - count)
@@ -189,9 +189,9 @@ enum rbwp_status recover_rows_add(struct recover_rows *rows, const struct live_c
 {
     *rows_out = 0;
     *damaged_out = true;
-    enum rbwp_status status = prepare(rows);
+    enum rbwp_status status = recover_rows_prepare(rows);
     const struct rbwp_schema *schema = status == RBWP_OK ? find_schema(rows, chunk->table) : NULL;
-    if (status != RBWP_OK || !fits(schema, chunk))
+    if (status != RBWP_OK || !recover_rows_fits(schema, chunk))
         return status;
     uint64_t most = count / chunk->columns;
     uint32_t written = (uint32_t)(chunk->rows < most ? chunk->rows : most);

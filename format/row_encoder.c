@@ -51,8 +51,8 @@ void rbwp_row_encoder_free(struct rbwp_row_encoder *encoder)
     free(encoder);
 }
 
-static bool allocate(struct rbwp_row_encoder *encoder, const struct rbwp_schema *schema,
-                     bool compress)
+static bool row_encoder_allocate(struct rbwp_row_encoder *encoder, const struct rbwp_schema *schema,
+                                 bool compress)
 {
     uint64_t data_bytes = data_bytes_max(schema, encoder->rows_max);
     encoder->schema = schema_copy(schema);
@@ -78,7 +78,7 @@ enum rbwp_status rbwp_row_encoder_new(const struct rbwp_schema *schema, uint32_t
     if (!encoder)
         return RBWP_E_MEMORY;
     encoder->rows_max = rows;
-    if (!allocate(encoder, schema, compress)) {
+    if (!row_encoder_allocate(encoder, schema, compress)) {
         rbwp_row_encoder_free(encoder);
         return RBWP_E_MEMORY;
     }

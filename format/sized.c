@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status, const char *what,
-                               size_t size, const char *reason)
+static enum rbwp_status sized_refuse(struct rbwp_error *error, enum rbwp_status status,
+                                     const char *what, size_t size, const char *reason)
 {
     if (!error)
         return status;
@@ -26,9 +26,10 @@ enum rbwp_status sized_copy(void *own, size_t own_bytes, const void *given, size
 {
     size_t known = given_bytes < own_bytes ? given_bytes : own_bytes;
     if (!is_zero((const unsigned char *)given + known, given_bytes - known))
-        return refuse(error, RBWP_E_UNSUPPORTED, what, given_bytes,
-                      "it asks for what librbwp " RBWP_VERSION_STRING " does not know; leave the "
-                      "new fields 0 or use a later library");
+        return sized_refuse(error, RBWP_E_UNSUPPORTED, what, given_bytes,
+                            "it asks for what librbwp " RBWP_VERSION_STRING
+                            " does not know; leave the "
+                            "new fields 0 or use a later library");
     memset(own, 0, own_bytes);
     memcpy(own, given, known);
     return RBWP_OK;
@@ -40,7 +41,7 @@ enum rbwp_status sized_take(void *own, size_t own_bytes, const void *given, cons
     size_t size;
     memcpy(&size, given, sizeof size);
     if (size < sizeof size || size > SIZED_BYTES_MAX)
-        return refuse(error, RBWP_E_INVALID, what, size, "set it to its sizeof");
+        return sized_refuse(error, RBWP_E_INVALID, what, size, "set it to its sizeof");
     return sized_copy(own, own_bytes, given, size, what, error);
 }
 

@@ -126,7 +126,7 @@ static enum rbwp_status fill_from_archive(struct source *source, size_t room,
 }
 
 /* Reads once at the end of the window; notices the end of the data. */
-static enum rbwp_status fill(struct source *source, size_t room, struct rbwp_error *error)
+static enum rbwp_status source_fill(struct source *source, size_t room, struct rbwp_error *error)
 {
     uint64_t offset = source->window_offset + source->filled;
     uint8_t *to = source->window + source->filled;
@@ -168,7 +168,7 @@ static void slide(struct source *source, uint64_t offset)
  * Makes room behind a full window. It doubles, so that bytes which are wanted but not there are
  * not paid for, and stops at `most`.
  */
-static bool make_room(struct source *source, size_t most)
+static bool source_make_room(struct source *source, size_t most)
 {
     if (source->filled < source->capacity)
         return true;
@@ -197,9 +197,9 @@ static enum rbwp_status skip(struct source *source, uint64_t offset, struct rbwp
     while (source->window_offset + source->filled < offset && !source->at_end) {
         source->window_offset += source->filled;
         source->filled = 0;
-        if (!make_room(source, READ_AHEAD_BYTES))
+        if (!source_make_room(source, READ_AHEAD_BYTES))
             return error_set_memory(error, "file");
-        enum rbwp_status status = fill(source, source->capacity, error);
+        enum rbwp_status status = source_fill(source, source->capacity, error);
         if (status != RBWP_OK)
             return status;
     }
@@ -216,9 +216,9 @@ static enum rbwp_status move_window(struct source *source, uint64_t offset, size
         return status;
     slide(source, offset);
     while (!source->at_end && source->filled < want) {
-        if (!make_room(source, want + READ_AHEAD_BYTES))
+        if (!source_make_room(source, want + READ_AHEAD_BYTES))
             return error_set_memory(error, "file");
-        status = fill(source, source->capacity - source->filled, error);
+        status = source_fill(source, source->capacity - source->filled, error);
         if (status == RBWP_E_CORRUPT && source->filled)
             break; /* what is before the damage is shown */
         if (status != RBWP_OK)

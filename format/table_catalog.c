@@ -234,7 +234,7 @@ uint64_t catalog_last_name(const struct rbwp_catalog *catalog)
     return catalog->names.last;
 }
 
-static struct known_table *find(struct rbwp_catalog *catalog, uint32_t table)
+static struct known_table *table_catalog_find(struct rbwp_catalog *catalog, uint32_t table)
 {
     uint32_t place = table <= RBWP_TABLES_MAX ? catalog->place[table] : 0;
     return place ? &catalog->tables[place - 1] : NULL;
@@ -285,7 +285,7 @@ void catalog_keep_rows(struct rbwp_catalog *catalog, struct rbwp_rows *rows, int
 
 void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t last_row)
 {
-    struct known_table *known = find(catalog, table);
+    struct known_table *known = table_catalog_find(catalog, table);
     if (known && last_row > known->passed)
         known->passed = last_row;
 }
@@ -293,7 +293,8 @@ void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t la
 /* ---- a schema ---------------------------------------------------------------------- */
 
 /* R45. The first one counts; the same again is fine. */
-static bool is_same(const struct rbwp_schema *known, const uint8_t *data, size_t count)
+static bool table_catalog_is_same(const struct rbwp_schema *known, const uint8_t *data,
+                                  size_t count)
 {
     struct buffer bytes = {0};
     schema_encode(known, &bytes);
@@ -307,14 +308,14 @@ static bool names_known_tables(struct rbwp_catalog *catalog, const struct rbwp_s
 {
     for (uint32_t i = 0; i < schema->column_count; i++) {
         uint32_t table = schema->columns[i].table;
-        if (table && table != schema->table && !find(catalog, table))
+        if (table && table != schema->table && !table_catalog_find(catalog, table))
             return false;
     }
     return true;
 }
 
-static enum rbwp_status keep(struct rbwp_catalog *catalog, const struct rbwp_schema *schema,
-                             size_t bytes)
+static enum rbwp_status table_catalog_keep(struct rbwp_catalog *catalog,
+                                           const struct rbwp_schema *schema, size_t bytes)
 {
     if (catalog->schema_bytes + bytes > SCHEMAS_KEPT_MAX)
         return RBWP_E_LIMIT;
@@ -341,11 +342,11 @@ static enum rbwp_status take_schema(struct rbwp_catalog *catalog, const uint8_t 
                       : error_set(error, RBWP_E_CORRUPT, place,
                                   "a schema does not fill its block, or has a type that is not "
                                   "known; its table is left out");
-    const struct known_table *known = find(catalog, schema->table);
+    const struct known_table *known = table_catalog_find(catalog, schema->table);
     enum rbwp_status status = RBWP_END;
     if (known) {
         place.rule = RULE_SCHEMA_ONCE;
-        if (!is_same(known->schema, data, count))
+        if (!table_catalog_is_same(known->schema, data, count))
             status = error_set(error, RBWP_E_CORRUPT, place,
                                "table %" PRIu32 " has another schema already, which counts",
                                schema->table);
@@ -356,7 +357,7 @@ static enum rbwp_status take_schema(struct rbwp_catalog *catalog, const uint8_t 
                            "out",
                            schema->table);
     } else {
-        status = keep(catalog, schema, count);
+        status = table_catalog_keep(catalog, schema, count);
         place.rule = 0;
         if (status != RBWP_OK)
             error_set(error, status, place, "the schemas cannot be kept: %s",
@@ -370,8 +371,9 @@ static enum rbwp_status take_schema(struct rbwp_catalog *catalog, const uint8_t 
 
 /* ---- names ------------------------------------------------------------------------- */
 
-static enum rbwp_status take_names(struct rbwp_catalog *catalog, const uint8_t *data, size_t count,
-                                   struct place place, struct rbwp_error *error)
+static enum rbwp_status table_catalog_take_names(struct rbwp_catalog *catalog, const uint8_t *data,
+                                                 size_t count, struct place place,
+                                                 struct rbwp_error *error)
 {
     enum rbwp_status status = table_names_add(&catalog->names, data, count);
     if (status == RBWP_OK)
@@ -394,7 +396,7 @@ static uint64_t reference_max(struct rbwp_catalog *catalog, const struct known_t
         return catalog->names.last;
     if (column->type != RBWP_COLUMN_ROW || column->table == table->schema->table)
         return UINT64_MAX;
-    const struct known_table *other = find(catalog, column->table);
+    const struct known_table *other = table_catalog_find(catalog, column->table);
     return other->passed > other->last_row ? other->passed : other->last_row;
 }
 
@@ -420,9 +422,10 @@ static int refers_wrongly(struct rbwp_catalog *catalog, const struct known_table
     return -1;
 }
 
-static enum rbwp_status take_rows(struct rbwp_catalog *catalog, const struct rbwp_block *block,
-                                  struct rbwp_rows *rows_out, struct place place,
-                                  struct rbwp_error *error)
+static enum rbwp_status table_catalog_on_rows(struct rbwp_catalog *catalog,
+                                              const struct rbwp_block *block,
+                                              struct rbwp_rows *rows_out, struct place place,
+                                              struct rbwp_error *error)
 {
     const uint8_t *data = block->data + TABLE_TAG_BYTES;
     size_t count = block->header.data_bytes - TABLE_TAG_BYTES;
@@ -430,7 +433,7 @@ static enum rbwp_status take_rows(struct rbwp_catalog *catalog, const struct rbw
     place.rule = RULE_ROWS_FILL;
     if (!rows_head_decode(data, count, &head))
         return error_set(error, RBWP_E_CORRUPT, place, "a block of rows ends in its head");
-    struct known_table *table = find(catalog, head.table);
+    struct known_table *table = table_catalog_find(catalog, head.table);
     place.rule = RULE_ROWS_REFER;
     if (!table)
         return error_set(error, RBWP_E_CORRUPT, place,
@@ -489,10 +492,10 @@ enum rbwp_status rbwp_catalog_take(struct rbwp_catalog *catalog, const struct rb
     size_t count = block->header.data_bytes - TABLE_TAG_BYTES;
     struct place place = {"table", block->offset, 0};
     if (has_tag(block, RBWP_ROWS_TAG))
-        return take_rows(catalog, block, rows_out, place, error);
+        return table_catalog_on_rows(catalog, block, rows_out, place, error);
     if (has_tag(block, RBWP_SCHEMA_TAG))
         return take_schema(catalog, data, count, place, error);
     if (has_tag(block, RBWP_NAMES_TAG))
-        return take_names(catalog, data, count, place, error);
+        return table_catalog_take_names(catalog, data, count, place, error);
     return RBWP_END;
 }

@@ -113,7 +113,7 @@ static void join_neighbours(struct table_index *index)
         put_range(index, index->ranges[i]);
 }
 
-static bool start(struct table_index *index)
+static bool table_index_start(struct table_index *index)
 {
     index->blocks_per_range = 1;
     index->ranges = calloc(TABLE_RANGES_MAX, sizeof *index->ranges);
@@ -124,7 +124,7 @@ static bool start(struct table_index *index)
 void table_index_add(struct table_index *index, const struct rbwp_table_range *block)
 {
     if (!index->gave_up && !index->ranges)
-        index->gave_up = !start(index);
+        index->gave_up = !table_index_start(index);
     while (!index->gave_up && index->count == TABLE_RANGES_MAX) {
         join_neighbours(index);
         index->gave_up = index->blocks_per_range > UINT32_MAX / 2;

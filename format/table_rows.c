@@ -48,7 +48,7 @@ void row_store_move(struct row_store *store, uint32_t column, uint32_t from, uin
     cells[to] = cells[from];
 }
 
-static bool reserve(struct row_store *store, size_t cells)
+static bool table_rows_reserve(struct row_store *store, size_t cells)
 {
     if (cells <= store->room)
         return true;
@@ -103,7 +103,7 @@ enum rbwp_status rows_decode(struct row_store *store, const struct rbwp_schema *
         heads = cursor_take(&cursor, (uint64_t)head->column_count * ROWS_COLUMN_BYTES);
     if (!heads || !columns_fit(schema, head, heads, cursor.left))
         return RBWP_E_CORRUPT;
-    if (!reserve(store, (size_t)head->rows * (head->column_count + 1u)))
+    if (!table_rows_reserve(store, (size_t)head->rows * (head->column_count + 1u)))
         return RBWP_E_MEMORY;
     for (uint32_t i = 0; i < head->column_count; i++, heads += ROWS_COLUMN_BYTES) {
         uint32_t bytes = load_le32(heads + 4), at = (uint32_t)(cursor.next - data);

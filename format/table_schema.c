@@ -99,8 +99,8 @@ static void take_columns(const uint8_t *bytes, uint32_t count, struct rbwp_colum
 }
 
 /* False unless the names fill the rest exactly. */
-static bool take_names(struct cursor *cursor, struct rbwp_schema *schema,
-                       struct rbwp_column *columns)
+static bool table_schema_take_names(struct cursor *cursor, struct rbwp_schema *schema,
+                                    struct rbwp_column *columns)
 {
     schema->name = (const char *)cursor_take(cursor, schema->name_bytes);
     bool whole = schema->name;
@@ -136,7 +136,7 @@ struct rbwp_schema *schema_decode(const uint8_t *data, size_t count, bool *memor
         .columns = columns,
     };
     take_columns(fixed, column_count, columns);
-    if (take_names(&cursor, schema, columns) && schema_is_valid(schema))
+    if (table_schema_take_names(&cursor, schema, columns) && schema_is_valid(schema))
         return schema;
     free(schema);
     return NULL;
@@ -161,7 +161,7 @@ struct rbwp_schema *schema_copy(const struct rbwp_schema *schema)
         memcpy(own, bytes.bytes, bytes.count);
         struct cursor names = {own + fixed, bytes.count - fixed};
         whole->columns = columns;
-        (void)take_names(&names, whole, columns);
+        (void)table_schema_take_names(&names, whole, columns);
     }
     buffer_free(&bytes);
     return whole;

@@ -6,7 +6,7 @@
 
 #define CELLS_FIRST 64u
 
-static uint32_t *find_cell(const struct thread_table *table, uint64_t thread_id)
+static uint32_t *thread_table_find_cell(const struct thread_table *table, uint64_t thread_id)
 {
     uint64_t mixed = thread_id * 0x9e3779b97f4a7c15u;
     uint32_t mask = table->cell_count - 1;
@@ -17,7 +17,7 @@ static uint32_t *find_cell(const struct thread_table *table, uint64_t thread_id)
     }
 }
 
-static bool grow(struct thread_table *table)
+static bool thread_table_grow(struct thread_table *table)
 {
     uint32_t cell_count = table->cell_count ? table->cell_count * 2 : CELLS_FIRST;
     struct thread_entry *entries = realloc(table->entries, cell_count / 2 * sizeof *table->entries);
@@ -31,13 +31,13 @@ static bool grow(struct thread_table *table)
     table->cells = cells;
     table->cell_count = cell_count;
     for (uint32_t number = 0; number < table->count; number++)
-        *find_cell(table, entries[number].info.thread_id) = number + 1;
+        *thread_table_find_cell(table, entries[number].info.thread_id) = number + 1;
     return true;
 }
 
 struct thread_entry *thread_table_find(const struct thread_table *table, uint64_t thread_id)
 {
-    uint32_t cell = table->count ? *find_cell(table, thread_id) : 0;
+    uint32_t cell = table->count ? *thread_table_find_cell(table, thread_id) : 0;
     return cell ? &table->entries[cell - 1] : NULL;
 }
 
@@ -46,10 +46,11 @@ struct thread_entry *thread_table_add(struct thread_table *table, uint64_t threa
     struct thread_entry *known = thread_table_find(table, thread_id);
     if (known)
         return known;
-    if (table->count == THREAD_TABLE_MAX || (table->count == table->cell_count / 2 && !grow(table)))
+    if (table->count == THREAD_TABLE_MAX ||
+        (table->count == table->cell_count / 2 && !thread_table_grow(table)))
         return NULL;
     struct thread_entry *entry = &table->entries[table->count];
-    *find_cell(table, thread_id) = ++table->count;
+    *thread_table_find_cell(table, thread_id) = ++table->count;
     *entry = (struct thread_entry){.info.thread_id = thread_id};
     return entry;
 }

@@ -41,8 +41,9 @@ static enum rbwp_status section_broken(const struct section *section, enum rule 
 }
 
 /* The names behind the entries, in their order (R59). */
-static enum rbwp_status take_names(const struct trailer_section *form, struct section *section,
-                                   char *elements, uint32_t count, struct rbwp_error *error)
+static enum rbwp_status trailer_take_names(const struct trailer_section *form,
+                                           struct section *section, char *elements, uint32_t count,
+                                           struct rbwp_error *error)
 {
     const struct field *text = fields_text(&form->layout);
     for (uint32_t i = 0; i < count && text; i++, elements += form->element_bytes)
@@ -73,8 +74,8 @@ static bool is_image(const struct trailer_section *form)
     return same_bytes == form->entry_bytes && load_le16(&(uint16_t){1}) == 1;
 }
 
-static void take_entry(const struct trailer_section *form, const uint8_t *entry,
-                       uint32_t entry_bytes, void *element)
+static void trailer_take_entry(const struct trailer_section *form, const uint8_t *entry,
+                               uint32_t entry_bytes, void *element)
 {
     uint8_t widened[ENTRY_BYTES_LARGEST] = {0};
     if (entry_bytes < form->entry_bytes) {
@@ -107,10 +108,10 @@ static enum rbwp_status take_table(const struct trailer_section *form, struct se
         if (as_stored)
             memcpy(element, entry, form->entry_bytes);
         else
-            take_entry(form, entry, entry_bytes, element);
+            trailer_take_entry(form, entry, entry_bytes, element);
     }
     give_array(form, trailer, elements, count);
-    return take_names(form, section, elements, count, error);
+    return trailer_take_names(form, section, elements, count, error);
 }
 
 /* R54. An unknown tag may be any bytes, and a message is one line of text. */
@@ -259,7 +260,8 @@ static void put_section_header(const char *tag, uint64_t length, struct buffer *
     buffer_append(buffer, head, sizeof(head));
 }
 
-static void put_entry(const struct trailer_section *form, const void *from, struct buffer *buffer)
+static void trailer_put_entry(const struct trailer_section *form, const void *from,
+                              struct buffer *buffer)
 {
     uint8_t entry[ENTRY_BYTES_LARGEST] = {0};
     fields_put(&form->layout, from, entry);
@@ -276,7 +278,7 @@ static void put_table(const struct trailer_section *form, const char *elements, 
     store_le32(head + 4, count);
     buffer_append(buffer, head, sizeof(head));
     for (const char *element = elements; element < end; element += form->element_bytes)
-        put_entry(form, element, buffer);
+        trailer_put_entry(form, element, buffer);
     for (const char *element = elements; text && element < end; element += form->element_bytes)
         field_put_text(text, element, buffer);
 }
@@ -292,7 +294,7 @@ static void put_known_section(const struct trailer_section *form, const struct t
         return;
     put_section_header(form->tag, 0, buffer);
     if (fixed)
-        put_entry(form, trailer, buffer);
+        trailer_put_entry(form, trailer, buffer);
     else if (form->form == SECTION_TEXT)
         buffer_append(buffer, member_pointer(&trailer->values, form->array), count);
     else

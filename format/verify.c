@@ -58,7 +58,7 @@ struct verify {
 
 /* ---- reporting ---------------------------------------------------------------------- */
 
-static void report(struct verify *verify, const struct rbwp_problem *problem)
+static void verify_report(struct verify *verify, const struct rbwp_problem *problem)
 {
     if (problem->cut_tail)
         verify->result.cut = true;
@@ -71,7 +71,7 @@ static void report(struct verify *verify, const struct rbwp_problem *problem)
 static void report_error(struct verify *verify, const struct rbwp_error *error)
 {
     struct rbwp_problem problem = {.error = *error};
-    report(verify, &problem);
+    verify_report(verify, &problem);
 }
 
 #define REPORT(verify, section, offset, rule, ...)                                                 \
@@ -87,7 +87,7 @@ static void pass_on_problems(struct verify *verify)
     for (; verify->passed_on < count && !verify->stopped; verify->passed_on++) {
         const struct rbwp_problem *problem = rbwp_reader_problem(verify->reader, verify->passed_on);
         if (problem)
-            report(verify, problem);
+            verify_report(verify, problem);
         else
             verify->result.breaks++; /* beyond those the reader keeps */
     }
@@ -268,8 +268,8 @@ static void check_tables_twice(struct verify *verify)
 }
 
 /* Joins the logged blocks that fill the range from its beginning; *next moves behind them. */
-static struct rbwp_index_range gather(const struct verify *verify,
-                                      const struct rbwp_index_range *range, size_t *next)
+static struct rbwp_index_range verify_gather(const struct verify *verify,
+                                             const struct rbwp_index_range *range, size_t *next)
 {
     struct rbwp_index_range found = {.offset = range->offset};
     for (; *next < verify->block_count; ++*next) {
@@ -318,7 +318,7 @@ static void check_index(struct verify *verify, const struct rbwp_trailer *traile
         }
         while (next < verify->block_count && verify->blocks[next].range.offset < offset)
             next++;
-        struct rbwp_index_range found = gather(verify, range, &next);
+        struct rbwp_index_range found = verify_gather(verify, range, &next);
         check_range(verify, range, &found);
         offset += range->bytes;
     }

@@ -138,8 +138,8 @@ static void see_gpu_work(struct rbwp_mark *stretch, const struct rbwp_record *re
 }
 
 /* R71: false where a begin or end has no partner of its own. */
-static bool take_record(struct mark_checker *checker, struct checked_thread *thread,
-                        const struct rbwp_record *record)
+static bool verify_marks_on_record(struct mark_checker *checker, struct checked_thread *thread,
+                                   const struct rbwp_record *record)
 {
     struct rbwp_open_item item = {
         .thread_id = thread->first.thread_id, .begin_ns = record->time_ns, .kind = record->kind};
@@ -166,8 +166,8 @@ static bool take_record(struct mark_checker *checker, struct checked_thread *thr
     return good;
 }
 
-static struct checked_thread *find_thread(struct mark_checker *checker,
-                                          const struct rbwp_block *block)
+static struct checked_thread *verify_marks_find_thread(struct mark_checker *checker,
+                                                       const struct rbwp_block *block)
 {
     struct thread_entry *entry = thread_table_add(&checker->map, block->header.thread_id);
     if (!entry || !grow_zeroed32(&checker->threads, &checker->thread_room, checker->map.count,
@@ -192,14 +192,14 @@ void mark_checker_block(struct mark_checker *checker, const struct rbwp_block *b
         pass_mark(checker);
     if (block->header.records == 0)
         return;
-    struct checked_thread *thread = find_thread(checker, block);
+    struct checked_thread *thread = verify_marks_find_thread(checker, block);
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
     bool good = true;
     checker->gave_up = !thread;
     rbwp_record_first(block, &iterator);
     while (!checker->gave_up && rbwp_record_next(&iterator, &record))
-        good &= take_record(checker, thread, &record);
+        good &= verify_marks_on_record(checker, thread, &record);
     if (!good)
         BREAK(checker, BROKEN_PAIRS, block->offset, RULE_MARK_PAIRS,
               "a file with marks has a begin in an open call or an end without its begin");

@@ -49,7 +49,7 @@ static enum rbwp_status refusal(const struct rbwp_writer *writer)
     return writer->failed != RBWP_OK ? writer->failed : writer->finished ? RBWP_E_STATE : RBWP_OK;
 }
 
-static enum rbwp_status put(struct rbwp_writer *writer, const void *bytes, size_t count)
+static enum rbwp_status writer_put(struct rbwp_writer *writer, const void *bytes, size_t count)
 {
     if (count == 0)
         return RBWP_OK;
@@ -77,7 +77,7 @@ enum rbwp_status rbwp_writer_new(const struct rbwp_sink *sink, uint32_t node, in
     };
     uint8_t bytes[RBWP_FILE_HEADER_BYTES];
     header_encode(&writer->header, bytes);
-    enum rbwp_status status = put(writer, bytes, sizeof(bytes));
+    enum rbwp_status status = writer_put(writer, bytes, sizeof(bytes));
     if (status != RBWP_OK) {
         rbwp_writer_free(writer);
         return status;
@@ -128,8 +128,8 @@ static void note_block(struct rbwp_writer *writer, const struct rbwp_index_range
 }
 
 /* Puts a whole block behind the others and notes it; of an opaque one place and sum alone. */
-static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_sealed_block *block,
-                                  uint32_t sum)
+static enum rbwp_status writer_put_block(struct rbwp_writer *writer,
+                                         const struct rbwp_sealed_block *block, uint32_t sum)
 {
     struct rbwp_index_range range = {
         .offset = writer->bytes,
@@ -143,7 +143,7 @@ static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_
         range.last_ns = block->last_ns;
         range.thread_id = block->thread_id;
     }
-    enum rbwp_status status = put(writer, block->bytes, block->bytes_count);
+    enum rbwp_status status = writer_put(writer, block->bytes, block->bytes_count);
     if (status != RBWP_OK)
         return status;
     note_block(writer, &range);
@@ -158,7 +158,7 @@ enum rbwp_status writer_add_summed(struct rbwp_writer *writer,
                                    const struct rbwp_sealed_block *block, uint32_t sum)
 {
     enum rbwp_status status = refusal(writer);
-    return status == RBWP_OK ? put_block(writer, block, sum) : status;
+    return status == RBWP_OK ? writer_put_block(writer, block, sum) : status;
 }
 
 enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
@@ -189,7 +189,7 @@ static void opaque_block(const char tag[4], const void *data, uint32_t size_byte
 }
 
 /* Puts a zlib stream in place of the block's data if that is smaller, and there is memory. */
-static void pack(struct buffer *whole)
+static void writer_pack(struct buffer *whole)
 {
     struct buffer packed = {0};
     struct rbwp_block_header header;
@@ -223,7 +223,7 @@ static enum rbwp_status add_opaque(struct rbwp_writer *writer, const char tag[4]
     struct buffer whole = {0};
     opaque_block(tag, data, size_bytes, &whole);
     if (packed && !whole.failed)
-        pack(&whole);
+        writer_pack(&whole);
     struct rbwp_sealed_block block = {.bytes = whole.bytes, .bytes_count = (uint32_t)whole.count};
     status = whole.failed ? RBWP_E_MEMORY : rbwp_writer_add_block(writer, &block);
     buffer_free(&whole);
@@ -285,7 +285,7 @@ enum rbwp_status rbwp_writer_finish_sized(struct rbwp_writer *writer,
         writer->header.work_items = work_item_count;
         writer->header.sub_items = sub_item_count;
         writer->header.descriptor_offset = writer->bytes;
-        status = put(writer, buffer.bytes, buffer.count);
+        status = writer_put(writer, buffer.bytes, buffer.count);
     }
     buffer_free(&buffer);
     if (status != RBWP_OK)

@@ -43,7 +43,7 @@ static uint64_t mix(uint64_t value)
 }
 
 /* The cell that has the key, or the free one where it belongs. */
-static uint32_t *cell_of(const struct key_table *table, const struct key *key)
+static uint32_t *annotate_cell_of(const struct key_table *table, const struct key *key)
 {
     uint32_t cells = 2 * table->room;
     uint64_t at = mix(key->word[0] + mix(key->word[1] + mix(key->word[2])));
@@ -58,11 +58,11 @@ static void index_again(struct key_table *table)
 {
     memset(table->cells, 0, 2 * (size_t)table->room * sizeof *table->cells);
     for (uint32_t i = 0; i < table->count; i++)
-        *cell_of(table, key_table_at(table, i)) = i + 1;
+        *annotate_cell_of(table, key_table_at(table, i)) = i + 1;
 }
 
 /* Room is a power of two, and so is the number of cells. */
-static bool grow(struct key_table *table)
+static bool annotate_grow(struct key_table *table)
 {
     uint32_t room = table->room ? 2 * table->room : ROOM_LEAST;
     uint32_t *cells = malloc(2 * (size_t)room * sizeof *cells);
@@ -82,7 +82,7 @@ static bool grow(struct key_table *table)
 /* NULL: there is none. */
 static void *key_table_find(const struct key_table *table, const struct key *key)
 {
-    uint32_t found = table->room ? *cell_of(table, key) : 0;
+    uint32_t found = table->room ? *annotate_cell_of(table, key) : 0;
     return found ? key_table_at(table, found - 1) : NULL;
 }
 
@@ -90,9 +90,10 @@ static void *key_table_find(const struct key_table *table, const struct key *key
 static void *key_table_add(struct key_table *table, const struct key *key)
 {
     void *item = key_table_find(table, key);
-    if (item || table->count >= table->items_max || (table->count == table->room && !grow(table)))
+    if (item || table->count >= table->items_max ||
+        (table->count == table->room && !annotate_grow(table)))
         return item;
-    *cell_of(table, key) = table->count + 1;
+    *annotate_cell_of(table, key) = table->count + 1;
     item = key_table_at(table, table->count++);
     memset(item, 0, table->item_bytes);
     memcpy(item, key, sizeof *key);
@@ -372,7 +373,7 @@ void rbwp_annotator_settle(struct rbwp_annotator *annotator)
     annotator->waiting_count = left;
 }
 
-static void let_go(struct rbwp_annotator *annotator, uint32_t oldest)
+static void annotate_let_go(struct rbwp_annotator *annotator, uint32_t oldest)
 {
     if (!oldest)
         return;
@@ -397,13 +398,13 @@ static bool grow_waiting(struct rbwp_annotator *annotator)
 }
 
 /* The older half goes where none finds its correlation. */
-static bool make_room(struct rbwp_annotator *annotator)
+static bool annotate_make_room(struct rbwp_annotator *annotator)
 {
     if (annotator->waiting_count < annotator->waiting_room || grow_waiting(annotator))
         return true;
     rbwp_annotator_settle(annotator);
     if (annotator->waiting_count == annotator->waiting_room)
-        let_go(annotator, (annotator->waiting_count + 1) / 2);
+        annotate_let_go(annotator, (annotator->waiting_count + 1) / 2);
     return annotator->waiting_room > 0;
 }
 
@@ -424,7 +425,7 @@ void rbwp_annotator_activity(struct rbwp_annotator *annotator,
         annotator->counts.out_of_window++;
     else if (activity->range)
         credit(annotator, activity, activity->range);
-    else if (make_room(annotator))
+    else if (annotate_make_room(annotator))
         annotator->waiting[annotator->waiting_count++] = *activity;
     else
         annotator->counts.unclaimed++;
@@ -508,7 +509,7 @@ enum rbwp_status rbwp_annotator_finish(struct rbwp_annotator *annotator,
     *count_out = 0;
     *annotations_out = NULL;
     rbwp_annotator_settle(annotator);
-    let_go(annotator, annotator->waiting_count);
+    annotate_let_go(annotator, annotator->waiting_count);
     sum_up(annotator);
     free(annotator->made);
     annotator->made = calloc(annotator->annotated.count + 1u, sizeof *annotator->made);

@@ -19,7 +19,7 @@ _Static_assert(GPU_NOT_READY == DRIVER_NOT_READY && GPU_UNSUPPORTED == DRIVER_NO
                    GPU_SHARE_BYTES == sizeof(struct driver_share_words),
                "codes are shared, and shares are whole");
 
-static enum rbwp_status start(struct code_driver *driver, struct rbwp_error *error)
+static enum rbwp_status code_loader_start(struct code_driver *driver, struct rbwp_error *error)
 {
     const struct code_driver_kind *kind = driver->kind;
     int devices = 0;
@@ -76,7 +76,7 @@ enum rbwp_status code_driver_open(const struct code_driver_kind *kind,
     driver->library = library;
     enum rbwp_status status = gpu_symbols_load(library, kind->symbols, driver, name, error);
     if (status == RBWP_OK)
-        status = start(driver, error);
+        status = code_loader_start(driver, error);
     if (status != RBWP_OK) {
         code_driver_close(&driver->base);
         return status;
@@ -251,8 +251,9 @@ static enum rbwp_status compile(struct gpu_context *context, const struct gpu_co
     return rtc_compile(&driver->compiler, text, names_arch ? arch : NULL, code_out, error);
 }
 
-static enum rbwp_status load(struct gpu_context *context, const char *image, const char *name,
-                             struct gpu_module **module_out, struct rbwp_error *error)
+static enum rbwp_status code_loader_load(struct gpu_context *context, const char *image,
+                                         const char *name, struct gpu_module **module_out,
+                                         struct rbwp_error *error)
 {
     struct gpu_module *module = calloc(1, sizeof *module);
     if (!module)
@@ -277,14 +278,14 @@ enum rbwp_status code_module_load(struct gpu_context *context, const struct gpu_
         text->log[0] = 0;
     const struct code_driver *driver = (const struct code_driver *)context->driver;
     if (driver->kind->takes_ptx && text->ptx)
-        return load(context, text->ptx, text->name, module_out, error);
+        return code_loader_load(context, text->ptx, text->name, module_out, error);
     if (!text->source)
         return gpu_failure(error, RBWP_E_UNSUPPORTED, "%s: no code that it can use in %s",
                            context->backend->name, text->name);
     char *code = NULL;
     enum rbwp_status status = compile(context, text, &code, error);
     if (status == RBWP_OK)
-        status = load(context, code, text->name, module_out, error);
+        status = code_loader_load(context, code, text->name, module_out, error);
     free(code);
     return status;
 }

@@ -46,8 +46,8 @@ static const struct cuda_functions *cuda_of(const struct gpu_driver *driver)
 
 /* ---- driver and devices ---------------------------------------------------- */
 
-static enum rbwp_status describe(const struct gpu_driver *driver, int code, const char *what,
-                                 struct rbwp_error *error)
+static enum rbwp_status cuda_describe(const struct gpu_driver *driver, int code, const char *what,
+                                      struct rbwp_error *error)
 {
     const char *name = NULL;
     if (cuda_of(driver)->cuGetErrorName(code, &name) != GPU_OK)
@@ -212,8 +212,8 @@ static int copy_flat(const struct gpu_context *context, const struct gpu_copy *p
     return cu->cuMemcpyDtoDAsync_v2((uintptr_t)dst, (uintptr_t)src, part->width_bytes, stream);
 }
 
-static int copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
-                     void *stream)
+static int cuda_copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
+                          void *stream)
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     if (is_flat)
@@ -306,12 +306,12 @@ const struct gpu_backend gpu_cuda_backend = {
     .memory_alloc = memory_alloc,
     .memory_free = memory_free,
     .host_alloc = host_alloc,
-    .copy_part = copy_part,
+    .copy_part = cuda_copy_part,
     .peer_enable = peer_enable,
     .memory_share = memory_share,
     .memory_map = memory_map,
     .memory_unmap = memory_unmap,
     .timer_hz = timer_hz,
     CODE_BACKEND_ROWS,
-    .describe = describe,
+    .describe = cuda_describe,
 };

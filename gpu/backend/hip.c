@@ -36,8 +36,8 @@ static const struct hip_functions *hip_of(const struct gpu_driver *driver)
 
 /* ---- driver and devices ---------------------------------------------------- */
 
-static enum rbwp_status describe(const struct gpu_driver *driver, int code, const char *what,
-                                 struct rbwp_error *error)
+static enum rbwp_status hip_describe(const struct gpu_driver *driver, int code, const char *what,
+                                     struct rbwp_error *error)
 {
     return gpu_describe(driver, code, hip_of(driver)->hipGetErrorName(code), what, error);
 }
@@ -147,8 +147,8 @@ static int device_of(const struct gpu_copy_side *side, const struct gpu_context 
 }
 
 /* Addresses say which device's memory it is: a pitched copy between two needs no other call. */
-static int copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
-                     void *stream)
+static int hip_copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
+                         void *stream)
 {
     const struct hip_functions *hip = hip_of(context->driver);
     hip_copy_kind kind = !part->src.device   ? HIP_HOST_TO_DEVICE
@@ -233,12 +233,12 @@ const struct gpu_backend gpu_hip_backend = {
     .memory_alloc = memory_alloc,
     .memory_free = memory_free,
     .host_alloc = host_alloc,
-    .copy_part = copy_part,
+    .copy_part = hip_copy_part,
     .peer_enable = peer_enable,
     .memory_share = memory_share,
     .memory_map = memory_map,
     .memory_unmap = memory_unmap,
     .timer_hz = timer_hz,
     CODE_BACKEND_ROWS,
-    .describe = describe,
+    .describe = hip_describe,
 };

@@ -79,8 +79,8 @@ static enum rbwp_status status_of(int code)
     }
 }
 
-static enum rbwp_status describe(const struct gpu_driver *driver, int code, const char *what,
-                                 struct rbwp_error *error)
+static enum rbwp_status opencl_describe(const struct gpu_driver *driver, int code, const char *what,
+                                        struct rbwp_error *error)
 {
     return gpu_describe(driver, code, NULL, what, error);
 }
@@ -120,13 +120,13 @@ static enum rbwp_status add_platform(struct opencl_driver *driver, ocl_platform 
     return RBWP_OK;
 }
 
-static enum rbwp_status start(struct opencl_driver *driver, struct rbwp_error *error)
+static enum rbwp_status opencl_start(struct opencl_driver *driver, struct rbwp_error *error)
 {
     ocl_platform platform[PLATFORMS_MAX];
     ocl_uint platforms = 0;
     int code = driver->functions.clGetPlatformIDs(PLATFORMS_MAX, platform, &platforms);
     if (code != GPU_OK && code != OCL_PLATFORM_NOT_FOUND_KHR) {
-        (void)describe(&driver->base, code, "clGetPlatformIDs", error);
+        (void)opencl_describe(&driver->base, code, "clGetPlatformIDs", error);
         if (error)
             error->status = RBWP_E_UNSUPPORTED;
         return RBWP_E_UNSUPPORTED;
@@ -164,7 +164,7 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
     enum rbwp_status status =
         gpu_symbols_load(library, symbols, &driver->functions, "opencl", error);
     if (status == RBWP_OK)
-        status = start(driver, error);
+        status = opencl_start(driver, error);
     if (status != RBWP_OK) {
         close_driver(&driver->base);
         return status;
@@ -173,8 +173,8 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
     return RBWP_OK;
 }
 
-static uint64_t number(const struct ocl_functions *cl, ocl_device device, ocl_uint what,
-                       size_t bytes)
+static uint64_t opencl_number(const struct ocl_functions *cl, ocl_device device, ocl_uint what,
+                              size_t bytes)
 {
     uint64_t wide = 0;
     uint32_t narrow = 0;
@@ -197,14 +197,16 @@ static int device_info(struct gpu_driver *driver, unsigned ordinal,
     memcpy(info_out->name, text, sizeof info_out->name - 1);
     if (cl->clGetDeviceInfo(device, OCL_DEVICE_VERSION, sizeof text - 1, text, NULL) == GPU_OK)
         memcpy(info_out->arch, text, sizeof info_out->arch - 1);
-    info_out->memory_bytes = number(cl, device, OCL_DEVICE_GLOBAL_MEM_SIZE, sizeof(uint64_t));
+    info_out->memory_bytes =
+        opencl_number(cl, device, OCL_DEVICE_GLOBAL_MEM_SIZE, sizeof(uint64_t));
     info_out->multiprocessors =
-        (uint32_t)number(cl, device, OCL_DEVICE_MAX_COMPUTE_UNITS, sizeof(ocl_uint));
+        (uint32_t)opencl_number(cl, device, OCL_DEVICE_MAX_COMPUTE_UNITS, sizeof(ocl_uint));
     info_out->block_threads_max =
-        (uint32_t)number(cl, device, OCL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
+        (uint32_t)opencl_number(cl, device, OCL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
     info_out->shared_bytes_max =
-        (uint32_t)number(cl, device, OCL_DEVICE_LOCAL_MEM_SIZE, sizeof(uint64_t));
-    info_out->on_cpu = number(cl, device, OCL_DEVICE_TYPE, sizeof(ocl_flags)) & OCL_DEVICE_TYPE_CPU;
+        (uint32_t)opencl_number(cl, device, OCL_DEVICE_LOCAL_MEM_SIZE, sizeof(uint64_t));
+    info_out->on_cpu =
+        opencl_number(cl, device, OCL_DEVICE_TYPE, sizeof(ocl_flags)) & OCL_DEVICE_TYPE_CPU;
     return GPU_OK;
 }
 
@@ -383,8 +385,8 @@ static int copy_flat(const struct ocl_functions *cl, const struct gpu_copy *part
 }
 
 /* An origin's first number is in bytes and adds to the start, so it takes the whole offset. */
-static int copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
-                     void *queue)
+static int opencl_copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
+                            void *queue)
 {
     const struct ocl_functions *cl = opencl_of(context->driver);
     if (is_flat)
@@ -598,7 +600,7 @@ const struct gpu_backend gpu_opencl_backend = {
     .memory_free = memory_free,
     .host_alloc = host_alloc,
     .host_free = host_free,
-    .copy_part = copy_part,
+    .copy_part = opencl_copy_part,
     .peer_enable = peer_enable,
     .memory_share = memory_share,
     .memory_map = memory_map,
@@ -609,5 +611,5 @@ const struct gpu_backend gpu_opencl_backend = {
     .launch = launch,
     .timer_hz = opencl_timer_hz,
     .status_of = status_of,
-    .describe = describe,
+    .describe = opencl_describe,
 };

@@ -44,7 +44,7 @@ void rbwp_durations_free(struct rbwp_durations *durations)
 
 /* ---- adding ------------------------------------------------------------------- */
 
-static uint32_t *cell_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
+static uint32_t *durations_cell_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
 {
     uint64_t hash = (group * 0x9e3779b97f4a7c15u ^ (uint64_t)event) * 0xff51afd7ed558ccdu;
     uint32_t at = (uint32_t)(hash >> 32) & (durations->cell_count - 1);
@@ -58,7 +58,7 @@ static uint32_t *cell_of(struct rbwp_durations *durations, uint64_t group, int64
     }
 }
 
-static bool make_cells(struct rbwp_durations *durations)
+static bool durations_make_cells(struct rbwp_durations *durations)
 {
     uint32_t count = durations->cell_count ? durations->cell_count * 2 : 64;
     uint32_t *cells = count ? calloc(count, sizeof *cells) : NULL;
@@ -68,16 +68,17 @@ static bool make_cells(struct rbwp_durations *durations)
     durations->cells = cells;
     durations->cell_count = count;
     for (uint32_t i = 0; i < durations->count; i++)
-        *cell_of(durations, durations->entries[i].group, durations->entries[i].event) = i + 1;
+        *durations_cell_of(durations, durations->entries[i].group, durations->entries[i].event) =
+            i + 1;
     return true;
 }
 
 /* NULL without memory. */
 static struct entry *entry_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
 {
-    if (durations->count >= durations->cell_count / 2 && !make_cells(durations))
+    if (durations->count >= durations->cell_count / 2 && !durations_make_cells(durations))
         return NULL;
-    uint32_t *cell = cell_of(durations, group, event);
+    uint32_t *cell = durations_cell_of(durations, group, event);
     if (!*cell) {
         /* The row, too: so that what was added can be told. */
         if (!grow_array32(&durations->entries, &durations->room, durations->count + 1,
@@ -178,7 +179,7 @@ static uint64_t select_place(uint64_t *values, size_t count, size_t place)
 }
 
 /* The place of a percentile among count values: nearest rank. */
-static size_t place_of(size_t count, unsigned percent)
+static size_t durations_place_of(size_t count, unsigned percent)
 {
     return (count / 100) * percent + ((count % 100) * percent + 99) / 100 - 1;
 }
@@ -199,7 +200,7 @@ static struct rbwp_duration row_of(struct entry *entry)
         row.min_ns = duration < row.min_ns ? duration : row.min_ns;
         row.max_ns = duration > row.max_ns ? duration : row.max_ns;
     }
-    size_t half = place_of(entry->count, 50), last = place_of(entry->count, 99);
+    size_t half = durations_place_of(entry->count, 50), last = durations_place_of(entry->count, 99);
     row.p50_ns = select_place(entry->durations, entry->count, half);
     row.p99_ns = select_place(entry->durations + half, entry->count - half, last - half);
     return row;
@@ -261,7 +262,7 @@ static int by_start(const void *a, const void *b)
     return left->number < right->number ? -1 : 1;
 }
 
-static bool fits(struct row *row, const struct item *item)
+static bool durations_fits(struct row *row, const struct item *item)
 {
     while (row->depth && row->stops[row->depth - 1] <= item->start_ns)
         row->depth--;
@@ -269,7 +270,7 @@ static bool fits(struct row *row, const struct item *item)
 }
 
 /* The next row, empty. */
-static enum rbwp_status add_row(struct rows *rows)
+static enum rbwp_status durations_add_row(struct rows *rows)
 {
     if (rows->count == ROWS_MAX)
         return RBWP_E_LIMIT;
@@ -282,12 +283,13 @@ static enum rbwp_status add_row(struct rows *rows)
     return RBWP_OK;
 }
 
-static enum rbwp_status place(struct rows *rows, const struct item *item, uint32_t *row_out)
+static enum rbwp_status durations_place(struct rows *rows, const struct item *item,
+                                        uint32_t *row_out)
 {
     uint32_t at = 0;
-    while (at < rows->count && !fits(&rows->rows[at], item))
+    while (at < rows->count && !durations_fits(&rows->rows[at], item))
         at++;
-    enum rbwp_status status = at == rows->count ? add_row(rows) : RBWP_OK;
+    enum rbwp_status status = at == rows->count ? durations_add_row(rows) : RBWP_OK;
     if (status != RBWP_OK)
         return status;
     struct row *row = &rows->rows[at];
@@ -306,7 +308,7 @@ static enum rbwp_status place_all(struct rows *rows, const struct item *items, s
         uint32_t row = 0;
         if (i && items[i].track != items[i - 1].track)
             rows->count = 0;
-        status = place(rows, &items[i], &row);
+        status = durations_place(rows, &items[i], &row);
         places[i] = (uint16_t)row;
     }
     return status;

@@ -103,8 +103,9 @@ static bool next_event(const struct rbwp_events_source *source, uint64_t slots, 
     return false;
 }
 
-static enum rbwp_status take_own(struct rbwp_events_source *own,
-                                 const struct rbwp_events_source *source, struct rbwp_error *error)
+static enum rbwp_status events_take_own(struct rbwp_events_source *own,
+                                        const struct rbwp_events_source *source,
+                                        struct rbwp_error *error)
 {
     enum rbwp_status status = sized_take(own, sizeof *own, source, "rbwp_events_source", error);
     if (status != RBWP_OK)
@@ -128,7 +129,7 @@ enum rbwp_status rbwp_events_decode_sized(const struct rbwp_events_source *sourc
     struct rbwp_events_source own;
     struct rbwp_events_stats stats = {0};
     struct rbwp_device_event batch[BATCH];
-    enum rbwp_status status = take_own(&own, source, error);
+    enum rbwp_status status = events_take_own(&own, source, error);
     uint64_t slot = 0, slots = 0;
     size_t count = 0;
     if (status == RBWP_OK) {

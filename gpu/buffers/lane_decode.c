@@ -77,8 +77,9 @@ static enum rbwp_status complete(struct rbwp_lanes_layout *layout, struct rbwp_e
 
 /* ---- writing ------------------------------------------------------------------ */
 
-static enum rbwp_status take_own(struct rbwp_lanes_layout *own,
-                                 const struct rbwp_lanes_layout *layout, struct rbwp_error *error)
+static enum rbwp_status lane_decode_take_own(struct rbwp_lanes_layout *own,
+                                             const struct rbwp_lanes_layout *layout,
+                                             struct rbwp_error *error)
 {
     enum rbwp_status status = sized_take(own, sizeof *own, layout, "rbwp_lanes_layout", error);
     if (status != RBWP_OK)
@@ -102,7 +103,7 @@ uint64_t rbwp_lanes_bytes(const struct rbwp_lanes_layout *layout)
 {
     struct rbwp_lanes_layout own;
     uint64_t slots;
-    if (take_own(&own, layout, NULL) != RBWP_OK || !own.max_records)
+    if (lane_decode_take_own(&own, layout, NULL) != RBWP_OK || !own.max_records)
         return 0;
     slots = (uint64_t)own.stride * own.max_records; /* both 32 bits: no overflow */
     if (slots > (UINT64_MAX >> 1) / record_bytes(&own))
@@ -131,7 +132,7 @@ enum rbwp_status rbwp_lanes_write_header(const struct rbwp_lanes_layout *layout,
                                          size_t bytes, struct rbwp_error *error)
 {
     struct rbwp_lanes_layout own;
-    enum rbwp_status status = take_own(&own, layout, error);
+    enum rbwp_status status = lane_decode_take_own(&own, layout, error);
     if (status != RBWP_OK)
         return status;
     if (bytes < header_bytes(&own))
@@ -334,7 +335,7 @@ struct decoder {
 
 /* ---- spans out ---------------------------------------------------------------- */
 
-static void pass_batch(struct decoder *decoder)
+static void lane_decode_pass_batch(struct decoder *decoder)
 {
     if (decoder->batched && decoder->take && decoder->status == RBWP_OK &&
         !decoder->take(decoder->context, decoder->batch, decoder->batched))
@@ -367,7 +368,7 @@ static void emit(struct decoder *decoder, uint64_t number, int64_t start, int64_
         .warp = (uint8_t)record->warp,
     };
     if (++decoder->batched == BATCH)
-        pass_batch(decoder);
+        lane_decode_pass_batch(decoder);
 }
 
 /* ---- begins and ends ------------------------------------------------------------ */
@@ -416,8 +417,8 @@ static void give_oldest_up(struct decoder *decoder, uint64_t number, struct lane
     decoder->stats.too_deep++;
 }
 
-static void begin(struct decoder *decoder, uint64_t number, struct lane *lane,
-                  const struct record *record)
+static void lane_decode_begin(struct decoder *decoder, uint64_t number, struct lane *lane,
+                              const struct record *record)
 {
     uint32_t node;
     if (lane->depth == OPEN_MAX)
@@ -434,8 +435,8 @@ static void begin(struct decoder *decoder, uint64_t number, struct lane *lane,
         decoder->stats.deepest = lane->depth;
 }
 
-static void end(struct decoder *decoder, uint64_t number, struct lane *lane,
-                const struct record *record)
+static void lane_decode_end(struct decoder *decoder, uint64_t number, struct lane *lane,
+                            const struct record *record)
 {
     uint32_t *link = &lane->open;
     while (*link && decoder->nodes[*link].key != record->key)
@@ -591,10 +592,10 @@ static inline void take_slot(struct decoder *decoder, uint64_t slot, uint64_t nu
     lane->ticks = record.ticks;
     switch (record.type) {
     case RBWP_LANES_BEGIN:
-        begin(decoder, number, lane, &record);
+        lane_decode_begin(decoder, number, lane, &record);
         break;
     case RBWP_LANES_END:
-        end(decoder, number, lane, &record);
+        lane_decode_end(decoder, number, lane, &record);
         break;
     case RBWP_LANES_INSTANT:
         instant(decoder, number, &record);
@@ -637,10 +638,10 @@ static void end_all(struct decoder *decoder)
     for (uint64_t i = 0; i < decoder->slots.lanes; i++)
         while (decoder->lanes[i].open)
             end_unended(decoder, i, &decoder->lanes[i], &decoder->lanes[i].open);
-    pass_batch(decoder);
+    lane_decode_pass_batch(decoder);
 }
 
-static enum rbwp_status decode(struct decoder *decoder, struct rbwp_error *error)
+static enum rbwp_status lane_decode_decode(struct decoder *decoder, struct rbwp_error *error)
 {
     decoder->lanes = calloc((size_t)decoder->slots.lanes, sizeof *decoder->lanes);
     if (decoder->lanes &&
@@ -681,7 +682,7 @@ enum rbwp_status rbwp_lanes_decode_sized(const void *buffer, size_t bytes,
         decoder->dialect = decoder->slots.layout.dialect;
         decoder->wide = decoder->slots.record_bytes == 16;
         decoder->generation = decoder->slots.layout.generation;
-        status = decode(decoder, error);
+        status = lane_decode_decode(decoder, error);
     }
     sized_give(stats_out, stats_bytes, &decoder->stats, sizeof decoder->stats);
     free(decoder->lanes);

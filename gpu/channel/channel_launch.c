@@ -32,7 +32,7 @@ static const char *const names[CHANNEL_KERNELS] = {
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct channel_code *list; /* guarded by list_lock */
 
-static enum rbwp_status load(struct channel_code *code, struct rbwp_error *error)
+static enum rbwp_status channel_launch_load(struct channel_code *code, struct rbwp_error *error)
 {
     struct gpu_context *context = code->context;
     const struct gpu_code_text text = {
@@ -66,7 +66,7 @@ enum rbwp_status channel_code_acquire(struct gpu_context *context, bool from_sou
         } else {
             code->context = context;
             code->compiled = from_source;
-            status = load(code, error);
+            status = channel_launch_load(code, error);
         }
         if (status == RBWP_OK) {
             code->next = list;
@@ -249,7 +249,8 @@ static int copy_between(struct channel_target *to, const struct gpu_copy *what)
     return GPU_OK;
 }
 
-static int copy_part(struct channel_target *to, struct channel_flight *flight, uint64_t *bytes)
+static int channel_launch_copy_part(struct channel_target *to, struct channel_flight *flight,
+                                    uint64_t *bytes)
 {
     struct gpu_copy what;
     i64 source, target;
@@ -274,7 +275,8 @@ enum rbwp_status channel_flight_step(struct channel_target *to, struct channel_f
     if (plan->way == CHANNEL_WAY_FILL && flight->next == 0)
         *code_out = upload_fill(to, flight);
     if (*code_out == GPU_OK)
-        *code_out = engine ? copy_part(to, flight, bytes_out) : launch_part(to, flight, bytes_out);
+        *code_out = engine ? channel_launch_copy_part(to, flight, bytes_out)
+                           : launch_part(to, flight, bytes_out);
     if (*code_out != GPU_OK)
         return RBWP_E_IO;
     const bool ended = engine ? flight->next == plan->engine_calls : flight->stage == plan->stages;

@@ -66,8 +66,8 @@ static uint64_t address_bits(enum gpu_api api, const struct side *side)
     return side->offset_bytes + (is_address ? (uintptr_t)side->buffer->native : 0);
 }
 
-static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status,
-                               const char *reason)
+static enum rbwp_status gpu_channel_refuse(struct rbwp_error *error, enum rbwp_status status,
+                                           const char *reason)
 {
     return gpu_failure(error, status, "channel: %s", reason);
 }
@@ -79,7 +79,7 @@ static enum rbwp_status make_shape(const struct rbwp_gpu_transfer *transfer,
 {
     struct rbwp_transfer what = transfer->what;
     if (what.source.is_file || what.target.is_file)
-        return refuse(error, RBWP_E_INVALID, "files are for the host's channels");
+        return gpu_channel_refuse(error, RBWP_E_INVALID, "files are for the host's channels");
     if (transfer->source.native)
         what.source.memory = NOMINAL_ADDRESS;
     if (transfer->target.native)
@@ -92,7 +92,8 @@ static const struct gpu_context *channel_peer_of(const struct rbwp_gpu_buffer *b
                                                  struct rbwp_gpu_device *device,
                                                  const struct gpu_context *context)
 {
-    const struct gpu_context *its = device && buffer->native ? rbwp_extend_gpu_context(device) : context;
+    const struct gpu_context *its =
+        device && buffer->native ? rbwp_extend_gpu_context(device) : context;
     return gpu_is_peer(its, context) ? its : NULL;
 }
 
@@ -127,11 +128,11 @@ enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer,
     struct side target = {&transfer->target, transfer->target_offset_bytes, 0, 0};
     if (shape.elements != 0 && (!is_inside(&target, &shape, shape.target_stride) ||
                                 (!fills && !is_inside(&source, &shape, shape.source_stride))))
-        return refuse(error, RBWP_E_INVALID, "elements lie outside their buffer");
+        return gpu_channel_refuse(error, RBWP_E_INVALID, "elements lie outside their buffer");
     reason = why_no_peer(source_peer, context);
     reason = reason ? reason : why_no_peer(target_peer, context);
     if (reason)
-        return refuse(error, RBWP_E_UNSUPPORTED, reason);
+        return gpu_channel_refuse(error, RBWP_E_UNSUPPORTED, reason);
     const struct channel_sides sides = {
         .on_two_devices = source_peer || target_peer,
         .source_on_device = transfer->source.native != NULL,
@@ -142,7 +143,7 @@ enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer,
                      source.low < target.high && target.low < source.high,
     };
     status = channel_plan_make(&transfer->what, &shape, &sides, plan_out, &reason);
-    return status == RBWP_OK ? RBWP_OK : refuse(error, status, reason);
+    return status == RBWP_OK ? RBWP_OK : gpu_channel_refuse(error, status, reason);
 }
 
 /* ---- gpu channel ----------------------------------------------------------------------------- */
@@ -396,7 +397,7 @@ static bool serve_attached(struct rbwp_gpu_channel *channel, struct rbwp_deadlin
     }
 }
 
-static bool serve(void *argument, struct rbwp_deadline deadline)
+static bool gpu_channel_serve(void *argument, struct rbwp_deadline deadline)
 {
     struct rbwp_gpu_channel *const channel = argument;
     struct gpu_context *context = channel->target.context;
@@ -495,7 +496,7 @@ static enum rbwp_status open_channel(struct rbwp_gpu_channel *channel,
     context->backend->detach(context, &saved);
     if (status != RBWP_OK)
         return status;
-    status = rbwp_work_add(config->manager, config->name, serve, channel,
+    status = rbwp_work_add(config->manager, config->name, gpu_channel_serve, channel,
                            config->one_domain ? config->domain : -1, &channel->handle);
     if (status != RBWP_OK)
         return gpu_failure(error, status, "the manager does not take another work item");

@@ -217,7 +217,7 @@ struct recording {
     struct kernel_place place;
 };
 
-static bool take(void *context, const struct rbwp_device_event *list, size_t count)
+static bool device_events_take(void *context, const struct rbwp_device_event *list, size_t count)
 {
     struct recording *recording = context;
     struct rbwp_device_events *events = recording->events;
@@ -248,5 +248,6 @@ enum rbwp_status rbwp_device_events_record_sized(struct rbwp_device_events *even
     rbwp_device_events_source(events, clock, &source);
     struct recording recording = {
         events, {.processor = facts.proc_id, .launch = launch, .bound_ns = line.bound_ns}};
-    return rbwp_events_decode_sized(&source, take, &recording, stats_out, stats_bytes, error);
+    return rbwp_events_decode_sized(&source, device_events_take, &recording, stats_out, stats_bytes,
+                                    error);
 }

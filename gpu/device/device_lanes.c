@@ -60,7 +60,7 @@ struct rbwp_device_clock {
     struct rbwp_device_clock_line line;
 };
 
-static int64_t monotonic_ns(void)
+static int64_t device_lanes_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -78,23 +78,24 @@ static int device_clock_store(const struct rbwp_device_clock *clock, void *to, v
 }
 
 /* Attached. The clocks are read so close that a reading of the one is one of the other. */
-static int take_sample(struct rbwp_device_clock *clock, struct rbwp_device_clock_sample *sample)
+static int device_lanes_take_sample(struct rbwp_device_clock *clock,
+                                    struct rbwp_device_clock_sample *sample)
 {
     struct gpu_context *context = clock->memory.context;
     void *stream = clock->memory.stream;
-    sample->monotonic_before_ns = monotonic_ns();
+    sample->monotonic_before_ns = device_lanes_monotonic_ns();
     sample->before_ns = rbwp_now_ns();
     int code = device_clock_store(clock, clock->memory.memory.native, stream);
     if (code == GPU_OK)
         code = context->backend->stream_wait(context, stream);
     sample->after_ns = rbwp_now_ns();
-    sample->monotonic_after_ns = monotonic_ns();
+    sample->monotonic_after_ns = device_lanes_monotonic_ns();
     return code;
 }
 
-static enum rbwp_status take_samples(struct rbwp_device_clock *clock,
-                                     struct rbwp_device_clock_sample *samples,
-                                     struct rbwp_error *error)
+static enum rbwp_status device_lanes_on_samples(struct rbwp_device_clock *clock,
+                                                struct rbwp_device_clock_sample *samples,
+                                                struct rbwp_error *error)
 {
     struct gpu_context *context = clock->memory.context;
     enum rbwp_status status = RBWP_OK;
@@ -102,7 +103,7 @@ static enum rbwp_status take_samples(struct rbwp_device_clock *clock,
         struct gpu_attached saved;
         int code = context->backend->attach(context, &saved);
         if (code == GPU_OK) {
-            code = take_sample(clock, &samples[i]);
+            code = device_lanes_take_sample(clock, &samples[i]);
             context->backend->detach(context, &saved);
         }
         if (code != GPU_OK)
@@ -113,7 +114,7 @@ static enum rbwp_status take_samples(struct rbwp_device_clock *clock,
     return status;
 }
 
-static enum rbwp_status load(struct rbwp_device_clock *clock, struct rbwp_error *error)
+static enum rbwp_status device_lanes_load(struct rbwp_device_clock *clock, struct rbwp_error *error)
 {
     static const struct gpu_code_text text = {
         .name = "rbwp_clock.cu", .source = clock_source, .ptx = clock_ptx};
@@ -149,9 +150,9 @@ enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device, uint64_t 
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a device's clock");
     enum rbwp_status status = device_memory_new(&clock->memory, device, sizeof(uint64_t), error);
     if (status == RBWP_OK)
-        status = load(clock, error);
+        status = device_lanes_load(clock, error);
     if (status == RBWP_OK)
-        status = take_samples(clock, clock->first, error);
+        status = device_lanes_on_samples(clock, clock->first, error);
     if (status == RBWP_OK) {
         clock->line.size = sizeof clock->line;
         hz = hz ? hz : usual_hz(clock->memory.context);
@@ -168,7 +169,7 @@ enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device, uint64_t 
 enum rbwp_status rbwp_device_clock_again(struct rbwp_device_clock *clock, struct rbwp_error *error)
 {
     struct rbwp_device_clock_sample last[RBWP_DEVICE_CLOCK_SAMPLES] = {0};
-    enum rbwp_status status = take_samples(clock, last, error);
+    enum rbwp_status status = device_lanes_on_samples(clock, last, error);
     if (status == RBWP_OK)
         status =
             rbwp_device_clock_fit(clock->first, RBWP_DEVICE_CLOCK_SAMPLES, last,
@@ -225,7 +226,7 @@ static uint64_t lane_count(const struct rbwp_device_lanes *lanes)
 }
 
 /* Says where all that is not the lanes lies. */
-static void place(struct rbwp_device_lanes *lanes, bool count_drops)
+static void device_lanes_place(struct rbwp_device_lanes *lanes, bool count_drops)
 {
     lanes->anchor_offset = RBWP_LANES_ANCHOR_OFFSET;
     lanes->end = lanes->buffer_bytes;
@@ -266,7 +267,7 @@ static enum rbwp_status take_config(struct rbwp_device_lanes *lanes,
         return gpu_failure(error, RBWP_E_UNSUPPORTED,
                            "lanes: records of 8 bytes have no room for a generation");
     lanes->generations = own.generations;
-    place(lanes, own.count_drops);
+    device_lanes_place(lanes, own.count_drops);
     status = device_names_add(&lanes->events, own.events, own.event_count, error);
     if (status == RBWP_OK)
         status = device_names_add(&lanes->groups, own.groups, own.group_count, error);
@@ -415,7 +416,7 @@ struct recording {
     struct kernel_place place;
 };
 
-static uint64_t name_of(struct device_names *names, const char *what, uint32_t id)
+static uint64_t device_lanes_name_of(struct device_names *names, const char *what, uint32_t id)
 {
     char text[32];
     uint64_t number = device_names_find(names, id);
@@ -434,7 +435,7 @@ static int64_t session_ns(const struct rbwp_device_clock_line *line, int64_t dev
     return rbwp_device_clock_ns(&ns, device_ns);
 }
 
-static bool take(void *context, const struct rbwp_lane_span *spans, size_t count)
+static bool device_lanes_take(void *context, const struct rbwp_lane_span *spans, size_t count)
 {
     struct recording *recording = context;
     struct rbwp_device_lanes *lanes = recording->lanes;
@@ -445,8 +446,9 @@ static bool take(void *context, const struct rbwp_lane_span *spans, size_t count
             continue;
         span.start_ns = session_ns(recording->line, span.start_ns);
         span.stop_ns = session_ns(recording->line, span.stop_ns);
-        kernel_lane_cells(&recording->place, &span, name_of(&lanes->groups, "group", span.group),
-                          name_of(&lanes->events, "event", span.event), cells);
+        kernel_lane_cells(&recording->place, &span,
+                          device_lanes_name_of(&lanes->groups, "group", span.group),
+                          device_lanes_name_of(&lanes->events, "event", span.event), cells);
         rbwp_row_add(lanes->table, cells);
     }
     return true;
@@ -520,8 +522,9 @@ enum rbwp_status rbwp_device_lanes_record_sized(struct rbwp_device_lanes *lanes,
         layout.anchor_device = anchor(lanes, &line);
         layout.clock_hz = line.hz;
     }
-    enum rbwp_status status = rbwp_lanes_decode(lanes->memory.host, (size_t)lanes->buffer_bytes,
-                                                &layout, take, &recording, &stats, error);
+    enum rbwp_status status =
+        rbwp_lanes_decode(lanes->memory.host, (size_t)lanes->buffer_bytes, &layout,
+                          device_lanes_take, &recording, &stats, error);
     stats.dropped += count_drops(lanes);
     sized_give(stats_out, stats_bytes, &stats, sizeof stats);
     return status;

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-static enum rbwp_status describe(const struct gpu_context *context, int code, const char *what,
-                                 struct rbwp_error *error)
+static enum rbwp_status device_memory_describe(const struct gpu_context *context, int code,
+                                               const char *what, struct rbwp_error *error)
 {
     return code == GPU_OK ? RBWP_OK
                           : context->backend->describe(context->driver, code, what, error);
 }
 
 /* Attached. */
-static int allocate(struct device_memory *memory, uint64_t bytes)
+static int device_memory_allocate(struct device_memory *memory, uint64_t bytes)
 {
     const struct gpu_backend *backend = memory->context->backend;
     int code = backend->stream_create(memory->context, &memory->stream);
@@ -38,10 +38,11 @@ enum rbwp_status device_memory_new(struct device_memory *memory, struct rbwp_gpu
                            (unsigned long long)bytes);
     int code = context->backend->attach(context, &saved);
     if (code == GPU_OK) {
-        code = allocate(memory, bytes);
+        code = device_memory_allocate(memory, bytes);
         context->backend->detach(context, &saved);
     }
-    enum rbwp_status status = describe(context, code, "memory for what kernels note", error);
+    enum rbwp_status status =
+        device_memory_describe(context, code, "memory for what kernels note", error);
     if (status == RBWP_OK) {
         memset(memory->host, 0, (size_t)bytes);
         status = device_memory_write(memory, 0, bytes, error);
@@ -86,8 +87,8 @@ static enum rbwp_status move(struct device_memory *memory, bool to_device, uint6
             code = context->backend->stream_wait(context, stream);
         context->backend->detach(context, &saved);
     }
-    return describe(context, code, to_device ? "copy to the device" : "copy from the device",
-                    error);
+    return device_memory_describe(context, code,
+                                  to_device ? "copy to the device" : "copy from the device", error);
 }
 
 enum rbwp_status device_memory_write(struct device_memory *memory, uint64_t offset_bytes,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Where the id is, or would be. */
-static uint32_t place_of(const struct device_names *names, int64_t id)
+static uint32_t device_names_place_of(const struct device_names *names, int64_t id)
 {
     uint32_t low = 0, high = names->count;
     while (low < high) {
@@ -22,9 +22,9 @@ static uint32_t place_of(const struct device_names *names, int64_t id)
     return low;
 }
 
-static enum rbwp_status set(struct device_names *names, int64_t id, uint64_t number)
+static enum rbwp_status device_names_set(struct device_names *names, int64_t id, uint64_t number)
 {
-    uint32_t at = place_of(names, id);
+    uint32_t at = device_names_place_of(names, id);
     if (at < names->count && names->names[at].id == id) {
         names->names[at].number = number;
         return RBWP_OK;
@@ -46,7 +46,7 @@ enum rbwp_status device_names_add(struct device_names *names, const struct rbwp_
         if (given[i].name)
             status = rbwp_name_intern(given[i].name, strlen(given[i].name), &number);
         if (status == RBWP_OK)
-            status = set(names, given[i].id, number);
+            status = device_names_set(names, given[i].id, number);
         if (status != RBWP_OK)
             return gpu_failure(error, status, "the name of id %lld cannot be kept",
                                (long long)given[i].id);
@@ -56,7 +56,7 @@ enum rbwp_status device_names_add(struct device_names *names, const struct rbwp_
 
 uint64_t device_names_find(const struct device_names *names, int64_t id)
 {
-    uint32_t at = place_of(names, id);
+    uint32_t at = device_names_place_of(names, id);
     return at < names->count && names->names[at].id == id ? names->names[at].number : 0;
 }
 
@@ -65,7 +65,7 @@ uint64_t device_names_number(struct device_names *names, int64_t id, const char 
     uint64_t number = device_names_find(names, id);
     if (number || rbwp_name_intern(text, strlen(text), &number) != RBWP_OK)
         return number;
-    (void)!set(names, id, number); /* else it is asked for again */
+    (void)!device_names_set(names, id, number); /* else it is asked for again */
     return number;
 }
 

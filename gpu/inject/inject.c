@@ -223,7 +223,7 @@ static bool begin_cupti(const char *folder)
     return false;
 }
 
-static void begin(void)
+static void inject_begin(void)
 {
     const char *folder = getenv("RBWP_PTX_DIR");
     const bool want_gpu = inject_wanted() & INJECT_GPU;
@@ -242,7 +242,7 @@ static void begin(void)
     inject_session_begin(&inject_events);
 }
 
-__attribute__((destructor)) static void end(void)
+__attribute__((destructor)) static void inject_end(void)
 {
     if (atomic_exchange(&on, false))
         inject_ptx_close();
@@ -255,7 +255,7 @@ int InitializeInjection(void)
     static atomic_flag begun = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&begun)) {
         inside = true;
-        begin();
+        inject_begin();
         inside = false;
     }
     return 1;

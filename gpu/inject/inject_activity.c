@@ -34,7 +34,7 @@ static void buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *records_max)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-static void take(struct inject_work *work)
+static void activity_take(struct inject_work *work)
 {
     struct inject_call call;
     if (!work->start_ns) { /* it had not run when all that there was had to be told */
@@ -63,7 +63,7 @@ static void take_kernel(const struct cupti_kernel *kernel)
     }
     work.shape[6] = kernel->registers;
     work.shape[7] = (uint64_t)(uint32_t)kernel->static_shared + (uint32_t)kernel->dynamic_shared;
-    take(&work);
+    activity_take(&work);
 }
 
 static const char *memory_name(unsigned kind)
@@ -86,33 +86,33 @@ static void take_copy(const struct cupti_copy *copy, uint32_t correlation, uint6
     char name[80];
     snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", way_name(copy->way),
              memory_name(copy->from), memory_name(copy->to));
-    take(&(struct inject_work){.kind = WORK_COPY,
-                               .name = name,
-                               .device = copy->device,
-                               .stream = copy->stream,
-                               .correlation = correlation,
-                               .start_ns = copy->start,
-                               .end_ns = copy->end,
-                               .bytes = copy->bytes,
-                               .graph_node = graph_node});
+    activity_take(&(struct inject_work){.kind = WORK_COPY,
+                                        .name = name,
+                                        .device = copy->device,
+                                        .stream = copy->stream,
+                                        .correlation = correlation,
+                                        .start_ns = copy->start,
+                                        .end_ns = copy->end,
+                                        .bytes = copy->bytes,
+                                        .graph_node = graph_node});
 }
 
 static void take_set(const struct cupti_set *set)
 {
     char name[48];
     snprintf(name, sizeof name, "Memset (%s)", memory_name(set->memory));
-    take(&(struct inject_work){.kind = WORK_SET,
-                               .name = name,
-                               .device = set->device,
-                               .stream = set->stream,
-                               .correlation = set->correlation,
-                               .start_ns = set->start,
-                               .end_ns = set->end,
-                               .bytes = set->bytes,
-                               .graph_node = set->graph_node});
+    activity_take(&(struct inject_work){.kind = WORK_SET,
+                                        .name = name,
+                                        .device = set->device,
+                                        .stream = set->stream,
+                                        .correlation = set->correlation,
+                                        .start_ns = set->start,
+                                        .end_ns = set->end,
+                                        .bytes = set->bytes,
+                                        .graph_node = set->graph_node});
 }
 
-static void take_record(const void *record)
+static void activity_on_record(const void *record)
 {
     const struct cupti_peer_copy *peer = record;
     const struct cupti_copy *copy = record;
@@ -147,7 +147,7 @@ static void buffer_filled(cuda_context context, uint32_t stream, uint8_t *buffer
     if (rbwp_is_on_(1)) /* work of the window may end behind it */
         while (valid_bytes &&
                cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_OK)
-            take_record(record);
+            activity_on_record(record);
     inject_rows_devices();
     if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped)
         inject_lost(LOST_NO_ROOM, dropped);

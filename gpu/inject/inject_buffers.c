@@ -14,7 +14,7 @@ static uint8_t *spare[BUFFERS_MAX];
 static int spare_count, made_count;
 
 /* how: MAP_POPULATE, or 0. */
-static uint8_t *make(int how)
+static uint8_t *buffers_make(int how)
 {
     void *room =
         mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
@@ -24,7 +24,7 @@ static uint8_t *make(int how)
 void inject_buffers_prepare(void)
 {
     pthread_mutex_lock(&lock);
-    while (made_count < READY && (spare[spare_count] = make(MAP_POPULATE))) {
+    while (made_count < READY && (spare[spare_count] = buffers_make(MAP_POPULATE))) {
         spare_count++;
         made_count++;
     }
@@ -37,7 +37,7 @@ uint8_t *inject_buffer_take(size_t *bytes_out)
     pthread_mutex_lock(&lock);
     if (spare_count)
         buffer = spare[--spare_count];
-    else if (made_count < BUFFERS_MAX && (buffer = make(0)))
+    else if (made_count < BUFFERS_MAX && (buffer = buffers_make(0)))
         made_count++;
     pthread_mutex_unlock(&lock);
     *bytes_out = buffer ? BUFFER_BYTES : 0;

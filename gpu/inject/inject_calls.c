@@ -92,7 +92,7 @@ bool inject_calls_watch(cupti_subscriber subscriber, bool watch)
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
-static struct call *place(uint32_t correlation)
+static struct call *calls_place(uint32_t correlation)
 {
     return &calls[correlation % CALLS];
 }
@@ -115,9 +115,9 @@ static const void *function_of(uint32_t id, const struct cupti_call *made)
 }
 
 /* function: NULL, or what it launches. */
-static void begin(const struct cupti_call *made, const void *function)
+static void calls_begin(const struct cupti_call *made, const void *function)
 {
-    struct call *call = place(made->correlation);
+    struct call *call = calls_place(made->correlation);
     /* Of a call of the runtime and the driver's inside it, which may have one number, the outer one
      * counts. */
     if (atomic_load_explicit(&call->correlation, memory_order_relaxed) == made->correlation)
@@ -137,13 +137,13 @@ static void begin(const struct cupti_call *made, const void *function)
 static void await_next(uint32_t correlation)
 {
     static _Thread_local uint32_t last RBWP_TLS_MODEL_;
-    __builtin_prefetch(place(2 * correlation - last), 1);
+    __builtin_prefetch(calls_place(2 * correlation - last), 1);
     last = correlation;
 }
 
-static void end(const struct cupti_call *made)
+static void calls_end(const struct cupti_call *made)
 {
-    struct call *call = place(made->correlation);
+    struct call *call = calls_place(made->correlation);
     if (atomic_load_explicit(&call->correlation, memory_order_relaxed) == made->correlation)
         atomic_store_explicit(&call->end, rbwp_now_ticks(), memory_order_release);
     await_next(made->correlation);
@@ -170,9 +170,9 @@ void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call
         return;
     inject_rows_look();
     if (!waits && call->site == CUPTI_ENTER)
-        begin(call, domain == CUPTI_DOMAIN_DRIVER ? function_of(id, call) : NULL);
+        calls_begin(call, domain == CUPTI_DOMAIN_DRIVER ? function_of(id, call) : NULL);
     else if (!waits)
-        end(call);
+        calls_end(call);
     else if (call->site == CUPTI_ENTER)
         waits_since_ns = inject_now_ns();
     else if (waits_since_ns) {
@@ -183,9 +183,9 @@ void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call
 
 /* ---- work that is finished ------------------------------------------------------------------ */
 
-static bool find(uint32_t correlation, struct inject_call *call_out)
+static bool calls_find(uint32_t correlation, struct inject_call *call_out)
 {
-    struct call *call = place(correlation);
+    struct call *call = calls_place(correlation);
     if (!correlation ||
         atomic_load_explicit(&call->correlation, memory_order_acquire) != correlation)
         return false;
@@ -205,7 +205,7 @@ static bool find(uint32_t correlation, struct inject_call *call_out)
 bool inject_call_find(uint32_t correlation, struct inject_call *call_out)
 {
     memset(call_out, 0, sizeof *call_out);
-    if (find(correlation, call_out)) {
+    if (calls_find(correlation, call_out)) {
         atomic_store_explicit(&known, 1, memory_order_relaxed);
         return true;
     }

@@ -15,7 +15,7 @@ static struct look {
 } looks[KEPT]; /* a ring */
 static unsigned look_count;
 
-static struct look *look_at(unsigned number)
+static struct look *clock_look_at(unsigned number)
 {
     return &looks[number % KEPT];
 }
@@ -28,7 +28,7 @@ uint64_t inject_now_ns(void)
 }
 
 /* One clock is read between two readings of the other: the closest of some counts. */
-static struct look look(void)
+static struct look clock_look(void)
 {
     struct look best = {0, 0};
     uint64_t closest = UINT64_MAX;
@@ -51,18 +51,19 @@ void inject_ticks_open(void)
 void inject_ticks_look(void)
 {
     const bool is_near =
-        look_count > 1 && look_at(look_count - 1)->ns - look_at(look_count - 2)->ns < APART_NS;
+        look_count > 1 &&
+        clock_look_at(look_count - 1)->ns - clock_look_at(look_count - 2)->ns < APART_NS;
     look_count += !is_near; /* else the last one is moved */
-    *look_at(look_count - 1) = look();
+    *clock_look_at(look_count - 1) = clock_look();
 }
 
 uint64_t inject_ticks_ns(uint64_t ticks)
 {
     const unsigned oldest = look_count > KEPT ? look_count - KEPT : 0;
     unsigned at = look_count - 1; /* where the line ends */
-    while (at > oldest + 1 && (int64_t)(ticks - look_at(at - 1)->ticks) < 0)
+    while (at > oldest + 1 && (int64_t)(ticks - clock_look_at(at - 1)->ticks) < 0)
         at--;
-    const struct look *from = look_at(at - 1), *to = look_at(at);
+    const struct look *from = clock_look_at(at - 1), *to = clock_look_at(at);
     const int64_t length = (int64_t)(to->ticks - from->ticks);
     const double slope = length > 0 ? (double)(int64_t)(to->ns - from->ns) / (double)length : 0;
     return from->ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - from->ticks) * slope);

@@ -69,8 +69,9 @@ struct text {
     size_t used, room;
 };
 
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *text, const char *format, ...)
+static void device_add(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void device_add(struct text *text, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -84,45 +85,47 @@ static void add(struct text *text, const char *format, ...)
 /* A string of JSON; bytes that are no ASCII are told as Latin 1. */
 static void add_string(struct text *text, const char *name, const char *value)
 {
-    add(text, "\"%s\":\"", name);
+    device_add(text, "\"%s\":\"", name);
     for (size_t i = 0; value[i] && i < NAME_BYTES_MAX; i++) {
         unsigned char byte = (unsigned char)value[i];
         if (byte == '"' || byte == '\\')
-            add(text, "\\%c", byte);
+            device_add(text, "\\%c", byte);
         else
-            add(text, byte < ' ' || byte > '~' ? "\\u%04x" : "%c", byte);
+            device_add(text, byte < ' ' || byte > '~' ? "\\u%04x" : "%c", byte);
     }
-    add(text, "\",");
+    device_add(text, "\",");
 }
 
 static void add_who(struct text *text, uint64_t hash, const char *kernel)
 {
     char thread[32] = "";
     prctl(PR_GET_NAME, thread);
-    add(text, "\"map\":\"%016" PRIx64 ".map.json\",", hash);
+    device_add(text, "\"map\":\"%016" PRIx64 ".map.json\",", hash);
     add_string(text, "kernel", kernel);
-    add(text, "\"pid\":%d,\"tid\":%ld,", (int)getpid(), syscall(SYS_gettid));
+    device_add(text, "\"pid\":%d,\"tid\":%ld,", (int)getpid(), syscall(SYS_gettid));
     add_string(text, "thread", thread);
 }
 
 static void add_launch(struct text *text, const struct inject_launch_line *line)
 {
-    add(text, "\"device\":%d,\"sms\":%d,\"clock_hz\":%d000,", line->device, line->sms,
-        line->clock_khz);
+    device_add(text, "\"device\":%d,\"sms\":%d,\"clock_hz\":%d000,", line->device, line->sms,
+               line->clock_khz);
     add_string(text, "device_name", line->device_name);
-    add(text, "\"stream\":%" PRIu64 ",", line->stream);
-    add(text, "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],", line->grid[0], line->grid[1],
-        line->grid[2], line->block[0], line->block[1], line->block[2]);
-    add(text, "\"correlation\":%" PRIu32 ",", line->correlation);
-    add(text, "\"launch_ns\":%" PRIu64 ",\"launched_ns\":%" PRIu64 ",\"done_ns\":%" PRIu64,
-        line->launch_ns, line->launched_ns, line->done_ns);
-    add(text, ",\"anchors\":[");
+    device_add(text, "\"stream\":%" PRIu64 ",", line->stream);
+    device_add(text, "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],", line->grid[0], line->grid[1],
+               line->grid[2], line->block[0], line->block[1], line->block[2]);
+    device_add(text, "\"correlation\":%" PRIu32 ",", line->correlation);
+    device_add(text, "\"launch_ns\":%" PRIu64 ",\"launched_ns\":%" PRIu64 ",\"done_ns\":%" PRIu64,
+               line->launch_ns, line->launched_ns, line->done_ns);
+    device_add(text, ",\"anchors\":[");
     for (int i = 0; i < line->anchor_count; i++)
-        add(text, "%s{\"device_ns\":%" PRIu64 ",\"host_ns\":%" PRIu64 ",\"bound_ns\":%" PRIu64 "}",
-            i ? "," : "", line->anchors[i].device_ns, line->anchors[i].host_ns,
-            line->anchors[i].bound_ns);
-    add(text, "],\"dropped\":%" PRIu64 ",\"start_ns\":%" PRIu64 ",\"stop_ns\":%" PRIu64 "}\n",
-        line->dropped, line->start_ns, line->stop_ns);
+        device_add(text,
+                   "%s{\"device_ns\":%" PRIu64 ",\"host_ns\":%" PRIu64 ",\"bound_ns\":%" PRIu64 "}",
+                   i ? "," : "", line->anchors[i].device_ns, line->anchors[i].host_ns,
+                   line->anchors[i].bound_ns);
+    device_add(text,
+               "],\"dropped\":%" PRIu64 ",\"start_ns\":%" PRIu64 ",\"stop_ns\":%" PRIu64 "}\n",
+               line->dropped, line->start_ns, line->stop_ns);
 }
 
 static bool write_bytes(int fd, const void *bytes, size_t count)
@@ -157,14 +160,14 @@ static bool write_clock(void)
     struct text text = {room, 0, sizeof room};
     struct timespec steady, wall;
     gethostname(host, sizeof host - 1);
-    add(&text, "{\"clock\":\"CLOCK_MONOTONIC\",\"pid\":%d,", (int)getpid());
+    device_add(&text, "{\"clock\":\"CLOCK_MONOTONIC\",\"pid\":%d,", (int)getpid());
     add_string(&text, "host", host);
     add_command(&text);
     add_string(&text, "title", program_invocation_short_name);
     clock_gettime(CLOCK_MONOTONIC, &steady);
     clock_gettime(CLOCK_REALTIME, &wall);
-    add(&text, "\"monotonic_ns\":%lld%09ld,\"wall_ns\":%lld%09ld}\n", (long long)steady.tv_sec,
-        steady.tv_nsec, (long long)wall.tv_sec, wall.tv_nsec);
+    device_add(&text, "\"monotonic_ns\":%lld%09ld,\"wall_ns\":%lld%09ld}\n",
+               (long long)steady.tv_sec, steady.tv_nsec, (long long)wall.tv_sec, wall.tv_nsec);
     return write_bytes(held_fd(&lines), text.bytes, text.used);
 }
 
@@ -184,7 +187,7 @@ bool inject_folder_open(const char *path)
     return good;
 }
 
-static bool fail(void)
+static bool device_fail(void)
 {
     inject_say("%s: %s: launches are missing", folder, strerror(errno));
     return false;
@@ -246,27 +249,27 @@ bool inject_folder_launch(const struct inject_launch_line *line, const uint8_t *
     struct text text = {room, 0, sizeof room};
     unsigned number;
     if (write_raw(&number, buffer, bytes, tail, tail_bytes)) {
-        add(&text, "{\"raw\":\"%d-%u.raw\",", (int)getpid(), number);
+        device_add(&text, "{\"raw\":\"%d-%u.raw\",", (int)getpid(), number);
         add_who(&text, line->hash, line->kernel);
         add_launch(&text, line);
         if (write_bytes(held_fd(&lines), text.bytes, text.used))
             return true;
     }
-    return fail();
+    return device_fail();
 }
 
 void inject_folder_skipped(uint64_t hash, const char *kernel, const char *why, uint64_t count)
 {
     char room[8 * NAME_BYTES_MAX];
     struct text text = {room, 0, sizeof room};
-    add(&text, "{\"skipped\":\"%s\",", why);
+    device_add(&text, "{\"skipped\":\"%s\",", why);
     add_who(&text, hash, kernel);
     if (count)
-        add(&text, "\"count\":%" PRIu64 "}\n", count);
+        device_add(&text, "\"count\":%" PRIu64 "}\n", count);
     else
-        text.bytes[text.used - 1] = '}', add(&text, "\n");
+        text.bytes[text.used - 1] = '}', device_add(&text, "\n");
     if (!write_bytes(held_fd(&lines), text.bytes, text.used))
-        fail();
+        device_fail();
 }
 
 /* ---- inject device --------------------------------------------------------------------------- */
@@ -328,7 +331,7 @@ static void make_stamp(struct inject_device *device)
 }
 
 /* What is not known stays 0 or empty. */
-static void describe(struct inject_device *device)
+static void device_describe(struct inject_device *device)
 {
     if (cu.cuDeviceGetAttribute(&device->clock_khz, CUDA_ATTRIBUTE_CLOCK_KHZ, device->number) !=
             DRIVER_OK ||
@@ -354,7 +357,7 @@ static struct inject_device *make_device(void *context)
         free(device); /* what was made goes with the context */
         return NULL;
     }
-    describe(device);
+    device_describe(device);
     make_stamp(device);
     return device;
 }

@@ -206,7 +206,7 @@ static void wake(void)
     pthread_mutex_unlock(&sleep_lock);
 }
 
-static void push(struct inject_event_node *node)
+static void events_push(struct inject_event_node *node)
 {
     struct context *context = node->context;
     pthread_mutex_lock(&context->lock);
@@ -246,7 +246,7 @@ static bool is_captured(void *stream)
 }
 
 /* Streams per thread have one handle, and a number each. */
-static uint64_t number_of(void *stream)
+static uint64_t events_number_of(void *stream)
 {
     static _Thread_local char own;
     unsigned long long number;
@@ -257,7 +257,7 @@ static uint64_t number_of(void *stream)
     return stream == CUDA_STREAM_PER_THREAD ? (uintptr_t)&own : (uintptr_t)stream;
 }
 
-static void fill(struct inject_event_node *node, const struct inject_event_work *work)
+static void events_fill(struct inject_event_node *node, const struct inject_event_work *work)
 {
     node->kind = work->kind;
     node->name = work->name;
@@ -282,7 +282,8 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
         return;
     inject_rows_look();
     struct context *context = context_of(native_of(work->stream));
-    struct inject_event_node *node = context ? take_node(context, number_of(work->stream)) : NULL;
+    struct inject_event_node *node =
+        context ? take_node(context, events_number_of(work->stream)) : NULL;
     if (!node) {
         inject_lost(context ? LOST_NO_ROOM : LOST_REFUSED, 1);
         return;
@@ -292,7 +293,7 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
         inject_lost(LOST_REFUSED, 1);
         return;
     }
-    fill(node, work);
+    events_fill(node, work);
     bracket->node = node;
     bracket->stream = work->stream;
 }
@@ -309,7 +310,7 @@ void inject_event_end(const struct inject_event_bracket *bracket, driver_result 
         give_back(node);
         inject_lost(LOST_REFUSED, 1);
     } else {
-        push(node);
+        events_push(node);
     }
 }
 
@@ -441,7 +442,8 @@ static bool times_of(struct context *context, const struct inject_event_node *no
     return true;
 }
 
-static void tell(struct context *context, const struct inject_event_node *node, struct lane *lane)
+static void events_report(struct context *context, const struct inject_event_node *node,
+                          struct lane *lane)
 {
     const struct inject_call call = {.begin_ns = node->begin_ns,
                                      .end_ns = node->end_ns,
@@ -465,7 +467,7 @@ static void tell(struct context *context, const struct inject_event_node *node, 
 }
 
 /* False: it has not ended, and what follows on its stream has not either. */
-static bool finish(struct context *context, struct inject_event_node *node)
+static bool events_finish(struct context *context, struct inject_event_node *node)
 {
     struct lane *lane = lane_of(context, node->stream);
     if ((lane && lane->waits == context->looks) || context->current < 0) /* no clock yet */
@@ -477,7 +479,7 @@ static bool finish(struct context *context, struct inject_event_node *node)
         return false;
     }
     if (code == DRIVER_OK)
-        tell(context, node, lane);
+        events_report(context, node, lane);
     else
         inject_lost(LOST_FAILED, 1);
     return true;
@@ -508,7 +510,7 @@ static struct inject_event_node *take_pending(struct context *context)
 }
 
 /* How many have not ended. Attached, under reaping. */
-static unsigned look(struct context *context)
+static unsigned events_look(struct context *context)
 {
     struct inject_event_node *node = take_pending(context), *kept = NULL, **last = &kept, *next;
     unsigned count = 0;
@@ -518,7 +520,7 @@ static unsigned look(struct context *context)
     look_at_clock(context);
     for (; node; node = next) {
         next = node->next;
-        if (finish(context, node)) {
+        if (events_finish(context, node)) {
             give_back(node);
             continue;
         }
@@ -539,7 +541,7 @@ static unsigned reap(void)
     pthread_mutex_lock(&reaping);
     for (struct context *context = atomic_load(&contexts); context; context = context->next)
         if (!atomic_load(&context->gone) && inject_attach(context->native, &saved)) {
-            count += look(context);
+            count += events_look(context);
             inject_detach(&saved);
         }
     inject_rows_devices();
@@ -663,7 +665,7 @@ static void rest(void)
     pthread_mutex_unlock(&sleep_lock);
 }
 
-static void *run(void *unused)
+static void *inject_events_run(void *unused)
 {
     for (;;) {
         if (reap() == 0)
@@ -682,7 +684,7 @@ bool inject_events_open(void)
         return false;
     }
     quiet_threads_begin();
-    if (quiet_thread_start(&thread, "rbwp-events", run, NULL) != 0) {
+    if (quiet_thread_start(&thread, "rbwp-events", inject_events_run, NULL) != 0) {
         inject_say("kernels are not recorded: no thread to wait for them");
         return false;
     }

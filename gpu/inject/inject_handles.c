@@ -11,7 +11,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static struct inject_handle *slots;                      /* by open addressing */
 static size_t slot_count, slots_used;
 
-static struct inject_handle *find(struct inject_handle *table, size_t count, const void *handle)
+static struct inject_handle *handles_find(struct inject_handle *table, size_t count,
+                                          const void *handle)
 {
     size_t at = (size_t)((uintptr_t)handle * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (count - 1);
     while (table[at].handle && table[at].handle != handle)
@@ -20,7 +21,7 @@ static struct inject_handle *find(struct inject_handle *table, size_t count, con
 }
 
 /* What is gone stays behind. */
-static bool grow(void)
+static bool handles_grow(void)
 {
     size_t count = slot_count ? 2 * slot_count : FIRST_SLOTS, used = 0;
     struct inject_handle *more = calloc(count, sizeof *more);
@@ -28,7 +29,7 @@ static bool grow(void)
         return false;
     for (size_t i = 0; i < slot_count; i++)
         if (slots[i].kind != HANDLE_GONE) {
-            *find(more, count, slots[i].handle) = slots[i];
+            *handles_find(more, count, slots[i].handle) = slots[i];
             used++;
         }
     free(slots);
@@ -41,8 +42,8 @@ static bool grow(void)
 void inject_handle_made(struct inject_handle handle)
 {
     pthread_mutex_lock(&lock);
-    if (handle.handle && (2 * slots_used < slot_count || grow())) {
-        struct inject_handle *slot = find(slots, slot_count, handle.handle);
+    if (handle.handle && (2 * slots_used < slot_count || handles_grow())) {
+        struct inject_handle *slot = handles_find(slots, slot_count, handle.handle);
         slots_used += !slot->handle;
         *slot = handle;
     }
@@ -54,7 +55,7 @@ static struct inject_handle known(const void *handle)
     struct inject_handle none = {HANDLE_GONE, handle, NULL};
     if (!slot_count)
         return none;
-    const struct inject_handle *slot = find(slots, slot_count, handle);
+    const struct inject_handle *slot = handles_find(slots, slot_count, handle);
     return slot->handle ? *slot : none;
 }
 

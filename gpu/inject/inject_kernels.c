@@ -30,15 +30,15 @@ static size_t mix(uint64_t bits)
     return (size_t)(bits * UINT64_C(0x9E3779B97F4A7C15) >> 20);
 }
 
-static size_t hash_of(const char *text)
+static size_t kernels_hash_of(const char *text)
 {
     return mix(text_hash(TEXT_HASH_FIRST, text, strlen(text)));
 }
 
 /* The place of a handle, or of a text (handle NULL), or where it would stand. */
-static struct slot *find(const struct names *names, const void *handle, const char *text)
+static struct slot *kernels_find(const struct names *names, const void *handle, const char *text)
 {
-    size_t at = handle ? mix((uintptr_t)handle) : hash_of(text);
+    size_t at = handle ? mix((uintptr_t)handle) : kernels_hash_of(text);
     for (;; at++) {
         struct slot *slot = &names->slots[at & (names->count - 1)];
         if (!slot->handle || (handle ? slot->handle == handle : strcmp(slot->name, text) == 0))
@@ -47,7 +47,7 @@ static struct slot *find(const struct names *names, const void *handle, const ch
 }
 
 /* Room for another one. */
-static bool grow(struct names *names, bool are_texts)
+static bool kernels_grow(struct names *names, bool are_texts)
 {
     struct names more = {NULL, names->count ? 2 * names->count : FIRST_SLOTS, names->used};
     if (2 * names->used < names->count)
@@ -57,7 +57,7 @@ static bool grow(struct names *names, bool are_texts)
     for (size_t i = 0; i < names->count; i++) {
         const struct slot *old = &names->slots[i];
         if (old->handle)
-            *find(&more, are_texts ? NULL : old->handle, old->name) = *old;
+            *kernels_find(&more, are_texts ? NULL : old->handle, old->name) = *old;
     }
     free(names->slots);
     *names = more;
@@ -67,9 +67,9 @@ static bool grow(struct names *names, bool are_texts)
 /* One copy of each. */
 static const char *kept(const char *text)
 {
-    if (!grow(&texts, true))
+    if (!kernels_grow(&texts, true))
         return NULL;
-    struct slot *slot = find(&texts, NULL, text);
+    struct slot *slot = kernels_find(&texts, NULL, text);
     if (!slot->handle && (slot->name = strdup(text))) {
         slot->handle = slot->name;
         texts.used++;
@@ -77,11 +77,11 @@ static const char *kept(const char *text)
     return slot->name;
 }
 
-static void set(const void *handle, const char *name, bool of_module)
+static void kernels_set(const void *handle, const char *name, bool of_module)
 {
-    if (!grow(&by_handle, false))
+    if (!kernels_grow(&by_handle, false))
         return;
-    struct slot *slot = find(&by_handle, handle, NULL);
+    struct slot *slot = kernels_find(&by_handle, handle, NULL);
     by_handle.used += !slot->handle;
     *slot = (struct slot){handle, name, of_module};
 }
@@ -91,7 +91,7 @@ void inject_kernel_got(const void *handle, const char *name, bool of_module)
     if (!handle || !name)
         return;
     pthread_rwlock_wrlock(&lock);
-    set(handle, kept(name), of_module);
+    kernels_set(handle, kept(name), of_module);
     pthread_rwlock_unlock(&lock);
 }
 
@@ -100,7 +100,7 @@ static struct slot slot_of(const void *handle)
     struct slot slot = {NULL, NULL, false};
     pthread_rwlock_rdlock(&lock);
     if (handle && by_handle.count)
-        slot = *find(&by_handle, handle, NULL);
+        slot = *kernels_find(&by_handle, handle, NULL);
     pthread_rwlock_unlock(&lock);
     return slot;
 }
@@ -111,7 +111,7 @@ void inject_kernel_got_from(const void *handle, const void *other)
     if (!handle)
         return;
     pthread_rwlock_wrlock(&lock);
-    set(handle, name, false);
+    kernels_set(handle, name, false);
     pthread_rwlock_unlock(&lock);
 }
 

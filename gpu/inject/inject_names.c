@@ -41,7 +41,7 @@ static demangle_fn *find_demangle(void)
     return demangle;
 }
 
-static uint64_t number_of(const char *symbol)
+static uint64_t names_number_of(const char *symbol)
 {
     demangle_fn *demangle = strncmp(symbol, "_Z", 2) == 0 ? find_demangle() : NULL;
     int status = 0;
@@ -58,7 +58,7 @@ uint64_t inject_kernel_name(const char *symbol)
     size_t at = (uintptr_t)symbol * UINT64_C(0x9E3779B97F4A7C15) >> 52;
     if (kept[at].at == symbol && strcmp(kept[at].text, symbol) == 0)
         return kept[at].number;
-    uint64_t number = number_of(symbol);
+    uint64_t number = names_number_of(symbol);
     char *copy = strdup(symbol);
     free(kept[at].text);
     kept[at].text = copy;

@@ -124,7 +124,7 @@ static bool records(void)
 
 /* ---- ranges that nest ----------------------------------------------------------------------- */
 
-static void at_thread_exit(void *made)
+static void nvtx_at_thread_exit(void *made)
 {
     own_levels = NULL;
     free(made);
@@ -132,7 +132,7 @@ static void at_thread_exit(void *made)
 
 static void make_key(void)
 {
-    have_key = pthread_key_create(&levels_key, at_thread_exit) == 0;
+    have_key = pthread_key_create(&levels_key, nvtx_at_thread_exit) == 0;
 }
 
 /* NULL: no memory. */
@@ -157,7 +157,7 @@ static int count_levels(const struct levels *levels, const struct nvtx_domain *d
     return count;
 }
 
-static int push(const struct nvtx_domain *domain, struct event event)
+static int inject_nvtx_push(const struct nvtx_domain *domain, struct event event)
 {
     struct levels *levels = levels_of_thread();
     if (!levels)
@@ -192,7 +192,7 @@ static void pop_levels(struct levels *levels)
     } while (levels->depth && levels->level[levels->depth - 1].over);
 }
 
-static int pop(const struct nvtx_domain *domain)
+static int inject_nvtx_pop(const struct nvtx_domain *domain)
 {
     struct levels *levels = own_levels;
     int at = levels ? levels->depth - 1 : -1;
@@ -217,32 +217,32 @@ static int pop(const struct nvtx_domain *domain)
 
 static int push_ex(const struct nvtx_attributes *from)
 {
-    return push(NULL, event_of(NULL, from));
+    return inject_nvtx_push(NULL, event_of(NULL, from));
 }
 static int push_a(const char *text)
 {
-    return push(NULL, text_event(text));
+    return inject_nvtx_push(NULL, text_event(text));
 }
 static int push_w(const wchar_t *text)
 {
-    return push(NULL, wide_event(text));
+    return inject_nvtx_push(NULL, wide_event(text));
 }
 static int pop_default(void)
 {
-    return pop(NULL);
+    return inject_nvtx_pop(NULL);
 }
 static int domain_push_ex(const struct nvtx_domain *domain, const struct nvtx_attributes *from)
 {
-    return push(domain, event_of(domain, from));
+    return inject_nvtx_push(domain, event_of(domain, from));
 }
 static int domain_pop(const struct nvtx_domain *domain)
 {
-    return pop(domain);
+    return inject_nvtx_pop(domain);
 }
 
 /* ---- ranges that any thread may end, and points in time ------------------------------------- */
 
-static uint64_t start(struct event event)
+static uint64_t nvtx_start(struct event event)
 {
     inject_session_begin(NULL);
     bool opens = event.window && atomic_load(&inject_state) == INJECT_CLOSED;
@@ -255,7 +255,7 @@ static uint64_t start(struct event event)
     return range;
 }
 
-static void end(uint64_t range)
+static void nvtx_end(uint64_t range)
 {
     inject_started_ended(range);
     rbwp_range_stop(range);
@@ -265,25 +265,25 @@ static void end(uint64_t range)
 
 static uint64_t start_ex(const struct nvtx_attributes *from)
 {
-    return start(event_of(NULL, from));
+    return nvtx_start(event_of(NULL, from));
 }
 static uint64_t start_a(const char *text)
 {
-    return start(text_event(text));
+    return nvtx_start(text_event(text));
 }
 static uint64_t start_w(const wchar_t *text)
 {
-    return start(wide_event(text));
+    return nvtx_start(wide_event(text));
 }
 static uint64_t domain_start_ex(const struct nvtx_domain *domain,
                                 const struct nvtx_attributes *from)
 {
-    return start(event_of(domain, from));
+    return nvtx_start(event_of(domain, from));
 }
 static void domain_end(const struct nvtx_domain *domain, uint64_t range)
 {
     (void)domain;
-    end(range);
+    nvtx_end(range);
 }
 
 static void mark(struct event event)
@@ -361,7 +361,7 @@ static const struct place core[] = {
     PLACE(NVTX_START_EX, start_ex),
     PLACE(NVTX_START_A, start_a),
     PLACE(NVTX_START_W, start_w),
-    PLACE(NVTX_END, end),
+    PLACE(NVTX_END, nvtx_end),
     PLACE(NVTX_PUSH_EX, push_ex),
     PLACE(NVTX_PUSH_A, push_a),
     PLACE(NVTX_PUSH_W, push_w),
@@ -377,8 +377,8 @@ static const struct place domains[] = {
     PLACE(NVTX_DOMAIN_CREATE_W, create_w),      PLACE(NVTX_DOMAIN_DESTROY, destroy),
 };
 
-static bool fill(const struct nvtx_callbacks *callbacks, int module, const struct place *places,
-                 size_t count)
+static bool nvtx_fill(const struct nvtx_callbacks *callbacks, int module,
+                      const struct place *places, size_t count)
 {
     nvtx_function **table = NULL;
     unsigned room = 0;
@@ -399,6 +399,6 @@ int InitializeInjectionNvtx2(nvtx_get_table *get_table)
         callbacks = get_table(NVTX_TABLE_CALLBACKS);
     if (!callbacks || callbacks->bytes < sizeof *callbacks || !callbacks->functions)
         return 0;
-    return fill(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]) &&
-           fill(callbacks, NVTX_MODULE_DOMAINS, domains, sizeof domains / sizeof domains[0]);
+    return nvtx_fill(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]) &&
+           nvtx_fill(callbacks, NVTX_MODULE_DOMAINS, domains, sizeof domains / sizeof domains[0]);
 }

@@ -20,7 +20,7 @@ static _Atomic(struct nvtx_named *) registered;
 static _Atomic(struct nvtx_domain *) domains;
 
 /* Takes ", WORD = NUMBER" off the end of a text. */
-static bool take_number(char *text, const char *word, uint64_t *number_out)
+static bool nvtx_text_take_number(char *text, const char *word, uint64_t *number_out)
 {
     char *at = text + strlen(text), *digits, *end;
     while (at > text && isdigit((unsigned char)at[-1]))
@@ -40,8 +40,8 @@ struct nvtx_named nvtx_name(const struct nvtx_domain *domain, const char *text)
     char shown[NVTX_TEXT_BYTES];
     const char *window = inject_window_range();
     snprintf(shown, sizeof shown, "%s%s%s", domain ? domain->name : "", domain ? ":" : "", text);
-    named.has_id = take_number(shown, ", op_id = ", &named.id);
-    named.has_sequence = take_number(shown, ", seq = ", &named.sequence);
+    named.has_id = nvtx_text_take_number(shown, ", op_id = ", &named.id);
+    named.has_sequence = nvtx_text_take_number(shown, ", seq = ", &named.sequence);
     named.number = inject_name(shown);
     named.window = window && strcmp(window, shown) == 0;
     return named;
@@ -74,7 +74,7 @@ struct nvtx_domain *nvtx_domain_create(const char *name)
 }
 
 /* The bytes of one character. */
-static int put(uint32_t letter, char to[4])
+static int nvtx_text_put(uint32_t letter, char to[4])
 {
     if (letter < 0x80) {
         to[0] = (char)letter;
@@ -94,7 +94,7 @@ const char *nvtx_narrow(const wchar_t *wide, char room[NVTX_TEXT_BYTES])
     for (; *wide && used + 5 < NVTX_TEXT_BYTES; wide++) {
         uint32_t letter = (uint32_t)*wide;
         bool none = letter > 0x10FFFF || (letter >= 0xD800 && letter < 0xE000);
-        used += (size_t)put(none ? 0xFFFD : letter, room + used);
+        used += (size_t)nvtx_text_put(none ? 0xFFFD : letter, room + used);
     }
     room[used] = '\0';
     return room;

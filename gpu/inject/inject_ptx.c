@@ -112,7 +112,7 @@ static void add_anchor(struct inject_recording *recording)
 }
 
 /* device->lock is held. */
-static int prepare(struct inject_recording *recording, uint64_t until_ns)
+static int ptx_prepare(struct inject_recording *recording, uint64_t until_ns)
 {
     struct inject_module *module = recording->site.module;
     struct inject_device *device = module->device;
@@ -148,7 +148,7 @@ static int begin_attached(struct inject_recording *recording, uint64_t until_ns)
     }
     if (pthread_mutex_trylock(&device->lock) != 0)
         return SKIP_BUSY;
-    int skip = prepare(recording, until_ns);
+    int skip = ptx_prepare(recording, until_ns);
     if (skip != INJECT_RECORDED)
         pthread_mutex_unlock(&device->lock);
     return skip;
@@ -222,7 +222,7 @@ static void fill_line(struct inject_recording *recording)
     }
 }
 
-static int keep(struct inject_recording *recording, uint8_t *bytes)
+static int ptx_keep(struct inject_recording *recording, uint8_t *bytes)
 {
     const struct inject_module *module = recording->site.module;
     struct inject_device *device = module->device;
@@ -244,7 +244,7 @@ static int keep(struct inject_recording *recording, uint8_t *bytes)
 }
 
 /* device->lock is held. */
-static int finish(struct inject_recording *recording, int result, uint64_t wait_ns)
+static int ptx_finish(struct inject_recording *recording, int result, uint64_t wait_ns)
 {
     struct inject_module *module = recording->site.module;
     struct inject_device *device = module->device;
@@ -265,7 +265,7 @@ static int finish(struct inject_recording *recording, int result, uint64_t wait_
     if (code != DRIVER_OK || result != DRIVER_OK)
         return SKIP_ERROR;
     uint8_t *bytes = malloc(inject_buffer_bytes(module));
-    int skip = bytes ? keep(recording, bytes) : SKIP_MEMORY;
+    int skip = bytes ? ptx_keep(recording, bytes) : SKIP_MEMORY;
     free(bytes);
     return skip;
 }
@@ -277,7 +277,7 @@ static int inject_record_end(struct inject_recording *recording, int result, uin
     int skip = SKIP_ERROR;
     recording->line.launched_ns = inject_now_ns();
     if (inject_attach(recording->launch.context, &saved)) {
-        skip = finish(recording, result, wait_ns);
+        skip = ptx_finish(recording, result, wait_ns);
         inject_detach(&saved);
     }
     pthread_mutex_unlock(&recording->site.module->device->lock);
@@ -304,7 +304,7 @@ static bool have_key;
 static atomic_uint launches_max = LAUNCHES;
 static uint64_t wait_ns;
 
-static unsigned number_of(const char *name, unsigned otherwise)
+static unsigned ptx_number_of(const char *name, unsigned otherwise)
 {
     const char *text = getenv(name);
     char *end;
@@ -314,8 +314,8 @@ static unsigned number_of(const char *name, unsigned otherwise)
 
 bool inject_ptx_open(const char *folder)
 {
-    atomic_store(&launches_max, number_of("RBWP_PTX_LAUNCHES", LAUNCHES));
-    wait_ns = (uint64_t)number_of("RBWP_PTX_WAIT_MS", WAIT_MS) * 1000000;
+    atomic_store(&launches_max, ptx_number_of("RBWP_PTX_LAUNCHES", LAUNCHES));
+    wait_ns = (uint64_t)ptx_number_of("RBWP_PTX_WAIT_MS", WAIT_MS) * 1000000;
     return inject_folder_open(folder);
 }
 
@@ -343,7 +343,7 @@ void inject_ptx_close(void)
 
 /* ---- launches -------------------------------------------------------------------------- */
 
-static void at_thread_exit(void *made)
+static void ptx_at_thread_exit(void *made)
 {
     own = NULL;
     free(made);
@@ -351,7 +351,7 @@ static void at_thread_exit(void *made)
 
 static void make_key(void)
 {
-    have_key = pthread_key_create(&own_key, at_thread_exit) == 0;
+    have_key = pthread_key_create(&own_key, ptx_at_thread_exit) == 0;
 }
 
 /* NULL: no memory. */
@@ -377,7 +377,7 @@ static bool used_up(const struct inject_kernel *kernel, unsigned taken)
 }
 
 /* Takes one of the kernel's launches; else why not. */
-static int take(struct inject_kernel *kernel, const struct inject_module *module)
+static int ptx_take(struct inject_kernel *kernel, const struct inject_module *module)
 {
     if (used_up(kernel, atomic_load(&kernel->taken)))
         return SKIP_LIMIT;
@@ -402,7 +402,7 @@ __attribute__((visibility("default"))) void rbwp_inject_ptx_again(unsigned launc
 static int try_to_record(struct self *self)
 {
     struct inject_site site = self->recording.site;
-    int why = take(site.kernel, site.module);
+    int why = ptx_take(site.kernel, site.module);
     if (why != INJECT_RECORDED)
         return why;
     why = SKIP_BUSY;

@@ -43,7 +43,7 @@ static void make_known(const struct rbwp_schema *schema, unsigned *table)
         *table = 0;
 }
 
-static void prepare(void)
+static void rows_prepare(void)
 {
     make_known(&activity, &activity_table);
     make_known(&devices, &device_table);
@@ -56,7 +56,7 @@ static void prepare(void)
 void inject_rows_prepare(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare);
+    pthread_once(&once, rows_prepare);
 }
 
 static uint64_t processor_of(uint32_t device)
@@ -66,7 +66,7 @@ static uint64_t processor_of(uint32_t device)
 
 /* ---- shapes --------------------------------------------------------------------------------- */
 
-static size_t place_of(const uint64_t *cells)
+static size_t rows_place_of(const uint64_t *cells)
 {
     uint64_t hash = 0;
     for (int i = 0; i < SHAPE_COLUMNS; i++)
@@ -77,7 +77,7 @@ static size_t place_of(const uint64_t *cells)
 /* 0: there are too many. */
 static uint64_t shape_of(const uint64_t *cells)
 {
-    size_t at = place_of(cells);
+    size_t at = rows_place_of(cells);
     while (shapes[at].number && memcmp(shapes[at].cells, cells, sizeof shapes[at].cells) != 0)
         at = (at + 1) % SHAPES;
     if (shapes[at].number)
@@ -132,7 +132,7 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-static void look(void)
+static void rows_look(void)
 {
     for (int device = 0; device < DEVICES_MAX; device++) {
         struct device_facts *facts = &known_devices[device];
@@ -153,7 +153,7 @@ void inject_rows_look(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!atomic_load_explicit(&looked, memory_order_relaxed))
-        pthread_once(&once, look);
+        pthread_once(&once, rows_look);
 }
 
 static void tell_device(int device)

@@ -13,7 +13,7 @@
 
 const char *inject_without_cupti = "kernels are not recorded";
 
-static void say(const char *before, const char *format, va_list list)
+static void say_say(const char *before, const char *format, va_list list)
 {
     char line[512];
     size_t used = (size_t)snprintf(line, sizeof line / 2, "rbwp: %s", before);
@@ -38,7 +38,7 @@ void inject_say(const char *format, ...)
     va_list list;
     va_start(list, format);
     if (is_first())
-        say("", format, list);
+        say_say("", format, list);
     va_end(list);
 }
 
@@ -46,7 +46,7 @@ void inject_say_too(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    say("", format, list);
+    say_say("", format, list);
     va_end(list);
 }
 
@@ -57,7 +57,7 @@ void inject_say_no_cupti(const char *format, ...)
     snprintf(before, sizeof before, "%s: ", inject_without_cupti);
     va_start(list, format);
     if (is_first())
-        say(before, format, list);
+        say_say(before, format, list);
     va_end(list);
 }
 

@@ -436,7 +436,7 @@ static void *control(void *unused)
 
 /* ---- beginning ------------------------------------------------------------------------------ */
 
-static uint64_t number_of(const char *variable)
+static uint64_t session_number_of(const char *variable)
 {
     const char *text = secure_getenv(variable);
     return text ? strtoull(text, NULL, 10) & UINT32_MAX : 0;
@@ -455,9 +455,9 @@ static void make_pipe(void)
 static bool control_start(void)
 {
     pthread_t thread;
-    after_ms = number_of("RBWP_INJECT_AFTER_MS");
-    for_ms = number_of("RBWP_INJECT_FOR_MS");
-    toggle_signal = (int)number_of("RBWP_INJECT_SIGNAL");
+    after_ms = session_number_of("RBWP_INJECT_AFTER_MS");
+    for_ms = session_number_of("RBWP_INJECT_FOR_MS");
+    toggle_signal = (int)session_number_of("RBWP_INJECT_SIGNAL");
     atomic_store(&close_at_ms, 0);
     make_pipe();
     if (quiet_thread_start(&thread, "rbwp-inject", control, NULL) != 0) {
@@ -494,7 +494,7 @@ __attribute__((constructor)) static void find_real(void)
     *(void **)(void *)&real = dlsym(RTLD_NEXT, "_exit");
 }
 
-static _Noreturn void leave(int status)
+static _Noreturn void session_leave(int status)
 {
     inject_session_end();
     if (real)
@@ -505,10 +505,10 @@ static _Noreturn void leave(int status)
 
 __attribute__((visibility("default"))) void _exit(int status)
 {
-    leave(status);
+    session_leave(status);
 }
 
 __attribute__((visibility("default"))) void _Exit(int status)
 {
-    leave(status);
+    session_leave(status);
 }

@@ -188,7 +188,7 @@ static struct slot *find_slot(const struct slot *table, size_t count, const void
     return (struct slot *)(uintptr_t)&table[at];
 }
 
-static bool grow(void)
+static bool sites_grow(void)
 {
     size_t count = slot_count ? 2 * slot_count : FIRST_SLOTS;
     struct slot *more = calloc(count, sizeof *more);
@@ -230,7 +230,7 @@ struct inject_site inject_site_of(const struct inject_launch *launch)
     struct inject_site site = {NULL, NULL};
     pthread_mutex_lock(&lock);
     forget_old();
-    if (2 * slots_used >= slot_count && !grow()) {
+    if (2 * slots_used >= slot_count && !sites_grow()) {
         pthread_mutex_unlock(&lock);
         return site;
     }

@@ -31,7 +31,7 @@ static void lines_at(const struct ptx_emit *emit, uint32_t at)
         ptx_edit_add(emit->edits, "\n");
 }
 
-static void add(const struct ptx_emit *emit, const char *lines)
+static void ptx_emit_add(const struct ptx_emit *emit, const char *lines)
 {
     ptx_edit_add(emit->edits, "%s", lines);
 }
@@ -65,18 +65,18 @@ static void add_shape(const struct ptx_emit *emit)
                  PTX_SHAPE_WORDS);
     for (int i = 0; i < PTX_SHAPE_WORDS; i++)
         ptx_edit_add(emit->edits, "%s0x%" PRIx64, i ? ", " : "", words[i]);
-    add(emit, "};\n");
+    ptx_emit_add(emit, "};\n");
 }
 
 void ptx_emit_variables(const struct ptx_emit *emit)
 {
     lines_at(emit, behind_module_head(emit->module));
     if (emit->options->binding == PTX_BIND_VARIABLE) {
-        add(emit, ".visible .global .align 8 .u64 " PTX_BUFFER_NAME ";\n");
+        ptx_emit_add(emit, ".visible .global .align 8 .u64 " PTX_BUFFER_NAME ";\n");
         add_shape(emit);
     }
     if (!wide(emit) && emit->options->mode != PTX_MODE_CONFIG)
-        add(emit, ".visible .global .align 8 .u64 " PTX_DROPPED_NAME ";\n");
+        ptx_emit_add(emit, ".visible .global .align 8 .u64 " PTX_DROPPED_NAME ";\n");
 }
 
 void ptx_emit_param(const struct ptx_emit *emit, const struct ptx_function *function)
@@ -130,17 +130,17 @@ static const char which_warp[] = "\tand.b32 %rbwp_r5, %rbwp_r2, 31;\n"
 static void load_buffer(const struct ptx_emit *emit)
 {
     if (emit->options->binding == PTX_BIND_VARIABLE)
-        add(emit, "\tld.global.u64 %rbwp_d4, [" PTX_BUFFER_NAME "];\n");
+        ptx_emit_add(emit, "\tld.global.u64 %rbwp_d4, [" PTX_BUFFER_NAME "];\n");
     else
         ptx_edit_add(emit->edits, "\tld.param.u64 %%rbwp_d4, [%s];\n", emit->probes->param);
-    add(emit, "\tcvta.to.global.u64 %rbwp_d4, %rbwp_d4;\n");
+    ptx_emit_add(emit, "\tcvta.to.global.u64 %rbwp_d4, %rbwp_d4;\n");
 }
 
 /* d5: the lane; r6: its cells, 0 without a lane. */
 static void choose_lane(const struct ptx_emit *emit)
 {
     uint64_t lanes = 0;
-    add(emit, "\tmov.u32 %rbwp_r6, 0;\n\tmov.u64 %rbwp_d5, 0;\n");
+    ptx_emit_add(emit, "\tmov.u32 %rbwp_r6, 0;\n\tmov.u64 %rbwp_d5, 0;\n");
     for (uint32_t i = 0; i < emit->options->range_count; i++) {
         const struct ptx_range *range = &emit->options->ranges[i];
         ptx_edit_add(emit->edits,
@@ -161,8 +161,9 @@ static void choose_lane(const struct ptx_emit *emit)
         lanes += (range->last - range->first) / range->step + 1;
     }
     if (emit->probes->lane == PTX_LANE_WARP)
-        add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r5, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, 0;\n");
-    add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d4, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, 0;\n");
+        ptx_emit_add(emit,
+                     "\tsetp.ne.u32 %rbwp_p0, %rbwp_r5, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, 0;\n");
+    ptx_emit_add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d4, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, 0;\n");
 }
 
 /* The heads of buffer and lane, d4 at the lane's first cell, and where the thread runs in d5. */
@@ -176,31 +177,31 @@ static void write_lane(const struct ptx_emit *emit)
                  "\t@%%rbwp_p0 st.global.v2.u64 [%%rbwp_d4], {%%rbwp_d1, %%rbwp_d2};\n"
                  "\tmad.lo.s64 %%rbwp_d4, %%rbwp_d5, %" PRIu64 ", %%rbwp_d4;\n",
                  PTX_WIDE_MAGIC, emit->probes->hash, lane_bytes);
-    add(emit, "\tmov.u64 %rbwp_d1, %globaltimer;\n"
-              "\tmov.u64 %rbwp_d2, %clock64;\n"
-              "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+32], {%rbwp_d1, %rbwp_d2};\n"
-              "\tcvt.u32.u64 %rbwp_r3, %rbwp_d0;\n"
-              "\t@%rbwp_p0 st.global.v2.u32 [%rbwp_d4+48], {%rbwp_r3, %rbwp_r2};\n"
-              "\tmov.u64 %rbwp_d1, %clock64;\n"
-              "\tmov.b64 {%rbwp_r0, %rbwp_r1}, %rbwp_d1;\n"
-              "\tbfi.b32 %rbwp_r1, %rbwp_r1, 0, 20, 12;\n"
-              "\tmov.u64 %rbwp_d2, %clock64;\n"
-              "\tsub.s64 %rbwp_d2, %rbwp_d2, %rbwp_d1;\n"
-              "\tcvt.u32.u64 %rbwp_r3, %rbwp_d2;\n"
-              "\t@%rbwp_p0 st.global.u32 [%rbwp_d4+60], %rbwp_r3;\n"
-              "\tmov.u32 %rbwp_r4, %smid;\n"
-              "\tmov.u32 %rbwp_r5, %warpid;\n"
-              "\tmov.b64 %rbwp_d5, {%rbwp_r4, %rbwp_r5};\n");
-    add(emit, "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n");
+    ptx_emit_add(emit, "\tmov.u64 %rbwp_d1, %globaltimer;\n"
+                       "\tmov.u64 %rbwp_d2, %clock64;\n"
+                       "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+32], {%rbwp_d1, %rbwp_d2};\n"
+                       "\tcvt.u32.u64 %rbwp_r3, %rbwp_d0;\n"
+                       "\t@%rbwp_p0 st.global.v2.u32 [%rbwp_d4+48], {%rbwp_r3, %rbwp_r2};\n"
+                       "\tmov.u64 %rbwp_d1, %clock64;\n"
+                       "\tmov.b64 {%rbwp_r0, %rbwp_r1}, %rbwp_d1;\n"
+                       "\tbfi.b32 %rbwp_r1, %rbwp_r1, 0, 20, 12;\n"
+                       "\tmov.u64 %rbwp_d2, %clock64;\n"
+                       "\tsub.s64 %rbwp_d2, %rbwp_d2, %rbwp_d1;\n"
+                       "\tcvt.u32.u64 %rbwp_r3, %rbwp_d2;\n"
+                       "\t@%rbwp_p0 st.global.u32 [%rbwp_d4+60], %rbwp_r3;\n"
+                       "\tmov.u32 %rbwp_r4, %smid;\n"
+                       "\tmov.u32 %rbwp_r5, %warpid;\n"
+                       "\tmov.b64 %rbwp_d5, {%rbwp_r4, %rbwp_r5};\n");
+    ptx_emit_add(emit, "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n");
 }
 
 /* d4 the lane's first cell, and r7 the mask, of a number that is 0 and nobody can know. */
 static void find_lane(const struct ptx_emit *emit)
 {
-    add(emit, "\tmad.lo.s64 %rbwp_d4, %rbwp_d5, 16, %rbwp_d4;\n"
-              "\tmov.u32 %rbwp_r7, %nsmid;\n"
-              "\tshr.u32 %rbwp_r7, %rbwp_r7, 31;\n"
-              "\txor.b32 %rbwp_r7, %rbwp_r7, 65535;\n");
+    ptx_emit_add(emit, "\tmad.lo.s64 %rbwp_d4, %rbwp_d5, 16, %rbwp_d4;\n"
+                       "\tmov.u32 %rbwp_r7, %nsmid;\n"
+                       "\tshr.u32 %rbwp_r7, %rbwp_r7, 31;\n"
+                       "\txor.b32 %rbwp_r7, %rbwp_r7, 65535;\n");
 }
 
 /* Thread 0 of the launch writes its shape. */
@@ -208,9 +209,9 @@ static void write_config(const struct ptx_emit *emit)
 {
     static const char *const sizes[] = {"%ntid.x",   "%ntid.y",   "%ntid.z",
                                         "%nctaid.x", "%nctaid.y", "%nctaid.z"};
-    add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d1, 0;\n"
-              "\tsetp.ne.and.u64 %rbwp_p0, %rbwp_d4, 0, %rbwp_p0;\n"
-              "\tmov.u64 %rbwp_d3, 1;\n");
+    ptx_emit_add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d1, 0;\n"
+                       "\tsetp.ne.and.u64 %rbwp_p0, %rbwp_d4, 0, %rbwp_p0;\n"
+                       "\tmov.u64 %rbwp_d3, 1;\n");
     for (int i = 0; i < 6; i++)
         ptx_edit_add(emit->edits,
                      "\tmov.u32 %%rbwp_r2, %s;\n"
@@ -218,17 +219,17 @@ static void write_config(const struct ptx_emit *emit)
                      "\t@%%rbwp_p0 st.global.u64 [%%rbwp_d4+%d], %%rbwp_d2;\n"
                      "\tmul.lo.s64 %%rbwp_d3, %%rbwp_d3, %%rbwp_d2;\n",
                      sizes[i], i * 8);
-    add(emit, "\t@%rbwp_p0 st.global.u64 [%rbwp_d4+48], %rbwp_d3;\n");
+    ptx_emit_add(emit, "\t@%rbwp_p0 st.global.u64 [%rbwp_d4+48], %rbwp_d3;\n");
 }
 
 void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *function)
 {
     lines_at(emit, ptx_after(emit->module, function->open));
-    add(emit, "\t.reg .pred %rbwp_p<2>;\n"
-              "\t.reg .b32 %rbwp_r<9>;\n"
-              "\t.reg .b64 %rbwp_d<6>;\n");
-    add(emit, where_am_i);
-    add(emit, emit->probes->lane == PTX_LANE_WARP ? which_warp : which_thread);
+    ptx_emit_add(emit, "\t.reg .pred %rbwp_p<2>;\n"
+                       "\t.reg .b32 %rbwp_r<9>;\n"
+                       "\t.reg .b64 %rbwp_d<6>;\n");
+    ptx_emit_add(emit, where_am_i);
+    ptx_emit_add(emit, emit->probes->lane == PTX_LANE_WARP ? which_warp : which_thread);
     load_buffer(emit);
     if (emit->options->mode == PTX_MODE_CONFIG) {
         write_config(emit);
@@ -239,7 +240,7 @@ void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *funct
         write_lane(emit);
     else
         find_lane(emit);
-    add(emit, "\tmov.u32 %rbwp_r0, 0;\n\tmov.u32 %rbwp_r1, 0;\n\tmov.u32 %rbwp_r8, 0;\n");
+    ptx_emit_add(emit, "\tmov.u32 %rbwp_r0, 0;\n\tmov.u32 %rbwp_r1, 0;\n\tmov.u32 %rbwp_r8, 0;\n");
 }
 
 /* ---- START and END --------------------------------------------------------------------- */
@@ -268,7 +269,7 @@ void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe)
 }
 
 /* The next cell's address in d1. */
-static void find_cell(const struct ptx_emit *emit)
+static void ptx_emit_find_cell(const struct ptx_emit *emit)
 {
     uint64_t stride = wide(emit) ? PTX_WIDE_BYTES : emit->probes->lanes * PTX_COMPAT_BYTES;
     if (stride <= INT32_MAX)
@@ -283,33 +284,33 @@ static void find_cell(const struct ptx_emit *emit)
 
 static void store_cell(const struct ptx_emit *emit)
 {
-    add(emit, "\t@%rbwp_p0 st.global.v4.u32 [%rbwp_d1], "
-              "{%rbwp_r0, %rbwp_r1, %rbwp_r2, %rbwp_r3};\n");
+    ptx_emit_add(emit, "\t@%rbwp_p0 st.global.v4.u32 [%rbwp_d1], "
+                       "{%rbwp_r0, %rbwp_r1, %rbwp_r2, %rbwp_r3};\n");
     if (wide(emit))
-        add(emit, "\tmov.u64 %rbwp_d0, %globaltimer;\n"
-                  "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d1+16], {%rbwp_d0, %rbwp_d5};\n");
+        ptx_emit_add(emit, "\tmov.u64 %rbwp_d0, %globaltimer;\n"
+                           "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d1+16], {%rbwp_d0, %rbwp_d5};\n");
 }
 
 void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe)
 {
     lines_at(emit, probe->exit_at);
     stamp(emit, "%rbwp_r2", "%rbwp_r3", probe->id);
-    add(emit, "\tsetp.lt.u32 %rbwp_p0, %rbwp_r8, %rbwp_r6;\n");
-    find_cell(emit);
+    ptx_emit_add(emit, "\tsetp.lt.u32 %rbwp_p0, %rbwp_r8, %rbwp_r6;\n");
+    ptx_emit_find_cell(emit);
     store_cell(emit);
-    add(emit, "\tadd.s32 %rbwp_r8, %rbwp_r8, 1;\n");
+    ptx_emit_add(emit, "\tadd.s32 %rbwp_r8, %rbwp_r8, 1;\n");
 }
 
 void ptx_emit_leave(const struct ptx_emit *emit, uint32_t statement)
 {
     lines_at(emit, ptx_before(emit->module, statement));
-    add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r6, 0;\n"
-              "\tsetp.gt.and.u32 %rbwp_p0, %rbwp_r8, %rbwp_r6, %rbwp_p0;\n"
-              "\tsub.s32 %rbwp_r2, %rbwp_r8, %rbwp_r6;\n");
+    ptx_emit_add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r6, 0;\n"
+                       "\tsetp.gt.and.u32 %rbwp_p0, %rbwp_r8, %rbwp_r6, %rbwp_p0;\n"
+                       "\tsub.s32 %rbwp_r2, %rbwp_r8, %rbwp_r6;\n");
     if (wide(emit))
-        add(emit, "\t@%rbwp_p0 red.global.add.u32 [%rbwp_d4+-8], %rbwp_r2;\n");
+        ptx_emit_add(emit, "\t@%rbwp_p0 red.global.add.u32 [%rbwp_d4+-8], %rbwp_r2;\n");
     else
-        add(emit, "\tcvt.u64.u32 %rbwp_d0, %rbwp_r2;\n"
-                  "\t@%rbwp_p0 red.global.add.u64 [" PTX_DROPPED_NAME "], %rbwp_d0;\n");
-    add(emit, "\tmin.u32 %rbwp_r8, %rbwp_r8, %rbwp_r6;\n"); /* it may not leave */
+        ptx_emit_add(emit, "\tcvt.u64.u32 %rbwp_d0, %rbwp_r2;\n"
+                           "\t@%rbwp_p0 red.global.add.u64 [" PTX_DROPPED_NAME "], %rbwp_d0;\n");
+    ptx_emit_add(emit, "\tmin.u32 %rbwp_r8, %rbwp_r8, %rbwp_r6;\n"); /* it may not leave */
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Counted from the text: the table of lines may not reach so far yet. */
-static void place(struct ptx_error *error, const char *text, uint32_t at)
+static void ptx_error_place(struct ptx_error *error, const char *text, uint32_t at)
 {
     uint32_t begin = 0;
     error->line = 1;
@@ -26,7 +26,7 @@ bool ptx_fail(struct ptx_error *error, const struct ptx_module *module, uint32_t
     va_start(arguments, format);
     vsnprintf(error->reason, sizeof error->reason, format, arguments);
     va_end(arguments);
-    place(error, module->text, at);
+    ptx_error_place(error, module->text, at);
     return false;
 }
 

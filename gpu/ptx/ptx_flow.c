@@ -151,8 +151,8 @@ static bool mark_beginnings(struct flow_builder *builder)
     return true;
 }
 
-static struct ptx_block *begin_block(struct flow_builder *builder, uint32_t statement,
-                                     struct ptx_loc loc)
+static struct ptx_block *ptx_flow_begin_block(struct flow_builder *builder, uint32_t statement,
+                                              struct ptx_loc loc)
 {
     struct ptx_flow *flow = builder->flow;
     struct ptx_block *all = ptx_grow(flow->blocks, flow->count, &builder->room, sizeof *all);
@@ -174,7 +174,7 @@ static bool make_blocks(struct flow_builder *builder)
     for (uint32_t i = first_of(builder); i < builder->function->close; i++) {
         const struct ptx_statement *statement = &builder->module->statements[i];
         if (!block || builder->block[i - first_of(builder)] != PTX_NONE)
-            block = begin_block(builder, i, loc);
+            block = ptx_flow_begin_block(builder, i, loc);
         if (!block)
             return false;
         block->last = i;

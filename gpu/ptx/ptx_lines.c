@@ -111,7 +111,7 @@ static bool waits(const struct divider *divider, const struct ptx_statement *sta
 
 /* ---- blocks ---------------------------------------------------------------------------- */
 
-static void begin(struct divider *divider, uint32_t entry)
+static void ptx_lines_begin(struct divider *divider, uint32_t entry)
 {
     divider->now = (struct ptx_line_block){.entry = entry,
                                            .exit = entry - 1,
@@ -122,7 +122,7 @@ static void begin(struct divider *divider, uint32_t entry)
     divider->instruction = false;
 }
 
-static bool append(struct divider *divider, uint32_t exit)
+static bool ptx_lines_append(struct divider *divider, uint32_t exit)
 {
     struct ptx_lines *lines = divider->lines;
     divider->now.exit = exit;
@@ -138,7 +138,7 @@ static bool append(struct divider *divider, uint32_t exit)
     return true;
 }
 
-static bool add_number(struct ptx_numbers *numbers, uint32_t line)
+static bool ptx_lines_add_number(struct ptx_numbers *numbers, uint32_t line)
 {
     uint32_t *all = ptx_grow(numbers->lines, numbers->count, &numbers->room, sizeof *all);
     if (!all)
@@ -150,38 +150,38 @@ static bool add_number(struct ptx_numbers *numbers, uint32_t line)
 
 static bool at_loc(struct divider *divider, const struct ptx_statement *statement, uint32_t line)
 {
-    if (divider->now.exit != line - 1 && !append(divider, line - 1))
+    if (divider->now.exit != line - 1 && !ptx_lines_append(divider, line - 1))
         return false;
     struct ptx_place at = ptx_loc(divider->module, statement).at;
     divider->file = at.file;
     divider->loc = at.line;
-    begin(divider, line + 1);
+    ptx_lines_begin(divider, line + 1);
     return true;
 }
 
 static bool at_boundary(struct divider *divider, uint32_t line)
 {
     const struct ptx_module *module = divider->module;
-    if (divider->now.entry != line && !append(divider, line - 1))
+    if (divider->now.entry != line && !ptx_lines_append(divider, line - 1))
         return false;
-    begin(divider, line);
+    ptx_lines_begin(divider, line);
     divider->instruction = true;
-    if (!append(divider, line))
+    if (!ptx_lines_append(divider, line))
         return false;
     uint32_t next = ptx_line_first(module, line + 1);
     bool loc_next = next != PTX_NONE && module->statements[next].kind == PTX_LOC &&
                     module->statements[next].line == line + 1;
     if (!loc_next)
-        begin(divider, line + 1);
+        ptx_lines_begin(divider, line + 1);
     return true;
 }
 
 static bool at_end(struct divider *divider, uint32_t line)
 {
     divider->now.is_end = divider->instruction = true;
-    if (!append(divider, line))
+    if (!ptx_lines_append(divider, line))
         return false;
-    begin(divider, line + 1);
+    ptx_lines_begin(divider, line + 1);
     return true;
 }
 
@@ -198,7 +198,7 @@ static bool at_other(struct divider *divider, const struct ptx_statement *statem
     if (!mma)
         return true;
     divider->now.mma_count++;
-    return add_number(&divider->lines->mma, line);
+    return ptx_lines_add_number(&divider->lines->mma, line);
 }
 
 static bool at_line(struct divider *divider, uint32_t line)
@@ -208,7 +208,7 @@ static bool at_line(struct divider *divider, uint32_t line)
     uint32_t first = ptx_line_first(module, line);
     if (blank_or_comment(module, line)) {
         divider->now.empty_count++;
-        return add_number(&divider->lines->empty, line);
+        return ptx_lines_add_number(&divider->lines->empty, line);
     }
     if (first == PTX_NONE || module->statements[first].line != line ||
         first >= divider->function->close)
@@ -231,14 +231,14 @@ bool ptx_lines(struct ptx_lines *lines, const struct ptx_module *module,
         return true;
     struct divider divider = {module, function, lines, {0}, 1, -1, false, false};
     uint32_t close = module->statements[function->close].line;
-    begin(&divider, module->statements[function->open].line + 1);
+    ptx_lines_begin(&divider, module->statements[function->open].line + 1);
     divider.now.is_start = true;
     bool divided = true;
     for (uint32_t line = divider.now.entry; divided && line <= close; line++)
         divided = at_line(&divider, line);
     if (divided && divider.instruction) { /* no ret ends it */
         divider.now.is_end = true;
-        divided = append(&divider, close - 1);
+        divided = ptx_lines_append(&divider, close - 1);
     }
     if (!divided)
         ptx_lines_free(lines);

@@ -197,7 +197,7 @@ static struct ptx_statement *add_statement(struct parser *parser)
 }
 
 /* The token is part of the statement; the next one is read. */
-static bool take(struct parser *parser, struct ptx_statement *statement)
+static bool ptx_parse_take(struct parser *parser, struct ptx_statement *statement)
 {
     statement->span.end = parser->end = parser->lex.span.end;
     statement->last_line = parser->lex.line;
@@ -209,7 +209,7 @@ static bool take(struct parser *parser, struct ptx_statement *statement)
 static bool take_line(struct parser *parser, struct ptx_statement *statement)
 {
     while (parser->lex.kind != PTX_TOKEN_END && parser->lex.line == statement->line)
-        if (!take(parser, statement))
+        if (!ptx_parse_take(parser, statement))
             return false;
     return true;
 }
@@ -225,7 +225,7 @@ static bool take_to_semicolon(struct parser *parser, struct ptx_statement *state
                             "no semicolon ends this");
         depth += kind == '{';
         depth -= kind == '}';
-        if (!take(parser, statement))
+        if (!ptx_parse_take(parser, statement))
             return false;
         if (kind == ';' && depth == 0)
             return true;
@@ -243,7 +243,7 @@ static bool take_braces(struct parser *parser, struct ptx_statement *statement)
                             "no brace closes this");
         depth += kind == '{';
         depth -= kind == '}';
-        if (!take(parser, statement))
+        if (!ptx_parse_take(parser, statement))
             return false;
     } while (depth > 0);
     return true;
@@ -267,7 +267,7 @@ static bool open_brace(struct parser *parser)
         return fail_here(parser, "braces are nested too deep");
     open->kind = PTX_OPEN;
     parser->scope = parser->module->count - 1;
-    return take(parser, open);
+    return ptx_parse_take(parser, open);
 }
 
 static bool close_brace(struct parser *parser)
@@ -282,7 +282,7 @@ static bool close_brace(struct parser *parser)
     close->scope = parser->scope;
     parser->scope = open->scope;
     parser->depth--;
-    return take(parser, close);
+    return ptx_parse_take(parser, close);
 }
 
 static bool body_directive(struct parser *parser, struct ptx_statement *statement)
@@ -297,11 +297,12 @@ static bool body_directive(struct parser *parser, struct ptx_statement *statemen
 static bool guard(struct parser *parser, struct ptx_statement *statement)
 {
     statement->guarded = true;
-    if (!take(parser, statement) || (parser->lex.kind == '!' && !take(parser, statement)))
+    if (!ptx_parse_take(parser, statement) ||
+        (parser->lex.kind == '!' && !ptx_parse_take(parser, statement)))
         return false;
     if (parser->lex.kind != PTX_TOKEN_WORD)
         return fail_here(parser, "a predicate is missing here");
-    if (!take(parser, statement))
+    if (!ptx_parse_take(parser, statement))
         return false;
     return parser->lex.kind == PTX_TOKEN_WORD ||
            fail_here(parser, "an instruction is missing here");
@@ -314,18 +315,18 @@ static bool body_statement(struct parser *parser)
         return false;
     if (parser->lex.kind == ';') { /* an empty one */
         statement->name = (struct ptx_span){parser->lex.span.begin, parser->lex.span.begin};
-        return take(parser, statement);
+        return ptx_parse_take(parser, statement);
     }
     if (parser->lex.kind == '@' && !guard(parser, statement))
         return false;
     if (parser->lex.kind != PTX_TOKEN_WORD)
         return fail_here(parser, "neither instruction, label nor directive");
     statement->name = parser->lex.span;
-    if (!take(parser, statement))
+    if (!ptx_parse_take(parser, statement))
         return false;
     if (parser->lex.kind == ':' && !statement->guarded) {
         statement->kind = PTX_LABEL;
-        return take(parser, statement);
+        return ptx_parse_take(parser, statement);
     }
     if (parser->module->text[statement->name.begin] == '.' && !statement->guarded)
         return body_directive(parser, statement);
@@ -382,7 +383,7 @@ static bool take_parentheses(struct parser *parser, struct ptx_statement *header
         depth += parser->lex.kind == '(';
         depth -= parser->lex.kind == ')';
         end = parser->lex.span.begin;
-        if (!take(parser, header))
+        if (!ptx_parse_take(parser, header))
             return false;
     } while (depth > 0);
     if (inside_out)
@@ -421,12 +422,12 @@ static bool function_rest(struct parser *parser, bool entry)
         if (!named && parser->lex.kind == PTX_TOKEN_WORD &&
             parser->module->text[parser->lex.span.begin] != '.')
             function->name = parser->lex.span;
-        if (!take(parser, header))
+        if (!ptx_parse_take(parser, header))
             return false;
     }
     if (function->name.end == 0)
         return fail_here(parser, "a function without a name ends here");
-    return parser->lex.kind == ';' ? take(parser, header) : body(parser, function);
+    return parser->lex.kind == ';' ? ptx_parse_take(parser, header) : body(parser, function);
 }
 
 static bool module_statement(struct parser *parser)
@@ -436,7 +437,7 @@ static bool module_statement(struct parser *parser)
     if (!statement)
         return false;
     if (parser->lex.kind == ';')
-        return take(parser, statement);
+        return ptx_parse_take(parser, statement);
     if (parser->lex.kind != PTX_TOKEN_WORD || module->text[parser->lex.span.begin] != '.')
         return fail_here(parser, "no directive, and outside of a function");
     statement->name = parser->lex.span;
@@ -444,7 +445,7 @@ static bool module_statement(struct parser *parser)
         return take_line(parser, statement);
     if (ptx_is(module, statement->name, ".section")) {
         while (parser->lex.kind != '{' && parser->lex.kind != PTX_TOKEN_END)
-            if (!take(parser, statement))
+            if (!ptx_parse_take(parser, statement))
                 return false;
         return take_braces(parser, statement);
     }
@@ -453,7 +454,7 @@ static bool module_statement(struct parser *parser)
         char kind = parser->lex.kind;
         if (kind == ';' || kind == '{' || kind == '}' || kind == PTX_TOKEN_END)
             return take_to_semicolon(parser, statement);
-        if (!take(parser, statement))
+        if (!ptx_parse_take(parser, statement))
             return false;
         bool entry = ptx_is(module, word, ".entry");
         if (kind == PTX_TOKEN_WORD && (entry || ptx_is(module, word, ".func")))

@@ -100,7 +100,7 @@ struct printer {
     size_t used;
 };
 
-static void put(struct printer *printer, const char *bytes, size_t count)
+static void ptx_print_put(struct printer *printer, const char *bytes, size_t count)
 {
     if (count > 0)
         memcpy(printer->text + printer->used, bytes, count);
@@ -108,18 +108,18 @@ static void put(struct printer *printer, const char *bytes, size_t count)
 }
 
 /* The text from begin to end, with the edits that belong before its bytes. */
-static void put_span(struct printer *printer, uint32_t begin, uint32_t end)
+static void ptx_print_put_span(struct printer *printer, uint32_t begin, uint32_t end)
 {
     const struct ptx_edits *edits = printer->edits;
     while (edits && printer->next < edits->count && edits->edits[printer->next].at < end) {
         const struct ptx_edit *edit = &edits->edits[printer->next++];
         if (edit->at > begin) {
-            put(printer, printer->module->text + begin, edit->at - begin);
+            ptx_print_put(printer, printer->module->text + begin, edit->at - begin);
             begin = edit->at;
         }
-        put(printer, edits->bytes + edit->text.begin, edit->text.end - edit->text.begin);
+        ptx_print_put(printer, edits->bytes + edit->text.begin, edit->text.end - edit->text.begin);
     }
-    put(printer, printer->module->text + begin, end - begin);
+    ptx_print_put(printer, printer->module->text + begin, end - begin);
 }
 
 char *ptx_print(const struct ptx_module *module, const struct ptx_edits *edits, size_t *bytes_out)
@@ -133,10 +133,10 @@ char *ptx_print(const struct ptx_module *module, const struct ptx_edits *edits, 
     uint32_t end = 0;
     for (uint32_t i = 0; i < module->count; i++) {
         const struct ptx_statement *statement = &module->statements[i];
-        put_span(&printer, statement->lead, statement->span.end);
+        ptx_print_put_span(&printer, statement->lead, statement->span.end);
         end = statement->span.end;
     }
-    put_span(&printer, end, module->bytes);
+    ptx_print_put_span(&printer, end, module->bytes);
     printer.text[printer.used] = '\0';
     *bytes_out = printer.used;
     return printer.text;

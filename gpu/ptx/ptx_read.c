@@ -17,7 +17,7 @@ bool ptx_is(const struct ptx_module *module, struct ptx_span span, const char *t
 }
 
 /* The next number from *at on, before end; 0 where none stands. */
-static uint32_t number(const struct ptx_module *module, uint32_t *at, uint32_t end)
+static uint32_t ptx_read_number(const struct ptx_module *module, uint32_t *at, uint32_t end)
 {
     uint64_t value = 0;
     while (*at < end && (module->text[*at] == ' ' || module->text[*at] == '\t'))
@@ -27,12 +27,12 @@ static uint32_t number(const struct ptx_module *module, uint32_t *at, uint32_t e
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
 
-static struct ptx_place place(const struct ptx_module *module, uint32_t at, uint32_t end)
+static struct ptx_place ptx_read_place(const struct ptx_module *module, uint32_t at, uint32_t end)
 {
     struct ptx_place read;
-    read.file = number(module, &at, end);
-    read.line = number(module, &at, end);
-    read.column = number(module, &at, end);
+    read.file = ptx_read_number(module, &at, end);
+    read.line = ptx_read_number(module, &at, end);
+    read.column = ptx_read_number(module, &at, end);
     return read;
 }
 
@@ -41,11 +41,11 @@ struct ptx_loc ptx_loc(const struct ptx_module *module, const struct ptx_stateme
     static const char inlined[] = "inlined_at";
     const size_t word = sizeof inlined - 1;
     struct ptx_span span = statement->span;
-    struct ptx_loc loc = {.at = place(module, statement->name.end, span.end)};
+    struct ptx_loc loc = {.at = ptx_read_place(module, statement->name.end, span.end)};
     for (uint32_t at = statement->name.end; at + word <= span.end && !loc.inlined; at++)
         if (memcmp(module->text + at, inlined, word) == 0) {
             loc.inlined = true;
-            loc.call = place(module, at + (uint32_t)word, span.end);
+            loc.call = ptx_read_place(module, at + (uint32_t)word, span.end);
         }
     return loc;
 }
@@ -54,7 +54,7 @@ uint32_t ptx_file_number(const struct ptx_module *module, const struct ptx_state
 {
     uint32_t at = statement->name.end;
     bool file = statement->kind == PTX_DIRECTIVE && ptx_is(module, statement->name, ".file");
-    return file ? number(module, &at, statement->span.end) : 0;
+    return file ? ptx_read_number(module, &at, statement->span.end) : 0;
 }
 
 struct ptx_span ptx_file(const struct ptx_module *module, uint32_t wanted)

@@ -117,8 +117,8 @@ static void note_start(struct rbwp_gpu_stream *stream, struct gpu_node *end, int
 }
 
 /* outcome: of the driver's answer; RBWP_END if it is not waited for any more. */
-static void finish(struct rbwp_gpu_stream *stream, struct gpu_node *node, enum rbwp_status outcome,
-                   int64_t seen_ns)
+static void gpu_reap_finish(struct rbwp_gpu_stream *stream, struct gpu_node *node,
+                            enum rbwp_status outcome, int64_t seen_ns)
 {
     switch (node->kind) {
     case GPU_NODE_START:
@@ -152,7 +152,7 @@ static int64_t age_ns(uint64_t then_ticks, uint64_t now_ticks)
 }
 
 /* Moves what was pushed to the end of the FIFO. */
-static void collect(struct rbwp_gpu_stream *stream)
+static void gpu_reap_collect(struct rbwp_gpu_stream *stream)
 {
     if (!atomic_load_explicit(&stream->pushed, memory_order_relaxed))
         return;
@@ -175,7 +175,7 @@ static void collect(struct rbwp_gpu_stream *stream)
     stream->flushed = false;
 }
 
-static struct gpu_node *pop(struct rbwp_gpu_stream *stream)
+static struct gpu_node *gpu_reap_pop(struct rbwp_gpu_stream *stream)
 {
     struct gpu_node *node = stream->first;
     stream->first = node->next;
@@ -225,7 +225,8 @@ static void finish_oldest(struct rbwp_gpu_stream *stream, struct look *look, int
     stream->pace.seen_ns = seen_ns;
     if (look->nodes++ == 0 && look->fine)
         rbwp_fine_begin_at(stream->device->sub_item[stream->use], look->begin_ticks);
-    finish(stream, pop(stream), stream->context->backend->status_of(code), seen_ns);
+    gpu_reap_finish(stream, gpu_reap_pop(stream), stream->context->backend->status_of(code),
+                    seen_ns);
 }
 
 /* One that needs no node for its start begins when what is before it has ended. */
@@ -259,7 +260,7 @@ static bool is_asked_for(const struct gpu_node *node)
 
 /* Asks for the oldest ones until one is not complete. What is notified is not kept waiting for what
  * comes behind it. */
-static void ask(struct rbwp_gpu_stream *stream, struct gpu_run *run)
+static void gpu_reap_ask(struct rbwp_gpu_stream *stream, struct gpu_run *run)
 {
     const struct gpu_node *node = stream->first;
     run->nodes = 0;
@@ -303,12 +304,12 @@ static void finish_complete(struct rbwp_gpu_stream *stream, struct look *look,
     }
     while (stream->first) {
         struct gpu_run run;
-        ask(stream, &run);
+        gpu_reap_ask(stream, &run);
         finish_run(stream, look, &run);
         if (run.waits || rbwp_now_ticks() >= deadline_ticks)
             return;
         if (!stream->first)
-            collect(stream);
+            gpu_reap_collect(stream);
     }
 }
 
@@ -321,7 +322,7 @@ struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, bool patient,
     if (patient && stream->first && gpu_pace_rests(&stream->pace, look.begin_ticks))
         return (struct gpu_reaped){0, true};
     stream->pace.looks++;
-    collect(stream);
+    gpu_reap_collect(stream);
     if (!stream->first)
         return (struct gpu_reaped){0, false};
     look.looked_ns = rbwp_now_ns();
@@ -338,11 +339,11 @@ void gpu_abandon(struct rbwp_gpu_stream *stream)
 {
     /* What callbacks add now is given up with the rest; those that add for ever are left alone. */
     for (unsigned round = 0; round < 1000; round++) {
-        collect(stream);
+        gpu_reap_collect(stream);
         if (!stream->first)
             return;
         while (stream->first)
-            finish(stream, pop(stream), RBWP_END, rbwp_now_ns());
+            gpu_reap_finish(stream, gpu_reap_pop(stream), RBWP_END, rbwp_now_ns());
     }
 }
 

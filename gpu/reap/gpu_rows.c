@@ -30,7 +30,7 @@ void gpu_rows_session_ended(void)
     atomic_fetch_add(&session, 1);
 }
 
-static uint64_t spread(int64_t ns)
+static uint64_t gpu_rows_spread(int64_t ns)
 {
     return ns > 0 ? (uint64_t)ns : 0;
 }
@@ -51,10 +51,10 @@ void gpu_rows_device(struct rbwp_gpu_device *device)
         (uint64_t)device->api,
         facts->bias_rounds,
         (uint64_t)facts->bias_ns,
-        spread(facts->bias_spread_ns),
+        gpu_rows_spread(facts->bias_spread_ns),
         facts->idle_rounds,
         (uint64_t)facts->idle_bias_ns,
-        spread(facts->idle_spread_ns),
+        gpu_rows_spread(facts->idle_spread_ns),
         facts->multiprocessors,
         facts->memory_bytes,
     };

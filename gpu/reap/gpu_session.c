@@ -25,7 +25,7 @@ static struct rbwp_gpu_device *devices, *visited;
 
 /* ---- forks ----------------------------------------------------------------------- */
 
-static void forget_in_child(void)
+static void gpu_session_forget_in_child(void)
 {
     gpu_owner_forked();
     devices = visited = NULL;
@@ -37,7 +37,7 @@ static void forget_in_child(void)
 
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, gpu_session_forget_in_child);
 }
 
 void gpu_device_claim(struct rbwp_gpu_device *device)
@@ -80,7 +80,7 @@ static void finish_brackets(struct rbwp_gpu_device *device)
         (void)gpu_reap(device, false, 0);
 }
 
-static void stop(struct rbwp_gpu_device *device)
+static void gpu_session_stop(struct rbwp_gpu_device *device)
 {
     if (!gpu_reaping_begin(device, true))
         return; /* a callback stops the session: it can't wait for itself */
@@ -116,7 +116,7 @@ static void end_brackets(enum rbwp_extend_moment moment)
         if (moment == RBWP_EXTEND_EXITING)
             give_up(device);
         else
-            stop(device);
+            gpu_session_stop(device);
     }
     if (stranger)
         (void)rbwp_thread_detach();

@@ -354,7 +354,7 @@ static void push_one(struct rbwp_gpu_stream *stream, struct gpu_node *node)
 
 /* Something comes before the end of a bracket that joins: its start is a node after all. Without
  * memory for that it is lost. Locked. */
-static void let_go(struct rbwp_gpu_stream *stream)
+static void gpu_stream_let_go(struct rbwp_gpu_stream *stream)
 {
     int code;
     struct gpu_node *end = stream->held, *start = take_node(stream, &code);
@@ -369,12 +369,12 @@ static void let_go(struct rbwp_gpu_stream *stream)
 }
 
 /* Locked. */
-static void push(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+static void gpu_stream_push(struct rbwp_gpu_stream *stream, struct gpu_node *node)
 {
     if (stream->held == node)
         stream->held = NULL;
     else if (stream->held)
-        let_go(stream);
+        gpu_stream_let_go(stream);
     push_one(stream, node);
 }
 
@@ -464,8 +464,8 @@ static void note_facts(struct rbwp_gpu_stream *stream, struct gpu_node *end,
 
 /* Takes the nodes, notes the facts in the end, and sets the start on its way, or holds it. Locked.
  */
-static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
-                 struct gpu_node **end_out)
+static int gpu_stream_begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
+                            struct gpu_node **end_out)
 {
     int code;
     const bool joined = joins(stream, facts);
@@ -489,7 +489,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
         start->kind = GPU_NODE_START;
         start->joined = false;
         start->end = end;
-        push(stream, start);
+        gpu_stream_push(stream, start);
     }
     fetch_ahead(stream->spare);
     return GPU_OK;
@@ -512,7 +512,7 @@ static void begin_bracket(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stre
     /* Looked at under the lock: whoever refused counts what has begun under it too. */
     bool stopping = !facts->measured && atomic_load_explicit(&refused, memory_order_relaxed);
     if (!stopping)
-        code = begin(stream, facts, &end);
+        code = gpu_stream_begin(stream, facts, &end);
     gpu_turn_give(&stream->turn);
     if (end) {
         *bracket = (struct rbwp_gpu_bracket){stream, end};
@@ -568,7 +568,7 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
     end->ended_ticks = ended_ticks;
     const bool ended = end->kind == GPU_NODE_END;
-    push(stream, end);
+    gpu_stream_push(stream, end);
     if (stream->spare) /* it has come since the bracket began */
         fetch_ahead(stream->spare->next);
     gpu_wake(stream->device); /* what takes time is done before the end of the bracket's time */
@@ -627,7 +627,7 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
         stream->ended_ticks = 0;
         node->notify = callback;
         node->argument = argument;
-        push(stream, node);
+        gpu_stream_push(stream, node);
     } else {
         put_node(stream, node);
     }

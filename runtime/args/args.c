@@ -28,7 +28,7 @@ struct argument {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned table; /* 0: could not be made known */
 
-static void prepare(void)
+static void args_prepare(void)
 {
     unsigned number;
     if (rbwp_extend_row_register(&argument_schema, &number) == RBWP_OK)
@@ -43,8 +43,8 @@ uint64_t rbwp_arg_key(const char *name)
     return number;
 }
 
-static inline void fill(uint64_t *cells, uint64_t thread, const struct argument *argument,
-                        unsigned row, uint64_t begun_ticks)
+static inline void args_fill(uint64_t *cells, uint64_t thread, const struct argument *argument,
+                             unsigned row, uint64_t begun_ticks)
 {
     cells[AT_argument_begun] = begun_ticks;
     cells[AT_argument_thread] = thread;
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void write_slowly(const struct argument *argume
     for (unsigned i = 0; i < argument->rows; i++) {
         if (!table || !row_hold(table, &row))
             return;
-        fill(row.cells, rbwp_extend_thread(), argument, i, begun_ticks);
+        args_fill(row.cells, rbwp_extend_thread(), argument, i, begun_ticks);
         row_hold_commit(&row);
     }
     row_hold_keep(table, RBWP_PLACE_ARGUMENTS_, NULL);
@@ -84,8 +84,8 @@ static inline void write_inside(const struct rbwp_self_ *self, const struct argu
         return;
     }
     for (unsigned i = 0; i < argument->rows; i++)
-        fill(rbwp_place_take_(place, COLUMNS_argument), rbwp_own_places_.thread_number, argument, i,
-             begun_ticks);
+        args_fill(rbwp_place_take_(place, COLUMNS_argument), rbwp_own_places_.thread_number,
+                  argument, i, begun_ticks);
     rbwp_place_count_(place, argument->rows);
 }
 
@@ -93,7 +93,7 @@ static inline void write_rows(const struct argument *argument)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_].live_rows)
-        pthread_once(&once, prepare);
+        pthread_once(&once, args_prepare);
     if (!rbwp_enter_(self, 2))
         return;
     if (__builtin_expect(self->item != NULL, 1))

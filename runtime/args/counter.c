@@ -24,14 +24,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards who adds one 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* In a forked child whoever held the lock does not exist. */
-static void forget_in_child(void)
+static void counter_forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
 }
 
-static void prepare(void)
+static void counter_prepare(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, counter_forget_in_child);
 }
 
 /* Locked. */
@@ -62,7 +62,7 @@ enum rbwp_status rbwp_counter_register(const char *name, const char *unit, unsig
         status = rbwp_name_intern(unit, strlen(unit), &wanted.unit);
     if (status != RBWP_OK)
         return status;
-    pthread_once(&once, prepare);
+    pthread_once(&once, counter_prepare);
     pthread_mutex_lock(&lock);
     if (!table)
         status = rbwp_extend_row_register(&counter_schema, &table);
@@ -72,8 +72,8 @@ enum rbwp_status rbwp_counter_register(const char *name, const char *unit, unsig
     return status;
 }
 
-static inline void fill(uint64_t *cells, const struct counter *counter, int64_t value,
-                        uint64_t ticks)
+static inline void counter_fill(uint64_t *cells, const struct counter *counter, int64_t value,
+                                uint64_t ticks)
 {
     cells[AT_counter_time] = ticks;
     cells[AT_counter_counter] = counter->name;
@@ -98,7 +98,7 @@ static __attribute__((noinline)) void write_slowly(const struct counter *counter
 {
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t cells[COLUMNS_counter];
-    fill(cells, counter, value, ticks);
+    counter_fill(cells, counter, value, ticks);
     rbwp_row_add_(table, cells);
     if (!self->thread && rule_watch_wants(RULE_WATCH_COUNTERS))
         row_hold_stray(watch, &(struct watched){counter->name, value});
@@ -126,7 +126,7 @@ void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)
     struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_COUNTERS_];
     bool plain = rbwp_place_has_room_(place);
     if (__builtin_expect(plain, 1)) {
-        fill(rbwp_place_take_(place, COLUMNS_counter), counter, value, ticks);
+        counter_fill(rbwp_place_take_(place, COLUMNS_counter), counter, value, ticks);
         rbwp_place_count_(place, 1);
     }
     rbwp_leave_(self);

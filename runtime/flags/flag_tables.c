@@ -63,7 +63,7 @@ static const struct flag table[] = {
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
 
-static void tell(struct rbwp_session_config *config, const struct values *values)
+static void flag_tables_report(struct rbwp_session_config *config, const struct values *values)
 {
     if (values->cap_bytes >= 0)
         config->cap_bytes = values->cap_bytes ? (uint64_t)values->cap_bytes : RBWP_CAP_NONE;
@@ -118,7 +118,7 @@ static enum rbwp_status fail_limits(const char *flag, const char *value, struct 
                    flag, value);
 }
 
-static enum rbwp_status finish(void *config, struct rbwp_error *error)
+static enum rbwp_status flag_tables_finish(void *config, struct rbwp_error *error)
 {
     struct values *values = config;
     struct rbwp_session_config *given = &values->config;
@@ -131,12 +131,12 @@ static enum rbwp_status finish(void *config, struct rbwp_error *error)
         return failure(error, RBWP_E_USAGE, 0,
                        "-bgworkprofile_rule_every: \"%s\" is not a duration (500ms, 60s, 5min)",
                        values->rule_every);
-    tell(given, values);
+    flag_tables_report(given, values);
     return RBWP_OK;
 }
 
 const struct flag_table session_flags = {table, sizeof table / sizeof table[0], CONFIG(settings),
-                                         finish};
+                                         flag_tables_finish};
 
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)

@@ -62,7 +62,7 @@ static struct shown show_bytes(const char *value, size_t bytes)
     return shown;
 }
 
-static struct shown show(const char *value)
+static struct shown flags_show(const char *value)
 {
     return show_bytes(value, strlen(value));
 }
@@ -134,7 +134,7 @@ static enum rbwp_status fail_value(struct rbwp_error *error, const struct words 
     }
     char got[80] = "";
     if (value)
-        snprintf(got, sizeof got, " '%s'", show(value).text);
+        snprintf(got, sizeof got, " '%s'", flags_show(value).text);
     return failure(error, RBWP_E_USAGE, 0, "flag %s%s%s: value%s %s; allowed is %s (%s)",
                    show_bytes(named->word, named->name_bytes).text, words->where ? " in " : "",
                    words->where ? words->where : "", got, problem, what,
@@ -173,7 +173,7 @@ struct kept {
     char text[];
 };
 
-static const char *keep(const char *text)
+static const char *flags_keep(const char *text)
 {
     static struct kept *_Atomic list; /* entries are added in front and never taken out */
 
@@ -201,7 +201,7 @@ static enum rbwp_status set_field(const struct target *target, const struct word
     if (flag->type == FLAG_STRING) {
         if (*value == '\0')
             return fail_value(target->error, words, named, "is empty", NULL);
-        const char *text = words->where ? keep(value) : value;
+        const char *text = words->where ? flags_keep(value) : value;
         if (!text)
             return failure(target->error, RBWP_E_MEMORY, 0, "no memory for the value of a flag");
         memcpy(field, &text, sizeof text);
@@ -283,7 +283,8 @@ static const char *flag_like(const char *word)
 static enum rbwp_status fail_word(struct rbwp_error *error, const char *where, const char *word)
 {
     const char *like = flag_like(word);
-    return failure(error, RBWP_E_USAGE, 0, "%s: '%s' is no flag; %s%s%s", where, show(word).text,
+    return failure(error, RBWP_E_USAGE, 0, "%s: '%s' is no flag; %s%s%s", where,
+                   flags_show(word).text,
                    like ? "did you mean '-" : "rbwp_session.h and rbwp_work.h list them",
                    like ? like : "", like ? "'?" : "");
 }

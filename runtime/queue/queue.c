@@ -18,7 +18,7 @@ _Static_assert((unsigned)COLUMNS_queued == RBWP_QUEUED_COLUMNS_, "a cell a colum
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned table; /* 0: could not be made known */
 
-static void prepare(void)
+static void queue_prepare(void)
 {
     unsigned number;
     if (rbwp_extend_row_register(&queued_schema, &number) == RBWP_OK)
@@ -48,7 +48,7 @@ void rbwp_begin_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_
     if (counts && !is_right)
         rbwp_extend_loss(RBWP_LOSS_RANGE, 1);
     else if (counts)
-        pthread_once(&once, prepare);
+        pthread_once(&once, queue_prepare);
     if (!rbwp_enter_(self, 1))
         return;
     ticks = rbwp_extend_begin_ticks(ticks);

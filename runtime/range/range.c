@@ -57,7 +57,7 @@ static void started_forget(void);
 
 /* ---- once ------------------------------------------------------------------- */
 
-static void at_thread_exit(void *stack)
+static void range_at_thread_exit(void *stack)
 {
     rbwp_own_ranges_ = (struct rbwp_own_ranges_)NO_RANGES;
     own = (struct own_stack){0};
@@ -76,10 +76,10 @@ static void forked(void)
     started_forget();
 }
 
-static void prepare(void)
+static void range_prepare(void)
 {
     unsigned number;
-    if (pthread_key_create(&exit_key, at_thread_exit) == 0 &&
+    if (pthread_key_create(&exit_key, range_at_thread_exit) == 0 &&
         rbwp_extend_at_end(session_ended) == RBWP_OK && pthread_atfork(NULL, NULL, forked) == 0 &&
         rbwp_extend_row_register(&range_schema, &number) == RBWP_OK)
         table = number;
@@ -97,7 +97,7 @@ static uint32_t range_session(void)
 static __attribute__((noinline)) struct range_stack *make_stack(void)
 {
     const struct rbwp_self_ *self = &rbwp_self_;
-    pthread_once(&once, prepare);
+    pthread_once(&once, range_prepare);
     if (!table || (!self->thread && rbwp_thread_attach(NULL) != RBWP_OK))
         return NULL;
     if (!own.stack) {
@@ -230,7 +230,7 @@ static void range_complete(struct rbwp_open_range_ *range, uint64_t stop_ticks)
 /* ---- ranges that nest --------------------------------------------------------- */
 
 /* Room for a range that begins; NULL: there is none. */
-static struct rbwp_open_range_ *push(struct range_stack *stack)
+static struct rbwp_open_range_ *range_push(struct range_stack *stack)
 {
     struct rbwp_open_range_ *last = &stack->open[RBWP_RANGES_NESTED_MAX];
     refresh(stack);
@@ -261,7 +261,7 @@ void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload, u
     struct rbwp_self_ *self = &rbwp_self_;
     if (!stack || !rbwp_enter_(self, 1))
         return;
-    struct rbwp_open_range_ *range = push(stack);
+    struct rbwp_open_range_ *range = range_push(stack);
     if (range) {
         range->start_ticks = ticks;
         range->name = name;
@@ -277,8 +277,8 @@ void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload, u
 }
 
 /* One that is none has its place in the stack, too, so that its pop ends no other. */
-static void enter(struct rbwp_open_range_ *range, const struct rbwp_range_carried *carried,
-                  uint64_t ticks)
+static void range_enter(struct rbwp_open_range_ *range, const struct rbwp_range_carried *carried,
+                        uint64_t ticks)
 {
     *range = (struct rbwp_open_range_){.start_ticks = ticks,
                                        .name = carried->name,
@@ -297,9 +297,9 @@ void rbwp_range_enter_(const struct rbwp_range_carried *carried, uint64_t ticks)
     struct rbwp_self_ *self = &rbwp_self_;
     if (!stack || !rbwp_enter_(self, 1))
         return;
-    struct rbwp_open_range_ *range = push(stack);
+    struct rbwp_open_range_ *range = range_push(stack);
     if (range)
-        enter(range, carried, ticks);
+        range_enter(range, carried, ticks);
     rbwp_leave_(self);
     if (!range)
         rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
@@ -428,7 +428,7 @@ static struct started *take_stale(uint32_t session)
     return stale;
 }
 
-static bool keep(struct started *one)
+static bool range_keep(struct started *one)
 {
     struct started *stale = NULL;
     pthread_mutex_lock(&lock);
@@ -446,7 +446,7 @@ static bool keep(struct started *one)
     return room;
 }
 
-static struct started *take(uint64_t number)
+static struct started *range_take(uint64_t number)
 {
     pthread_mutex_lock(&lock);
     struct started **at = &lists[number % LISTS];
@@ -476,7 +476,7 @@ uint64_t rbwp_range_start_(uint64_t name, uint64_t id, struct rbwp_payload paylo
         return 0;
     }
     const uint64_t number = one->range.number;
-    if (keep(one))
+    if (range_keep(one))
         return number;
     free(one);
     rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
@@ -486,7 +486,7 @@ uint64_t rbwp_range_start_(uint64_t name, uint64_t id, struct rbwp_payload paylo
 void rbwp_range_stop_(uint64_t range, uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    struct started *one = range ? take(range) : NULL;
+    struct started *one = range ? range_take(range) : NULL;
     if (!one) {
         rbwp_extend_loss(RBWP_LOSS_STRAY_END, range != 0);
         return;

@@ -48,7 +48,7 @@ struct seen {
 };
 
 /* False: it is being written. */
-static inline bool look_at(struct wake *note, struct seen *seen)
+static inline bool waiter_look_at(struct wake *note, struct seen *seen)
 {
     seen->note = note;
     seen->state = atomic_load_explicit(&note->state, memory_order_acquire);
@@ -60,7 +60,7 @@ static inline bool look_at(struct wake *note, struct seen *seen)
 }
 
 /* Of one thread's it is nobody else's after this. */
-static inline bool take(struct seen *seen)
+static inline bool waiter_take(struct seen *seen)
 {
     return seen->state & FOR_ALL || atomic_compare_exchange_strong_explicit(
                                         &seen->note->state, &seen->state, seen->state | TAKEN,
@@ -75,7 +75,7 @@ bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since, ui
     uint32_t next = atomic_load_explicit(&bucket->next, memory_order_acquire);
     struct seen seen, best = {0};
     for (uint32_t back = 1; back <= WAKES_KEPT; back++) {
-        if (!look_at(&bucket->notes[(next - back) % WAKES_KEPT], &seen))
+        if (!waiter_look_at(&bucket->notes[(next - back) % WAKES_KEPT], &seen))
             continue;
         if (seen.ticks < since)
             break;
@@ -85,7 +85,7 @@ bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since, ui
         if (which == WAKES_LATEST)
             break;
     }
-    if (!best.note || !take(&best))
+    if (!best.note || !waiter_take(&best))
         return false;
     *found_out = (struct wakes_found){best.ticks, best.thread_id};
     return true;
@@ -306,9 +306,9 @@ static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct w
 }
 
 /* The thread's first one of a chunk, and those of others. */
-static __attribute__((noinline)) void add_row(uint64_t thread_id, const struct wait *wait,
-                                              enum wait_outcome outcome, uint64_t stop_ticks,
-                                              const struct wakes_found *waker)
+static __attribute__((noinline)) void waiter_add_row(uint64_t thread_id, const struct wait *wait,
+                                                     enum wait_outcome outcome, uint64_t stop_ticks,
+                                                     const struct wakes_found *waker)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t cells[COLUMNS_wait];
@@ -334,8 +334,9 @@ static __attribute__((noinline, cold)) void look_at_clock(uint64_t now_ticks)
 }
 
 /* The wait is over: its row, and the stretch behind it. */
-static inline void tell(struct waiter *waiter, const struct wait *wait, enum wait_outcome outcome,
-                        uint64_t stop_ticks, const struct wakes_found *waker)
+static inline void waiter_report(struct waiter *waiter, const struct wait *wait,
+                                 enum wait_outcome outcome, uint64_t stop_ticks,
+                                 const struct wakes_found *waker)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_place_ *place = &rbwp_own_places_.place[WAITS_PLACE];
@@ -353,7 +354,7 @@ static inline void tell(struct waiter *waiter, const struct wait *wait, enum wai
     }
     rbwp_leave_(self);
     if (!has_room)
-        add_row(thread_id, wait, outcome, stop_ticks, waker);
+        waiter_add_row(thread_id, wait, outcome, stop_ticks, waker);
 }
 
 /* A forked child's session begins with what it records first. */
@@ -369,7 +370,7 @@ static __attribute__((noinline, cold)) void begin_in_child(struct wait *wait)
         rbwp_leave_(self);
         atomic_store_explicit(&waiter->since_ticks, wait->since_ticks, memory_order_relaxed);
         const struct wait start = {.kind = WAIT_START, .since_ticks = wait->since_ticks};
-        tell(waiter, &start, WAIT_WOKEN, wait->since_ticks, &(struct wakes_found){0});
+        waiter_report(waiter, &start, WAIT_WOKEN, wait->since_ticks, &(struct wakes_found){0});
     }
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
@@ -403,7 +404,7 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which
                              &waker);
     }
     if (was_long(waiter, wait, stop_ticks))
-        tell(waiter, wait, outcome, stop_ticks, &waker);
+        waiter_report(waiter, wait, outcome, stop_ticks, &waker);
     set_busy(waiter, NULL);
 }
 
@@ -468,7 +469,7 @@ void waiter_tell_waiting(void)
                                   .object = waiter->object,
                                   .since_ticks = waiter->since_ticks};
         if ((int64_t)(now_ticks - wait.since_ticks) >= 0)
-            add_row(thread_id, &wait, WAIT_GOES_ON, now_ticks, &(struct wakes_found){0});
+            waiter_add_row(thread_id, &wait, WAIT_GOES_ON, now_ticks, &(struct wakes_found){0});
     }
 }
 
@@ -513,7 +514,7 @@ void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks)
     const struct wait wait = {.kind = WAIT_START,
                               .since_ticks = made_ticks ? made_ticks : now_ticks};
     set_busy(waiter, &wait);
-    tell(waiter, &wait, WAIT_WOKEN, now_ticks, &(struct wakes_found){made_ticks, maker});
+    waiter_report(waiter, &wait, WAIT_WOKEN, now_ticks, &(struct wakes_found){made_ticks, maker});
     waiter->begun = true;
     set_busy(waiter, NULL);
     errno = error;

@@ -49,7 +49,7 @@ static uint64_t number_from(const char *variable, uint64_t otherwise, uint64_t m
     return *end || errno || *text == '-' || value > most ? otherwise : value;
 }
 
-static void tell(const char *what)
+static void wrap_thread_report(const char *what)
 {
     fprintf(stderr, "rbwp: background threads are not recorded: %s\n", what);
 }
@@ -66,7 +66,7 @@ static bool start_session(const char *file)
     struct rbwp_session *session;
     struct rbwp_error error;
     if (strlen(file) >= sizeof logfile) {
-        tell("the file's name is too long");
+        wrap_thread_report("the file's name is too long");
         return false;
     }
     strcpy(logfile, file);
@@ -84,7 +84,7 @@ static bool start_session(const char *file)
             fprintf(stderr, "rbwp: %s\n", error.text);
         return true;
     }
-    tell(error.text);
+    wrap_thread_report(error.text);
     return false;
 }
 
@@ -105,7 +105,7 @@ static void preload_first_thread(void)
 /* Where rbwp record reads which processes have no file; "": each has its own, or nobody asks. */
 static char children[PATH_MAX];
 
-static void note(const char *line, size_t bytes)
+static void wrap_thread_note(const char *line, size_t bytes)
 {
     const int host_errno = errno;
     int fd = *children ? open(children, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
@@ -118,7 +118,7 @@ static void note(const char *line, size_t bytes)
 
 static void in_parent(void)
 {
-    note("+\n", 2);
+    wrap_thread_note("+\n", 2);
 }
 
 static void in_child(void)
@@ -128,7 +128,7 @@ static void in_child(void)
     waiter_forked();
     int bytes =
         snprintf(line, sizeof line, "%ld %.32s\n", (long)getpid(), program_invocation_short_name);
-    note(line, (size_t)bytes);
+    wrap_thread_note(line, (size_t)bytes);
 }
 
 static void watch_forks(void)
@@ -166,7 +166,7 @@ static bool may_take(const char *file)
     return true;
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void wrap_thread_begin(void)
 {
     const char *file = secure_getenv("RBWP_THREADS_FILE");
     real_prepare();
@@ -174,7 +174,7 @@ __attribute__((constructor)) static void begin(void)
         return;
     uint64_t least_io_us = number_from("RBWP_THREADS_LEAST_US", LEAST_IO_NS / 1000, 1u << 30);
     if (!waiter_prepare(least_io_us * 1000) || rbwp_extend_at_end(at_end) != RBWP_OK) {
-        tell("no memory");
+        wrap_thread_report("no memory");
         return;
     }
     if (!start_session(file))
@@ -208,7 +208,7 @@ static struct start *claim_start(void)
 }
 
 /* A thread has its maker's name until it gets one. That may have been given before we knew it. */
-static void take_name(const struct start *start)
+static void wrap_thread_on_name(const struct start *start)
 {
     char title[TITLE_BYTES];
     if (pthread_getname_np(pthread_self(), title, sizeof title) == 0 &&
@@ -216,7 +216,7 @@ static void take_name(const struct start *start)
         waiter_rename(pthread_self(), title);
 }
 
-static void leave(void *unused)
+static void wrap_thread_leave(void *unused)
 {
     (void)unused;
     wakes_tell((uint64_t)pthread_self(), WAKES_ALL); /* to who joins it */
@@ -224,14 +224,14 @@ static void leave(void *unused)
 }
 
 /* pthread_exit and cancellation unwind through here. */
-static void *run(void *context)
+static void *wrap_thread_run(void *context)
 {
     struct start start = *(const struct start *)context;
     void *result;
     waiter_attach(NULL, start.maker, start.ticks);
-    take_name(&start);
+    wrap_thread_on_name(&start);
     atomic_store(&((struct start *)context)->used, 0);
-    pthread_cleanup_push(leave, NULL);
+    pthread_cleanup_push(wrap_thread_leave, NULL);
     result = start.run(start.argument);
     pthread_cleanup_pop(1);
     return result;
@@ -254,7 +254,7 @@ SHOWN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restr
     start->ticks = rbwp_now_ticks();
     if (pthread_getname_np(pthread_self(), start->maker_title, sizeof start->maker_title) != 0)
         start->maker_title[0] = 0;
-    int error = REAL(pthread_create)(thread, attributes, run, start);
+    int error = REAL(pthread_create)(thread, attributes, wrap_thread_run, start);
     if (error)
         atomic_store(&start->used, 0);
     return error;

@@ -376,7 +376,7 @@ bool work_is_alone(const struct work_group *group)
  * well it lets a thread that waits for this CPU go first, now and then: it may be the one that has
  * work for us. That can take a while, so it does not count as a looker meanwhile.
  */
-static int look(struct work_runner *runner)
+static int worker_look(struct work_runner *runner)
 {
     struct rbwp_work_manager *manager = runner->manager;
     uint64_t now = rbwp_now_ticks();
@@ -427,7 +427,7 @@ static int wait_for_work(struct work_runner *runner)
     }
     doorbell_start_look(bell);
     for (bool slept = false;; slept = true) {
-        int slot = look(runner);
+        int slot = worker_look(runner);
         if (!slept)
             adapt_spin(runner, slot >= 0);
         if (slot >= 0 || work_is_closed(manager)) {

@@ -175,7 +175,7 @@ static enum option_result apply(struct parse *parse, const struct cursor *cursor
 }
 
 /* The argument of an option is the next word. */
-static const char *take_word(struct parse *parse)
+static const char *options_take_word(struct parse *parse)
 {
     return parse->at < parse->count ? parse->words[parse->at++] : NULL;
 }
@@ -200,7 +200,7 @@ static enum option_result parse_long(struct parse *parse, const char *word)
         return OPTIONS_WRONG;
     }
     const char *text = NULL;
-    if (option->argument && !(text = equals ? equals + 1 : take_word(parse))) {
+    if (option->argument && !(text = equals ? equals + 1 : options_take_word(parse))) {
         snprintf(error, error_bytes, "option '--%s' needs a value: %s", option->name,
                  option->argument);
         return OPTIONS_WRONG;
@@ -219,7 +219,7 @@ static enum option_result parse_letters(struct parse *parse, const char *word)
             return OPTIONS_WRONG;
         }
         const char *text = NULL;
-        if (option->argument && !(text = letter[1] ? letter + 1 : take_word(parse))) {
+        if (option->argument && !(text = letter[1] ? letter + 1 : options_take_word(parse))) {
             snprintf(parse->error->text, sizeof parse->error->text,
                      "option '-%c' needs a value: %s", *letter, option->argument);
             return OPTIONS_WRONG;

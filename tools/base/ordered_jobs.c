@@ -148,8 +148,8 @@ void job_threads_free(struct job_threads *threads)
 
 /* ---- a queue ---------------------------------------------------------------------- */
 
-static struct ordered_jobs *make(struct job_threads *threads, unsigned slots, size_t job_bytes,
-                                 job_fn *run)
+static struct ordered_jobs *ordered_jobs_make(struct job_threads *threads, unsigned slots,
+                                              size_t job_bytes, job_fn *run)
 {
     struct ordered_jobs *jobs = calloc(1, sizeof *jobs);
     if (!jobs)
@@ -171,14 +171,14 @@ static struct ordered_jobs *make(struct job_threads *threads, unsigned slots, si
 struct ordered_jobs *ordered_jobs_new(struct job_threads *threads, size_t job_bytes, job_fn *run)
 {
     unsigned count = job_threads_count(threads);
-    return make(threads, count > 1 ? count * JOBS_PER_THREAD : 1, job_bytes, run);
+    return ordered_jobs_make(threads, count > 1 ? count * JOBS_PER_THREAD : 1, job_bytes, run);
 }
 
 struct ordered_jobs *ordered_jobs_new_serial(struct job_threads *threads, size_t job_bytes,
                                              job_fn *run)
 {
-    struct ordered_jobs *jobs =
-        make(threads, job_threads_count(threads) > 1 ? SERIAL_SLOTS : 1, job_bytes, run);
+    struct ordered_jobs *jobs = ordered_jobs_make(
+        threads, job_threads_count(threads) > 1 ? SERIAL_SLOTS : 1, job_bytes, run);
     if (jobs)
         jobs->serial = true;
     return jobs;

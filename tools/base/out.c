@@ -150,7 +150,8 @@ bool out_may_create(const struct out_options *options, struct operands inputs)
     return false;
 }
 
-static bool open_file(struct out *out, const struct out_options *options, struct operands inputs)
+static bool out_open_file(struct out *out, const struct out_options *options,
+                          struct operands inputs)
 {
     struct stat status;
     out->name = options->path;
@@ -188,7 +189,7 @@ bool out_open(struct out *out, const struct out_options *options, struct operand
         message("out of memory");
         return false;
     }
-    if (!out_is_standard(options) && !open_file(out, options, inputs)) {
+    if (!out_is_standard(options) && !out_open_file(out, options, inputs)) {
         free(out->buffer);
         return false;
     }

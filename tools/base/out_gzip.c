@@ -73,18 +73,18 @@ static void run_piece(void *job)
     piece->crc = crc32(crc32(0, NULL, 0), piece->text, (uInt)piece->bytes);
 }
 
-static void fail(struct gzip_layer *layer)
+static void out_gzip_fail(struct gzip_layer *layer)
 {
     if (!layer->failed)
         message("out of memory; the output is cut");
     layer->failed = true;
 }
 
-static void write_piece(struct out *out, const struct gzip_piece *piece)
+static void out_gzip_write_piece(struct out *out, const struct gzip_piece *piece)
 {
     struct gzip_layer *layer = out->layer_state;
     if (piece->packed_bytes == 0)
-        fail(layer);
+        out_gzip_fail(layer);
     if (layer->failed)
         return;
     out_write(out, (const char *)piece->packed, piece->packed_bytes);
@@ -97,9 +97,9 @@ static void next_piece(struct out *out)
     struct gzip_layer *layer = out->layer_state;
     ordered_jobs_submit(layer->jobs);
     while (!(layer->piece = ordered_jobs_next(layer->jobs)))
-        write_piece(out, ordered_jobs_take(layer->jobs));
+        out_gzip_write_piece(out, ordered_jobs_take(layer->jobs));
     if (!start_piece(layer->piece))
-        fail(layer);
+        out_gzip_fail(layer);
 }
 
 static void take_bytes(struct out *out, const char *bytes, size_t count)
@@ -160,7 +160,7 @@ bool out_gzip_finish(struct out *out)
     if (!layer->failed)
         ordered_jobs_submit(layer->jobs);
     while ((piece = ordered_jobs_take(layer->jobs)))
-        write_piece(out, piece);
+        out_gzip_write_piece(out, piece);
     if (!layer->failed)
         write_end(out, layer);
     bool whole = !layer->failed;

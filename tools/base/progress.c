@@ -21,14 +21,14 @@ static struct {
     int64_t next_ns;   /* not before */
 } progress;
 
-static int64_t now_ns(void)
+static int64_t progress_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void put(const char *text, size_t count)
+static void progress_put(const char *text, size_t count)
 {
     ssize_t ignored = write(STDERR_FILENO, text, count);
     (void)ignored; /* nobody is there to be told */
@@ -37,7 +37,7 @@ static void put(const char *text, size_t count)
 void progress_allow(const struct terminal_options *options)
 {
     progress.allowed = !options->no_progress && isatty(STDERR_FILENO);
-    progress.next_ns = now_ns() + FIRST_NS;
+    progress.next_ns = progress_now_ns() + FIRST_NS;
 }
 
 void progress_at(const char *name, uint64_t done, uint64_t all)
@@ -45,7 +45,7 @@ void progress_at(const char *name, uint64_t done, uint64_t all)
     char shown[80], line[160];
     if (message_is_held() || !progress.allowed)
         return;
-    int64_t now = now_ns();
+    int64_t now = progress_now_ns();
     if (now < progress.next_ns)
         return;
     progress.next_ns = now + NEXT_NS;
@@ -55,12 +55,12 @@ void progress_at(const char *name, uint64_t done, uint64_t all)
                                (uint64_t)((double)done / (double)all * 100))
                     : snprintf(line, sizeof line, "\r\033[K%.*s: %" PRIu64 " MB", (int)bytes, shown,
                                done / 1000000);
-    put(line, (size_t)count);
+    progress_put(line, (size_t)count);
 }
 
 void progress_clear(void)
 {
     static const char clear[] = "\r\033[K";
     if (atomic_exchange(&progress.shown, false))
-        put(clear, sizeof clear - 1);
+        progress_put(clear, sizeof clear - 1);
 }

@@ -60,7 +60,7 @@ uint64_t rows_file_name(struct rows_file *file, const char *name)
 }
 
 /* Names stand before the rows that have them. */
-static bool write_names(struct rows_file *file)
+static bool rows_file_write_names(struct rows_file *file)
 {
     while (file->written_names < file->name_count) {
         struct rbwp_text texts[NAMES_AT_ONCE];
@@ -81,10 +81,10 @@ bool rows_file_add_block(struct rows_file *file, const struct rbwp_sealed_block 
     return told(file, rbwp_writer_add_block(file->writer, block));
 }
 
-static bool seal(struct rows_file *file, struct rows_table *table)
+static bool rows_file_seal(struct rows_file *file, struct rows_table *table)
 {
     struct rbwp_sealed_block block;
-    if (!write_names(file))
+    if (!rows_file_write_names(file))
         return false;
     enum rbwp_status status = rbwp_row_encoder_seal(table->encoder, 0, table->next_row, &block);
     if (status == RBWP_END)
@@ -100,7 +100,7 @@ bool rows_file_add(struct rows_file *file, uint32_t number, const uint64_t *cell
     struct rbwp_row_room room;
     rbwp_row_encoder_reserve(table->encoder, 1, &room);
     if (!room.rows) {
-        if (!seal(file, table))
+        if (!rows_file_seal(file, table))
             return false;
         rbwp_row_encoder_reserve(table->encoder, 1, &room);
     }
@@ -111,21 +111,21 @@ bool rows_file_add(struct rows_file *file, uint32_t number, const uint64_t *cell
     return !file->failed;
 }
 
-static bool finish(struct rows_file *file, const char *item, struct rbwp_trailer *trailer)
+static bool rows_file_finish(struct rows_file *file, const char *item, struct rbwp_trailer *trailer)
 {
     const struct rbwp_work_item_name name = {
         .slot = 0, .name = item, .name_bytes = (uint16_t)(item ? strlen(item) : 0)};
     trailer->writer = "rbwp " RBWP_VERSION_STRING;
     trailer->writer_bytes = sizeof "rbwp " RBWP_VERSION_STRING - 1;
     for (uint32_t i = 0; i < file->table_count; i++)
-        if (file->failed || !seal(file, &file->tables[i]))
+        if (file->failed || !rows_file_seal(file, &file->tables[i]))
             return false;
     return told(file, rbwp_writer_finish(file->writer, &name, item != NULL, NULL, 0, trailer));
 }
 
 bool rows_file_end(struct rows_file *file, const char *item, struct rbwp_trailer trailer)
 {
-    bool good = !file->failed && finish(file, item, &trailer);
+    bool good = !file->failed && rows_file_finish(file, item, &trailer);
     for (uint32_t i = 0; i < file->table_count; i++)
         rbwp_row_encoder_free(file->tables[i].encoder);
     rbwp_writer_free(file->writer);

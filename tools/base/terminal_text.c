@@ -18,7 +18,7 @@ static size_t put_hex(const unsigned char *bytes, size_t count, char *out)
 }
 
 /* The character at bytes, of length by utf8_length, as it is shown. Returns how many bytes. */
-static size_t show(const unsigned char *bytes, size_t length, char *shown)
+static size_t terminal_text_show(const unsigned char *bytes, size_t length, char *shown)
 {
     if (length == 0 || utf8_is_control(bytes, length))
         return put_hex(bytes, length ? length : 1, shown);
@@ -37,7 +37,7 @@ size_t terminal_text_piece(const char **text, size_t *count, char *out, size_t r
         const unsigned char *bytes = (const unsigned char *)*text;
         size_t length = utf8_length(bytes, *count), taken = length ? length : 1;
         char shown[TERMINAL_TEXT_BYTES_MAX];
-        size_t shown_bytes = show(bytes, length, shown);
+        size_t shown_bytes = terminal_text_show(bytes, length, shown);
         if (shown_bytes > room - used)
             break;
         memcpy(out + used, shown, shown_bytes);

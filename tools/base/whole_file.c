@@ -33,7 +33,7 @@ bool whole_file_begin(struct whole_file *file, const char *path, bool force)
 }
 
 /* Without force, a file that came to be meanwhile is not replaced. */
-static bool take_name(const struct whole_file *file)
+static bool whole_file_on_name(const struct whole_file *file)
 {
     bool links = !file->force; /* link replaces nothing */
     if (links && link(file->temporary, file->path) == 0) {
@@ -63,7 +63,7 @@ bool whole_file_publish(struct whole_file *file, const char *like, const char *a
     if (!done)
         cannot(file, "written");
     close(file->fd);
-    done = done && take_name(file);
+    done = done && whole_file_on_name(file);
     if (!done)
         unlink(file->temporary);
     free(file->temporary);

@@ -218,7 +218,7 @@ void chrome_clock_finish(struct chrome_clock *clock, struct trace_facts *facts, 
 
 /* ---- what PyTorch's profiler tells of GPUs beside events ("deviceProperties") ---------------- */
 
-static uint64_t number_of(const struct json_scan *scan)
+static uint64_t chrome_document_number_of(const struct json_scan *scan)
 {
     char text[32];
     size_t bytes = scan->text_bytes < sizeof text - 1 ? scan->text_bytes : sizeof text - 1;
@@ -235,11 +235,11 @@ static void take_value(struct chrome_gpu *gpu, const char *what, enum json_token
     if (token != JSON_NUMBER)
         return;
     if (strcmp(what, "id") == 0)
-        gpu->id = (uint32_t)number_of(scan);
+        gpu->id = (uint32_t)chrome_document_number_of(scan);
     else if (strcmp(what, "numSms") == 0)
-        gpu->multiprocessors = number_of(scan);
+        gpu->multiprocessors = chrome_document_number_of(scan);
     else if (strcmp(what, "totalGlobalMem") == 0)
-        gpu->memory_bytes = number_of(scan);
+        gpu->memory_bytes = chrome_document_number_of(scan);
 }
 
 /* False: it ends in the middle. */

@@ -40,7 +40,7 @@ static uint32_t digits_end(const char *text, uint32_t bytes, uint32_t at)
 }
 
 /* As JSON has them; writers of traces have others, too. */
-static bool is_number(const char *text, uint32_t bytes)
+static bool chrome_event_is_number(const char *text, uint32_t bytes)
 {
     uint32_t first = bytes > 0 && text[0] == '-', at = digits_end(text, bytes, first), from;
     bool good = at > first && (at == first + 1 || text[first] != '0');
@@ -72,7 +72,7 @@ static bool put_token(struct chrome_args *args, const struct json_scan *scan, en
     case JSON_ARRAY_END:
         return text_buffer_put(&args->text, token == JSON_ARRAY ? "[" : "]", 1);
     case JSON_NUMBER:
-        if (!is_number(scan->text, scan->text_bytes))
+        if (!chrome_event_is_number(scan->text, scan->text_bytes))
             return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
         return text_buffer_put(&args->text, scan->text, scan->text_bytes);
     default:
@@ -196,8 +196,8 @@ bool chrome_args_number(const struct chrome_args *args, uint32_t i, struct trace
 
 /* ---- arguments of a span ---------------------------------------------------------- */
 
-static void add_number(const struct chrome_args *args, uint32_t i, struct detail_maker *maker,
-                       uint32_t key)
+static void chrome_event_add_number(const struct chrome_args *args, uint32_t i,
+                                    struct detail_maker *maker, uint32_t key)
 {
     struct trace_sample value;
     struct trace_text text = chrome_args_text(args, i);
@@ -240,7 +240,7 @@ void chrome_args_add(const struct chrome_args *args, struct detail_maker *maker,
         name = special ? own_key_given(name) : name;
         uint32_t key = trace_add_name(trace, name.text, name.bytes);
         if (token == JSON_NUMBER)
-            add_number(args, i, maker, key);
+            chrome_event_add_number(args, i, maker, key);
         else if (token == JSON_WORD)
             add_word(args, i, maker, key);
         else
@@ -308,7 +308,7 @@ bool chrome_time(const char *text, uint32_t bytes, struct chrome_unit unit, int6
 
 /* ---- members --------------------------------------------------------------------- */
 
-static uint32_t keep(const struct json_scan *scan, char *to, size_t room)
+static uint32_t chrome_event_keep(const struct json_scan *scan, char *to, size_t room)
 {
     uint32_t bytes = scan->text_bytes < room ? scan->text_bytes : (uint32_t)room;
     memcpy(to, scan->text, bytes);
@@ -319,7 +319,7 @@ static void keep_id(const struct json_scan *scan, enum json_token token, struct 
 {
     id->given = true;
     id->is_number = token == JSON_NUMBER;
-    id->bytes = keep(scan, id->text, sizeof id->text);
+    id->bytes = chrome_event_keep(scan, id->text, sizeof id->text);
 }
 
 /* A time may be a string, too: some write it so to keep its digits. */
@@ -366,10 +366,10 @@ static void take_plain(const struct json_scan *scan, enum member member, enum js
         keep_id(scan, token, &event->thread);
         break;
     case NAME:
-        event->name_bytes = keep(scan, event->name, sizeof event->name);
+        event->name_bytes = chrome_event_keep(scan, event->name, sizeof event->name);
         break;
     case CAT:
-        event->category_bytes = keep(scan, event->category, sizeof event->category);
+        event->category_bytes = chrome_event_keep(scan, event->category, sizeof event->category);
         break;
     case ID:
         keep_id(scan, token, &event->id);

@@ -35,7 +35,7 @@ struct host_item {
     uint32_t track, name;
 };
 
-static int compare(const void *left, const void *right)
+static int chrome_spans_compare(const void *left, const void *right)
 {
     const struct host_item *a = left, *b = right;
     if (a->track != b->track)
@@ -52,7 +52,7 @@ static int compare(const void *left, const void *right)
 static const struct merge_order host_order = {.what = "ranges",
                                               .item_bytes = sizeof(struct host_item),
                                               .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                              .compare = compare};
+                                              .compare = chrome_spans_compare};
 
 static void chrome_ranges_start(struct chrome_ranges *ranges,
                                 const struct trace_read_options *options)
@@ -136,8 +136,8 @@ static bool take_in_order(void *context, const void *item, const uint64_t *paylo
 
 /* ---- what is made ------------------------------------------------------------------ */
 
-static void add(struct trace *trace, struct span_sorter *spans, struct detail_maker *detail,
-                const struct rbwp_annotation *annotation)
+static void chrome_spans_add(struct trace *trace, struct span_sorter *spans,
+                             struct detail_maker *detail, const struct rbwp_annotation *annotation)
 {
     const struct trace_span span = {.start_ns = annotation->start_ns,
                                     .stop_ns = annotation->stop_ns,
@@ -167,7 +167,7 @@ static bool chrome_ranges_finish(struct chrome_ranges *ranges, struct trace *tra
     merge_sorter_finish(&ranges->host, take_in_order, &nesting);
     ranges->failed |= rbwp_annotator_finish(ranges->annotator, &annotations, &count) != RBWP_OK;
     for (size_t i = 0; i < count; i++)
-        add(trace, spans, detail, &annotations[i]);
+        chrome_spans_add(trace, spans, detail, &annotations[i]);
     rbwp_annotator_counts(ranges->annotator, &counts);
     const uint64_t lost = counts.lost_ranges + counts.lost_annotations + counts.lost_correlations;
     if (lost)
@@ -272,8 +272,9 @@ static int64_t narrower_ns(const struct chrome_spans *spans, const struct chrome
     return spans->kineto && category == TRACE_ANNOTATION && event->phase == 'X';
 }
 
-static struct trace_span make_span(struct chrome_spans *spans, const struct chrome_event *event,
-                                   const struct chrome_track *track)
+static struct trace_span chrome_spans_make_span(struct chrome_spans *spans,
+                                                const struct chrome_event *event,
+                                                const struct chrome_track *track)
 {
     uint8_t category = category_of(spans, event);
     int64_t start_ns = spans->zero_ns + event->time_ns + narrower_ns(spans, event, category);
@@ -322,8 +323,8 @@ make_detail(struct chrome_spans *spans, const struct chrome_event *event, struct
 
 /* ---- events ---------------------------------------------------------------------- */
 
-static bool add_span(struct chrome_spans *spans, const struct chrome_event *event,
-                     struct trace_span *span, const struct trace_detail *detail)
+static bool chrome_spans_add_span(struct chrome_spans *spans, const struct chrome_event *event,
+                                  struct trace_span *span, const struct trace_detail *detail)
 {
     if (!trace_filter_takes(&spans->filter, spans->trace, span) ||
         !trace_filter_clip(&spans->filter, span))
@@ -359,7 +360,7 @@ static void link_correlated(struct chrome_spans *spans, const struct trace_span 
 static void take_whole(struct chrome_spans *spans, const struct chrome_event *event,
                        struct chrome_track *track)
 {
-    struct trace_span span = make_span(spans, event, track);
+    struct trace_span span = chrome_spans_make_span(spans, event, track);
     const struct trace_detail *detail = make_detail(spans, event, &span);
     int64_t narrower = 2 * narrower_ns(spans, event, span.category);
     if (event->phase == 'X' && event->duration_ns < 0)
@@ -369,7 +370,7 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
     else
         span.flags |= TRACE_INSTANT;
     track->last_ns = span.stop_ns > track->last_ns ? span.stop_ns : track->last_ns;
-    bool added = add_span(spans, event, &span, detail);
+    bool added = chrome_spans_add_span(spans, event, &span, detail);
     spans->last.valid = true;
     spans->last.id = added ? span.id : 0;
     spans->last.track = span.track;
@@ -381,7 +382,7 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
 static void take_begin(struct chrome_spans *spans, const struct chrome_event *event,
                        const struct chrome_track *track, uint32_t number)
 {
-    struct trace_span span = make_span(spans, event, track);
+    struct trace_span span = chrome_spans_make_span(spans, event, track);
     span.id = number; /* until it ends */
     spans->crowded += !open_spans_push(&spans->open, track->async ? async_key(event) : number,
                                        &span, make_detail(spans, event, &span));
@@ -414,7 +415,7 @@ static void take_end(struct chrome_spans *spans, const struct chrome_event *even
     }
     spans->backwards += stop_ns < span.start_ns;
     span.stop_ns = stop_ns < span.start_ns ? span.start_ns : stop_ns;
-    (void)add_span(spans, event, &span, end_detail(spans, event, &span, begun));
+    (void)chrome_spans_add_span(spans, event, &span, end_detail(spans, event, &span, begun));
     free(begun);
 }
 
@@ -461,7 +462,7 @@ static void take_flow(struct chrome_spans *spans, const struct chrome_event *eve
 }
 
 /* Each argument is a series, a counter of its own. */
-static void take_counter(struct chrome_spans *spans, const struct chrome_event *event)
+static void chrome_spans_take_counter(struct chrome_spans *spans, const struct chrome_event *event)
 {
     for (uint32_t i = 0; i < event->args->count; i++) {
         struct trace_sample sample;
@@ -486,7 +487,7 @@ static void take_counter(struct chrome_spans *spans, const struct chrome_event *
 }
 
 /* Of our own exports: "7 records lost: CAUSE", "7 calls refused: CAUSE". */
-static void take_loss(struct chrome_spans *spans, const struct chrome_event *event)
+static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome_event *event)
 {
     uint32_t number;
     struct trace_text name = {event->name, event->name_bytes};
@@ -582,9 +583,9 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
     else if (!event->has_time)
         spans->no_times++;
     else if (event->phase == 'C')
-        take_counter(spans, event);
+        chrome_spans_take_counter(spans, event);
     else if (spans->ours && event->phase == 'i' && chrome_event_has_category(event, "loss"))
-        take_loss(spans, event);
+        chrome_spans_on_loss(spans, event);
     else if (spans->ours && event->phase == 'i' && chrome_event_has_category(event, "link"))
         return; /* of the flow that leaves from there */
     else
@@ -601,14 +602,14 @@ static void end_open(struct chrome_spans *spans)
         span.stop_ns = last_ns > span.stop_ns ? last_ns : span.stop_ns;
         span.flags |= TRACE_UNFINISHED;
         spans->unfinished++;
-        (void)add_span(spans, NULL, &span, detail);
+        (void)chrome_spans_add_span(spans, NULL, &span, detail);
         free(detail);
     }
 }
 
 /* ---- what is told ---------------------------------------------------------------- */
 
-static bool tell(const struct chrome_spans *spans, uint64_t count, const char *what)
+static bool chrome_spans_report(const struct chrome_spans *spans, uint64_t count, const char *what)
 {
     if (count)
         message("%s: %" PRIu64 " %s", spans->opened->name, count, what);
@@ -653,17 +654,22 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
     kept_losses_tell(&spans->losses, spans->trace);
-    bool whole = tell(spans, spans->bad_times, "events have times that cannot be; left out");
-    whole &= tell(spans, spans->no_times, "events have no time; left out");
-    whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");
-    whole &= tell(spans, spans->strays, "ends have no begin; left out");
-    whole &= tell(spans, spans->crowded,
-                  "begins are too many to be open at once, or for the memory; left out");
-    whole &= tell(spans, spans->detail.cut + spans->open.cut,
-                  "arguments are too long or too many; cut or left out");
-    (void)tell(spans, spans->not_numbers, "values of counters are no numbers; left out");
-    (void)tell(spans, spans->unfinished, "begins have no end; shown until their thread's last");
-    (void)tell(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
+    bool whole =
+        chrome_spans_report(spans, spans->bad_times, "events have times that cannot be; left out");
+    whole &= chrome_spans_report(spans, spans->no_times, "events have no time; left out");
+    whole &= chrome_spans_report(spans, spans->backwards,
+                                 "events end before they begin; shown as points");
+    whole &= chrome_spans_report(spans, spans->strays, "ends have no begin; left out");
+    whole &=
+        chrome_spans_report(spans, spans->crowded,
+                            "begins are too many to be open at once, or for the memory; left out");
+    whole &= chrome_spans_report(spans, spans->detail.cut + spans->open.cut,
+                                 "arguments are too long or too many; cut or left out");
+    (void)chrome_spans_report(spans, spans->not_numbers,
+                              "values of counters are no numbers; left out");
+    (void)chrome_spans_report(spans, spans->unfinished,
+                              "begins have no end; shown until their thread's last");
+    (void)chrome_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
     tell_left_out(spans);
     spans->detail.failed |= spans->open.failed | spans->losses.failed;
     if (spans->detail.failed)

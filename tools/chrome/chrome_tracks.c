@@ -172,7 +172,8 @@ static void name_process(struct chrome_tracks *tracks, const struct chrome_event
 }
 
 /* What our own exports say of it. */
-static void take_own(struct chrome_tracks *tracks, const struct chrome_args *args, uint32_t number)
+static void chrome_tracks_take_own(struct chrome_tracks *tracks, const struct chrome_args *args,
+                                   uint32_t number)
 {
     struct chrome_track *track = &tracks->tracks[number];
     struct trace_text kind = chrome_args_word(args, "rbwp_kind");
@@ -211,7 +212,7 @@ void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event 
     id_texts_set(&tracks->texts, TRACK_NAME, number, 0, name);
     if (chrome_args_find(event->args, "rbwp_works") < CHROME_ARGS_MAX)
         tracks->tracks[number].works = (uint32_t)chrome_args_u64(event->args, "rbwp_works") + 1;
-    take_own(tracks, event->args, number);
+    chrome_tracks_take_own(tracks, event->args, number);
 }
 
 void chrome_tracks_join(struct chrome_tracks *tracks)
@@ -274,8 +275,8 @@ uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t numbe
     return process->number - 1;
 }
 
-static struct trace_track describe(const struct chrome_tracks *tracks, uint32_t number, char *name,
-                                   size_t room)
+static struct trace_track chrome_tracks_describe(const struct chrome_tracks *tracks,
+                                                 uint32_t number, char *name, size_t room)
 {
     const struct chrome_track *track = &tracks->tracks[number];
     struct trace_text given = id_texts_get(&tracks->texts, TRACK_NAME, number, 0);
@@ -302,8 +303,8 @@ static struct trace_track describe(const struct chrome_tracks *tracks, uint32_t 
 }
 
 /* NULL: it has none. */
-static struct chrome_track *parent_of(const struct chrome_tracks *tracks,
-                                      const struct chrome_track *track)
+static struct chrome_track *chrome_tracks_parent_of(const struct chrome_tracks *tracks,
+                                                    const struct chrome_track *track)
 {
     uint32_t own =
         track->own_parent ? thread_map_find(&tracks->own_map, track->own_parent) : THREAD_NONE;
@@ -311,20 +312,23 @@ static struct chrome_track *parent_of(const struct chrome_tracks *tracks,
     return parent && parent != track && parent->process == track->process ? parent : NULL;
 }
 
-static uint32_t tell(struct chrome_tracks *tracks, struct chrome_track *track, struct trace *trace,
-                     const struct trace_source *opened, int depth)
+static uint32_t chrome_tracks_report(struct chrome_tracks *tracks, struct chrome_track *track,
+                                     struct trace *trace, const struct trace_source *opened,
+                                     int depth)
 {
     char name[JSON_TEXT_MAX + 16];
     if (track->same)
         track = &tracks->tracks[track->same - 1];
     if (track->number)
         return track->number - 1;
-    struct chrome_track *parent = depth < PARENTS_MAX ? parent_of(tracks, track) : NULL;
-    uint32_t above = parent ? tell(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
+    struct chrome_track *parent =
+        depth < PARENTS_MAX ? chrome_tracks_parent_of(tracks, track) : NULL;
+    uint32_t above =
+        parent ? chrome_tracks_report(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */
         return track->number - 1;
     struct trace_track told =
-        describe(tracks, (uint32_t)(track - tracks->tracks), name, sizeof name);
+        chrome_tracks_describe(tracks, (uint32_t)(track - tracks->tracks), name, sizeof name);
     told.process = chrome_tracks_tell_process(tracks, track->process, trace, opened);
     track->number =
         1 + (parent ? trace_add_track_below(trace, above, told) : trace_add_track(trace, told));
@@ -335,7 +339,7 @@ uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struc
                             const struct trace_source *opened)
 {
     struct chrome_track *track = &tracks->tracks[number];
-    uint32_t told = tell(tracks, track, trace, opened, 0);
+    uint32_t told = chrome_tracks_report(tracks, track, trace, opened, 0);
     track->number = told + 1;
     return told;
 }
@@ -356,7 +360,8 @@ uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct tr
     uint32_t number = thread_map_find(&tracks->own_map, own + 1);
     return number == THREAD_NONE
                ? TRACE_NONE
-               : tell(tracks, &tracks->tracks[tracks->own[number] - 1], trace, opened, 0);
+               : chrome_tracks_report(tracks, &tracks->tracks[tracks->own[number] - 1], trace,
+                                      opened, 0);
 }
 
 void chrome_tracks_free(struct chrome_tracks *tracks)

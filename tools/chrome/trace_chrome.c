@@ -114,8 +114,9 @@ static bool tell_problems(const struct chrome_source *source, const struct json_
     return !*scan->problem && !cut && !source->tracks.full && !source->tracks.texts.full;
 }
 
-static void add_facts(const struct chrome_source *source, struct trace *trace,
-                      const struct trace_source *opened, const struct trace_read_options *options)
+static void chrome_add_facts(const struct chrome_source *source, struct trace *trace,
+                             const struct trace_source *opened,
+                             const struct trace_read_options *options)
 {
     const struct chrome_tracks *tracks = &source->tracks;
     bool told = false;
@@ -179,7 +180,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     if (document.others)
         message("%s: %" PRIu64 " elements of its array are no events", opened->name,
                 document.others);
-    add_facts(source, trace, opened, options);
+    chrome_add_facts(source, trace, opened, options);
     chrome_spans_free(reading.spans);
     chrome_document_free(&document);
     json_scan_stop(scan);

@@ -81,8 +81,8 @@ static const char *advice(const struct archive_options *options, enum rbwp_statu
                : "";
 }
 
-static bool report(const struct archive_options *options, const char *output,
-                   const struct archive_result *result)
+static bool archive_report(const struct archive_options *options, const char *output,
+                           const struct archive_result *result)
 {
     struct out out;
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
@@ -145,8 +145,8 @@ static bool is_no_smaller(const struct archive_options *options, int fd,
 
 /* The result under its name; result->bytes is 0 if it was not worth it. False with the message
  * given. */
-static bool make(const struct archive_options *options, int fd, const char *path,
-                 const char *output, struct archive_result *result)
+static bool archive_make(const struct archive_options *options, int fd, const char *path,
+                         const char *output, struct archive_result *result)
 {
     struct whole_file file;
     struct rbwp_error error;
@@ -167,7 +167,7 @@ static bool make(const struct archive_options *options, int fd, const char *path
 }
 
 /* A descriptor of it, -1 with the message given. */
-static int open_file(const char *path)
+static int archive_open_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
@@ -184,10 +184,10 @@ static bool one_file(const struct archive_options *options, const char *path, co
     struct archive_result result;
     struct out_options target = {.path = output, .force = options->output.force};
     struct operands inputs = {(char *[]){(char *)path}, 1};
-    int fd = open_file(path);
+    int fd = archive_open_file(path);
     if (fd < 0)
         return false;
-    bool done = out_may_create(&target, inputs) && make(options, fd, path, output, &result);
+    bool done = out_may_create(&target, inputs) && archive_make(options, fd, path, output, &result);
     close(fd);
     if (done && !result.bytes)
         return true;
@@ -195,10 +195,10 @@ static bool one_file(const struct archive_options *options, const char *path, co
         message("%s: cannot be removed: %s", path, strerror(errno));
         done = false;
     }
-    return done && report(options, output, &result);
+    return done && archive_report(options, output, &result);
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code archive_run(void *config, struct operands files)
 {
     const struct archive_options *options = config;
     enum exit_code code = EXIT_GOOD;
@@ -241,5 +241,5 @@ const struct command command_archive = {
         "Exit status: 0 all done, 1 one of them not (no result of it), 2 usage.",
     .groups = archive_groups,
     .config_bytes = sizeof(struct archive_options),
-    .run = run,
+    .run = archive_run,
 };

@@ -35,19 +35,20 @@
  * EXIT_PARTLY then. */
 enum exit_code check_messages(const struct input_options *inputs, struct operands files);
 
-static bool begin(struct trace_pass *pass)
+static bool check_begin(struct trace_pass *pass)
 {
     pass->sink = (struct trace_sink){0};
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code cmd_check_end(struct trace_pass *pass)
 {
     (void)pass;
     return EXIT_GOOD;
 }
 
-static const struct trace_maker nothing_maker = {.own_output = true, .begin = begin, .end = end};
+static const struct trace_maker nothing_maker = {
+    .own_output = true, .begin = check_begin, .end = cmd_check_end};
 
 enum exit_code check_messages(const struct input_options *inputs, struct operands files)
 {
@@ -150,7 +151,7 @@ static bool show_break(void *context, const struct rbwp_problem *problem)
 
 /* ---- one file --------------------------------------------------------------------------- */
 
-static enum exit_code judge(const struct rbwp_verify_result *result, enum rbwp_status status)
+static enum exit_code check_judge(const struct rbwp_verify_result *result, enum rbwp_status status)
 {
     if (status < 0)
         return result->blocks + result->opaque_blocks ? EXIT_PARTLY : EXIT_BAD_DATA;
@@ -344,7 +345,7 @@ static enum exit_code check_file(struct check *check, const char *path)
         out_text(check->out, ",\n\"breaks\":[");
     }
     enum rbwp_status status = verify(check, standard, &error);
-    enum exit_code code = judge(&check->result, status);
+    enum exit_code code = check_judge(&check->result, status);
     check->with_messages += has_messages(&check->result);
     check->unread |= status < 0 || standard;
     check->losses = find_losses(check);
@@ -363,7 +364,7 @@ static enum exit_code check_file(struct check *check, const char *path)
     return code;
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code check_run(void *config, struct operands files)
 {
     const struct check_options *options = config;
     struct out out;
@@ -403,5 +404,5 @@ const struct command command_check = {
     .config_bytes = sizeof(struct check_options),
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct check_options, inputs),
-    .run = run,
+    .run = check_run,
 };

@@ -79,8 +79,8 @@ static void command_of(long pid, char name[32])
 }
 
 /* "key: value" lines become members, all of them text; others are in "answer". */
-static void put_json(struct out *out, const struct controlled *process,
-                     const struct controlled_answer *answer)
+static void ctl_put_json(struct out *out, const struct controlled *process,
+                         const struct controlled_answer *answer)
 {
     char name[32];
     command_of(process->pid, name);
@@ -157,7 +157,7 @@ static void list_some(struct out *out, const struct controlled *list, size_t cou
     for (size_t i = 0; i < count; i++)
         if (json) {
             out_text(out, i ? ",\n" : "");
-            put_json(out, &list[i], &answers[i]);
+            ctl_put_json(out, &list[i], &answers[i]);
         } else {
             list_one(out, &list[i], &answers[i]);
         }
@@ -191,8 +191,8 @@ static enum exit_code list_all(const struct controlled *list, size_t count, bool
 
 /* ---- one process -------------------------------------------------------------------------- */
 
-static enum exit_code tell(const struct controlled *process, char *const *words, size_t count,
-                           bool json)
+static enum exit_code ctl_report(const struct controlled *process, char *const *words, size_t count,
+                                 bool json)
 {
     static struct controlled_answer answer;
     struct out out;
@@ -205,7 +205,7 @@ static enum exit_code tell(const struct controlled *process, char *const *words,
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
     if (json) {
-        put_json(&out, process, &answer);
+        ctl_put_json(&out, process, &answer);
         out_text(&out, "\n");
     } else {
         put_lines(&out, answer.text);
@@ -280,7 +280,7 @@ static enum exit_code tell_pid(const struct ctl_options *options, struct operand
     bool found = false;
     for (size_t i = 0; i < count; i++)
         if (list[i].pid == pid) {
-            code = exit_worse(code, tell(&list[i], words.word, words.count, options->json));
+            code = exit_worse(code, ctl_report(&list[i], words.word, words.count, options->json));
             found = true;
         }
     if (found)
@@ -289,7 +289,7 @@ static enum exit_code tell_pid(const struct ctl_options *options, struct operand
     return EXIT_BAD_DATA;
 }
 
-static enum exit_code run(void *config, struct operands operands)
+static enum exit_code ctl_run(void *config, struct operands operands)
 {
     struct controlled *list;
     size_t count;
@@ -328,5 +328,5 @@ const struct command command_ctl = {
     .groups = ctl_groups,
     .config_bytes = sizeof(struct ctl_options),
     .inputs = INPUTS_NONE,
-    .run = run,
+    .run = ctl_run,
 };

@@ -112,8 +112,8 @@ static const struct option_group diff_groups[] = {
 
 /* ---- the command ----------------------------------------------------------------------- */
 
-static enum exit_code show(const struct diff_options *options, struct operands files,
-                           const struct diff *diff)
+static enum exit_code diff_show(const struct diff_options *options, struct operands files,
+                                const struct diff *diff)
 {
     struct out out;
     if (!out_open(&out, &options->reading.output, files))
@@ -145,7 +145,7 @@ static enum exit_code write_page(const struct diff_options *options, struct oper
     return whole ? code : exit_worse(code, EXIT_PARTLY);
 }
 
-static enum exit_code compare(const struct diff_options *options, const struct runs *runs)
+static enum exit_code diff_compare(const struct diff_options *options, const struct runs *runs)
 {
     struct diff diff = {.metric = (enum diff_metric)options->metric,
                         .threshold = options->threshold.set ? options->threshold.milli_percent
@@ -159,7 +159,8 @@ static enum exit_code compare(const struct diff_options *options, const struct r
         stats[i] = &runs->loads[i].stats;
     struct operands files = {(char **)(uintptr_t)runs->words, (int)(runs->before + runs->after)};
     if (diff_make(&diff, stats))
-        code = exit_worse(write_page(options, files, &diff, stats), show(options, files, &diff));
+        code =
+            exit_worse(write_page(options, files, &diff, stats), diff_show(options, files, &diff));
     else
         message("out of memory");
     if (code == EXIT_GOOD && options->threshold.set && diff.slower)
@@ -169,7 +170,8 @@ static enum exit_code compare(const struct diff_options *options, const struct r
 }
 
 /* Operands are the first run of each side. False with the message given. */
-static bool collect(const struct diff_options *options, struct operands files, struct runs *runs)
+static bool diff_collect(const struct diff_options *options, struct operands files,
+                         struct runs *runs)
 {
     const struct run_list *const lists[] = {&options->before, &options->after};
     uint32_t *const counts[] = {&runs->before, &runs->after}, all = 0;
@@ -200,7 +202,7 @@ static enum exit_code load_and_compare(const struct diff_options *options, struc
         loaded += load->loaded;
     }
     if (loaded == all)
-        compared = compare(options, runs);
+        compared = diff_compare(options, runs);
     for (uint32_t i = 0; i < all; i++)
         if (runs->loads[i].loaded)
             stats_free(&runs->loads[i].stats);
@@ -209,12 +211,12 @@ static enum exit_code load_and_compare(const struct diff_options *options, struc
                              : exit_worse(code, compared == EXIT_SLOWER ? code : compared);
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code cmd_diff_run(void *config, struct operands files)
 {
     const struct diff_options *options = config;
     struct runs runs = {.before = 0};
     if (!csv_is_known(result_has_list(diff_columns, options->csv), options->csv, options->json) ||
-        !collect(options, files, &runs))
+        !diff_collect(options, files, &runs))
         return EXIT_USAGE;
     runs.loads = calloc(runs.before + runs.after, sizeof *runs.loads);
     if (!runs.loads) {
@@ -240,5 +242,5 @@ const struct command command_diff = {
         "more than the threshold.",
     .groups = diff_groups,
     .config_bytes = sizeof(struct diff_options),
-    .run = run,
+    .run = cmd_diff_run,
 };

@@ -99,7 +99,7 @@ static enum exit_code look_for_nothing(const struct dump *dump, struct operands 
     return EXIT_BAD_DATA;
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code dump_run(void *config, struct operands files)
 {
     struct dump_options *options = config;
     if (files.count == 0) {
@@ -144,5 +144,5 @@ const struct command command_dump = {
     .config_bytes = sizeof(struct dump_options),
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct dump_options, inputs),
-    .run = run,
+    .run = dump_run,
 };

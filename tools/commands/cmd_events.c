@@ -89,7 +89,7 @@ static const struct option_group events_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code cmd_events_run(void *config, struct operands files)
 {
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");
@@ -115,5 +115,5 @@ const struct command command_events = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 damaged: what is wrong is counted by kind.",
     .groups = events_groups,
     .config_bytes = sizeof(struct events_options),
-    .run = run,
+    .run = cmd_events_run,
 };

@@ -13,7 +13,7 @@ static const struct option_group export_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code export_run(void *config, struct operands files)
 {
     const struct export_options *options = config;
     if (files.count == 0) {
@@ -35,5 +35,5 @@ const struct command command_export = {
     .config_bytes = sizeof(struct export_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct export_options, reading.inputs),
-    .run = run,
+    .run = export_run,
 };

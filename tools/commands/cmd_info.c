@@ -56,7 +56,7 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
     return exit_worse(code, input_close(&input));
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code info_run(void *config, struct operands files)
 {
     const struct info_options *options = config;
     struct out out;
@@ -88,5 +88,5 @@ const struct command command_info = {
     .config_bytes = sizeof(struct info_options),
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct info_options, inputs),
-    .run = run,
+    .run = info_run,
 };

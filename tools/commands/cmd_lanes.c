@@ -87,7 +87,7 @@ static const struct option_group lanes_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code cmd_lanes_run(void *config, struct operands files)
 {
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");
@@ -113,5 +113,5 @@ const struct command command_lanes = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 damaged: what is wrong is counted by kind.",
     .groups = lanes_groups,
     .config_bytes = sizeof(struct lanes_options),
-    .run = run,
+    .run = cmd_lanes_run,
 };

@@ -30,7 +30,7 @@ static bool method_is_known(const char *method)
     return !method;
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code cmd_merge_run(void *config, struct operands files)
 {
     struct export_options *options = config;
     options->reading.align.whole_job = options->reading.inputs.shard.of == 0;
@@ -57,5 +57,5 @@ const struct command command_merge = {
     .config_bytes = sizeof(struct export_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct export_options, reading.inputs),
-    .run = run,
+    .run = cmd_merge_run,
 };

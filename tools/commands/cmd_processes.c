@@ -17,7 +17,7 @@ static const struct option_group processes_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code processes_run(void *config, struct operands files)
 {
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");
@@ -39,5 +39,5 @@ const struct command command_processes = {
     .config_bytes = sizeof(struct processes_options),
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct processes_options, inputs),
-    .run = run,
+    .run = processes_run,
 };

@@ -16,7 +16,7 @@ static const struct {
 };
 #define ACTIONS "print, blocks, instrument, decode, sanitize, annotate"
 
-static enum exit_code run(void *config, struct operands words)
+static enum exit_code ptx_run(void *config, struct operands words)
 {
     const struct ptx_tool_options *options = config;
     for (size_t i = 0; words.count > 0 && i < sizeof actions / sizeof actions[0]; i++) {
@@ -54,5 +54,5 @@ const struct command command_ptx = {
         "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",
     .groups = ptx_option_groups,
     .config_bytes = sizeof(struct ptx_tool_options),
-    .run = run,
+    .run = ptx_run,
 };

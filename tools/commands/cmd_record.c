@@ -144,7 +144,7 @@ static const char *refusal(const struct record_options *options, struct operands
     return NULL;
 }
 
-static enum exit_code run(void *config, struct operands program)
+static enum exit_code cmd_record_run(void *config, struct operands program)
 {
     struct record_options *options = config;
     const char *wrong = refusal(options, program);
@@ -175,5 +175,5 @@ const struct command command_record = {
         "ends COMMAND ends rbwp too.",
     .groups = record_groups,
     .config_bytes = sizeof(struct record_options),
-    .run = run,
+    .run = cmd_record_run,
 };

@@ -127,7 +127,7 @@ static void show_problem(void *context, const struct rbwp_problem *problem)
 }
 
 /* False with the message given. */
-static bool fill(struct repair *repair, int *fd)
+static bool repair_fill(struct repair *repair, int *fd)
 {
     struct rbwp_sink sink = rbwp_sink_fd(fd);
     struct rbwp_error error;
@@ -172,7 +172,7 @@ static bool make_file(struct repair *repair)
     struct whole_file file;
     if (!whole_file_begin(&file, repair->output, repair->options->force))
         return false;
-    if (fill(repair, &file.fd) && look_at_result(repair, file.fd))
+    if (repair_fill(repair, &file.fd) && look_at_result(repair, file.fd))
         return whole_file_publish(&file, repair->path, repair->live);
     whole_file_drop(&file);
     return false;
@@ -317,7 +317,7 @@ const struct result_column repair_columns[] = {
     REPAIR("result_records", RESULT_COUNT, result.records),
     RESULT_LAST};
 
-static enum exit_code report(struct repair *repair)
+static enum exit_code repair_report(struct repair *repair)
 {
     struct out out;
     repair->used_live = repair->result.has_live ? repair->live : NULL;
@@ -344,7 +344,7 @@ static bool is_packed(const struct repair *repair)
     return gzip || archive;
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code repair_run(void *config, struct operands files)
 {
     struct repair repair = {.options = config};
     if (files.count != 1 || strcmp(files.words[0], "-") == 0) {
@@ -362,7 +362,7 @@ static enum exit_code run(void *config, struct operands files)
     if (find_names(&repair) && make_file(&repair))
         code =
             exit_worse(rbwp_recover_lost(&repair.result) || repair.breaks ? EXIT_PARTLY : EXIT_GOOD,
-                       report(&repair));
+                       repair_report(&repair));
     free_names(&repair);
     return code;
 }
@@ -380,5 +380,5 @@ const struct command command_repair = {
         "lost, or blocks that were kept break a rule; the report says what.",
     .groups = repair_groups,
     .config_bytes = sizeof(struct repair_options),
-    .run = run,
+    .run = repair_run,
 };

@@ -46,7 +46,7 @@ static const struct option_group report_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code report_run(void *config, struct operands files)
 {
     const struct report_options *options = config;
     const char *path = options->reading.output.path;
@@ -74,5 +74,5 @@ const struct command command_report = {
     .config_bytes = sizeof(struct report_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct report_options, reading.inputs),
-    .run = run,
+    .run = report_run,
 };

@@ -67,7 +67,7 @@ static void part_line(struct out *out, const struct part_file *part, int64_t zer
     out_text(out, "\n");
 }
 
-static enum exit_code report(const struct split_result *result, int64_t zero_ns)
+static enum exit_code split_report(const struct split_result *result, int64_t zero_ns)
 {
     struct out out;
     uint32_t written = 0;
@@ -103,7 +103,7 @@ static const char *refusal(const struct split_options *options)
     return NULL;
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code split_run(void *config, struct operands files)
 {
     const struct split_command *command = config;
     const char *wrong = refusal(&command->split);
@@ -123,7 +123,7 @@ static enum exit_code run(void *config, struct operands files)
     progress_allow(&command->terminal);
     enum exit_code code = split_file(&command->split, &input, &result);
     if (code == EXIT_GOOD)
-        code = report(&result, rbwp_reader_header(input.reader)->zero_time_ns);
+        code = split_report(&result, rbwp_reader_header(input.reader)->zero_time_ns);
     split_free(&result);
     return exit_worse(code, input_close(&input));
 }
@@ -139,5 +139,5 @@ const struct command command_split = {
         "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",
     .groups = split_groups,
     .config_bytes = sizeof(struct split_command),
-    .run = run,
+    .run = split_run,
 };

@@ -21,7 +21,7 @@ static const struct option_group stacks_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code stacks_run(void *config, struct operands files)
 {
     struct stacks_options *options = config;
     enum exit_code code = EXIT_BAD_DATA;
@@ -57,5 +57,5 @@ const struct command command_stacks = {
     .config_bytes = sizeof(struct stacks_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct stacks_options, reading.inputs),
-    .run = run,
+    .run = stacks_run,
 };

@@ -160,7 +160,7 @@ static const struct option_group stats_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code stats_run(void *config, struct operands files)
 {
     const struct stats_report_options *options = config;
     if (files.count == 0) {
@@ -188,5 +188,5 @@ const struct command command_stats = {
     .config_bytes = sizeof(struct stats_report_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct stats_report_options, reading.inputs),
-    .run = run,
+    .run = stats_run,
 };

@@ -67,7 +67,7 @@ static enum exit_code one_file(struct out *out, const struct tables_options *opt
     return exit_worse(code, input_close(&input));
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code tables_run(void *config, struct operands files)
 {
     const struct tables_options *options = config;
     struct out out;
@@ -108,5 +108,5 @@ const struct command command_tables = {
         "Exit status: 0 good, 1 bad data or no such table, 2 usage, 3 partly read.",
     .groups = tables_groups,
     .config_bytes = sizeof(struct tables_options),
-    .run = run,
+    .run = tables_run,
 };

@@ -239,7 +239,7 @@ static void tail_shown_free(struct tail_shown *shown)
     *shown = (struct tail_shown){0};
 }
 
-static struct shown_thread *find_thread(struct tail_shown *shown, uint64_t thread_id)
+static struct shown_thread *tail_find_thread(struct tail_shown *shown, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&shown->map, thread_id);
     if (number == THREAD_NONE || !thread_array_grow(&shown->threads, &shown->thread_capacity,
@@ -269,7 +269,7 @@ tail_shown_block(struct tail_shown *shown, const struct rbwp_block *block, uint3
 {
     uint32_t records = block->header.records;
     *skip_out = 0;
-    struct shown_thread *thread = find_thread(shown, block->header.thread_id);
+    struct shown_thread *thread = tail_find_thread(shown, block->header.thread_id);
     if (!thread || !note_ahead(shown, block))
         return NULL;
     if (thread->shown > thread->in_file) {
@@ -307,7 +307,7 @@ static void tail_shown_begin_live(struct tail_shown *shown, uint64_t committed, 
 static bool tail_shown_has(struct tail_shown *shown, const struct rbwp_live_record *live,
                            struct shown_thread **thread_out)
 {
-    struct shown_thread *thread = find_thread(shown, live->thread_id);
+    struct shown_thread *thread = tail_find_thread(shown, live->thread_id);
     *thread_out = thread;
     if (!thread)
         return false;
@@ -413,7 +413,7 @@ static void catch_signals(void)
 
 /* ---- from blocks to lines ----------------------------------------------------------------- */
 
-static void add_span(void *context, const struct span *span)
+static void tail_add_span(void *context, const struct span *span)
 {
     struct tail *tail = context;
     tail_lines_add(&tail->lines, &(struct tail_line){.span = *span});
@@ -584,7 +584,7 @@ static bool take_new(struct tail *tail)
 
 /* ---- one file --------------------------------------------------------------------------- */
 
-static bool start(struct tail *tail, const char *path, uint32_t most)
+static bool tail_start(struct tail *tail, const char *path, uint32_t most)
 {
     bool snapshot = tail->options->live && !tail->options->follow;
     if (!(snapshot ? input_open_live(&tail->input, path) : input_open_follow(&tail->input, path)))
@@ -595,14 +595,14 @@ static bool start(struct tail *tail, const char *path, uint32_t most)
     tail->lines.names = &tail->names;
     tail->lines.zero_ns = rbwp_reader_header(tail->input.reader)->zero_time_ns;
     reorder_start(&tail->reorder, add_block, tail);
-    span_builder_start(&tail->builder, add_span, tail);
+    span_builder_start(&tail->builder, tail_add_span, tail);
     if (names_load(&tail->names, tail->input.reader) && tail_lines_start(&tail->lines, most))
         return true;
     message("out of memory");
     return false;
 }
 
-static enum exit_code stop(struct tail *tail)
+static enum exit_code tail_stop(struct tail *tail)
 {
     reorder_stop(&tail->reorder);
     span_builder_stop(&tail->builder);
@@ -615,7 +615,7 @@ static enum exit_code stop(struct tail *tail)
 /* What became of the file under its name. */
 enum fate { SAME, REMOVED, REPLACED };
 
-static enum fate look(const struct tail *tail)
+static enum fate tail_look(const struct tail *tail)
 {
     struct stat now, then;
     if (fstat(tail->input.fd, &then) != 0)
@@ -643,7 +643,7 @@ static enum fate follow(struct tail *tail)
         if (!tail->input.live && !tail->input.tailed)
             tell_alone(tail, tail->input.live_refused ? "is not read" : "is not there");
         out_flush(tail->lines.out);
-        enum fate fate = look(tail);
+        enum fate fate = tail_look(tail);
         if (last_look && !any)
             return fate;
         tail->died = tail->input.live && !rbwp_live_is_written(tail->input.live);
@@ -697,7 +697,7 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
     enum fate fate;
     do {
         fate = SAME;
-        if (!start(tail, path, most))
+        if (!tail_start(tail, path, most))
             return EXIT_BAD_DATA;
         take_new(tail);
         bool goes_on = tail->options->follow && tail->input.end_status == RBWP_AGAIN;
@@ -713,14 +713,14 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         if (tail->options->follow)
             tell_end(tail, fate);
         code = exit_worse(code, tell_missing(tail, path));
-        enum exit_code ended = stop(tail);
+        enum exit_code ended = tail_stop(tail);
         code = exit_worse(code, fate == REPLACED ? EXIT_GOOD : ended);
         most = TAIL_LINES_MAX;
     } while (fate == REPLACED && await_header(path));
     return code;
 }
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code tail_run(void *config, struct operands files)
 {
     const struct tail_options *options = config;
     struct out out;
@@ -756,5 +756,5 @@ const struct command command_tail = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = tail_groups,
     .config_bytes = sizeof(struct tail_options),
-    .run = run,
+    .run = tail_run,
 };

@@ -28,7 +28,7 @@ static const struct option_group timeline_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands files)
+static enum exit_code timeline_run(void *config, struct operands files)
 {
     const struct timeline_options *options = config;
     if (files.count == 0) {
@@ -50,5 +50,5 @@ const struct command command_timeline = {
     .config_bytes = sizeof(struct timeline_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct timeline_options, reading.inputs),
-    .run = run,
+    .run = timeline_run,
 };

@@ -62,7 +62,7 @@ static const struct option_group top_groups[] = {
     {0},
 };
 
-static enum exit_code run(void *config, struct operands words)
+static enum exit_code top_run(void *config, struct operands words)
 {
     return top_show(config, words);
 }
@@ -81,5 +81,5 @@ const struct command command_top = {
     .groups = top_groups,
     .config_bytes = sizeof(struct top_options),
     .inputs = INPUTS_NONE,
-    .run = run,
+    .run = top_run,
 };

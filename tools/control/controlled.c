@@ -115,7 +115,7 @@ static void cannot(struct controlled_answer *answer, const char *why)
 }
 
 /* Words, each with its 0. */
-static size_t pack(char *const *words, size_t count, char *request)
+static size_t controlled_pack(char *const *words, size_t count, char *request)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -136,7 +136,7 @@ struct asked {
     bool connected;
 };
 
-static void end(struct asked *asked, const char *why)
+static void controlled_end(struct asked *asked, const char *why)
 {
     if (why)
         cannot(asked->answer, why);
@@ -154,7 +154,7 @@ static bool is_the_process(int fd, const struct controlled *process)
 }
 
 /* Says the words, if the process has room for who connects. */
-static void say(struct asked *asked, const char *request, size_t bytes)
+static void controlled_say(struct asked *asked, const char *request, size_t bytes)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t name_bytes = strlen(asked->process->name);
@@ -162,11 +162,12 @@ static void say(struct asked *asked, const char *request, size_t bytes)
     if (connect(asked->fd, (const struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_bytes)) != 0) {
         if (errno != EAGAIN && errno != EINTR)
-            end(asked, "it has gone");
+            controlled_end(asked, "it has gone");
     } else if (!is_the_process(asked->fd, asked->process)) {
-        end(asked, "its socket was made by another process or user: nothing was said to it");
+        controlled_end(asked,
+                       "its socket was made by another process or user: nothing was said to it");
     } else if (send(asked->fd, request, bytes, MSG_NOSIGNAL) < 0) {
-        end(asked, "it has gone");
+        controlled_end(asked, "it has gone");
     } else {
         asked->connected = true;
     }
@@ -184,7 +185,7 @@ static void hear(struct asked *asked)
         memmove(answer->text, answer->text + 1, answer->bytes);
         answer->text[answer->bytes] = '\0';
     }
-    end(asked, got > 0 ? NULL : "it has gone");
+    controlled_end(asked, got > 0 ? NULL : "it has gone");
 }
 
 /* By a signal or a debugger: nothing will come. */
@@ -217,7 +218,7 @@ static size_t go_on(struct asked *asked, size_t count, const char *request, size
     int64_t ms = most_ms < LOOK_MS ? most_ms : LOOK_MS;
     for (size_t i = 0; i < count; i++) {
         if (asked[i].fd >= 0 && !asked[i].connected)
-            say(&asked[i], request, bytes);
+            controlled_say(&asked[i], request, bytes);
         if (asked[i].fd >= 0 && !asked[i].connected)
             ms = ms < KNOCK_MS ? ms : KNOCK_MS;
         waits[i] = (struct pollfd){asked[i].connected ? asked[i].fd : -1, POLLIN, 0};
@@ -230,7 +231,7 @@ static size_t go_on(struct asked *asked, size_t count, const char *request, size
         if (waits[i].revents)
             hear(&asked[i]);
         else if (silence && asked[i].fd >= 0 && is_stopped(asked[i].process->pid))
-            end(&asked[i], "it is stopped (kill -CONT lets it go on)");
+            controlled_end(&asked[i], "it is stopped (kill -CONT lets it go on)");
     return left;
 }
 
@@ -239,17 +240,17 @@ void controlled_ask(const struct controlled *list, size_t count, char *const *wo
 {
     char request[REQUEST_BYTES_MAX];
     struct asked asked[CONTROLLED_AT_ONCE];
-    size_t bytes = pack(words, word_count, request);
+    size_t bytes = controlled_pack(words, word_count, request);
     const int64_t end_ms = now_ms() + (int64_t)wait_s * 1000;
     for (size_t i = 0; i < count; i++) {
         asked[i] = (struct asked){.process = &list[i], .answer = &answers[i]};
         asked[i].fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (asked[i].fd < 0 || bytes == 0)
-            end(&asked[i], bytes ? strerror(errno) : "the words are too long");
+            controlled_end(&asked[i], bytes ? strerror(errno) : "the words are too long");
     }
     while (now_ms() < end_ms && go_on(asked, count, request, bytes, end_ms - now_ms()) > 0)
         ;
     for (size_t i = 0; i < count; i++)
         if (asked[i].fd >= 0)
-            end(&asked[i], "it does not answer (is it busy with another request?)");
+            controlled_end(&asked[i], "it does not answer (is it busy with another request?)");
 }

@@ -195,7 +195,7 @@ static void end_block(struct out *out, bool filtered, uint64_t shown)
     out_text(out, "}");
 }
 
-static void put_text(struct block_dump *blocks, const struct block_text *text)
+static void dump_blocks_put_text(struct block_dump *blocks, const struct block_text *text)
 {
     out_bytes(&blocks->dump->out, text->text, text->used);
     blocks->failed |= text->failed;
@@ -215,7 +215,7 @@ static void write_block(struct block_dump *blocks, const struct rbwp_block *bloc
         if (text.records && shown == 0)
             block_head(out, block, blocks->shown.blocks == 0);
         if (text.records)
-            put_text(blocks, &text);
+            dump_blocks_put_text(blocks, &text);
         shown += text.records;
     }
     if (shown)
@@ -273,7 +273,7 @@ static bool write_job(struct block_dump *blocks)
     if (!job)
         return false;
     block_head(out, &job->block, blocks->shown.blocks++ == 0);
-    put_text(blocks, &job->text);
+    dump_blocks_put_text(blocks, &job->text);
     end_block(out, false, 0);
     blocks->shown.records += job->text.records;
     return true;

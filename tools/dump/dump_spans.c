@@ -29,7 +29,7 @@ static struct span corrected(const struct dump *dump, const struct span *span)
     return result;
 }
 
-static void write_span(void *context, const struct span *stored)
+static void dump_spans_write_span(void *context, const struct span *stored)
 {
     struct span_dump *spans = context;
     struct out *out = &spans->dump->out;
@@ -52,7 +52,7 @@ static void write_span(void *context, const struct span *stored)
     out_text(out, lines ? "\n" : "");
 }
 
-static void begin_block(void *context, const struct rbwp_block *block)
+static void dump_spans_begin_block(void *context, const struct rbwp_block *block)
 {
     struct span_dump *spans = context;
     filter_resolve(&spans->filter, block->first_ns);
@@ -69,8 +69,8 @@ enum exit_code dump_spans(struct dump *dump, struct input *input)
 {
     struct span_dump spans = {.dump = dump, .input = input};
     struct span_walk walk = {.context = &spans,
-                             .span = write_span,
-                             .block_begins = begin_block,
+                             .span = dump_spans_write_span,
+                             .block_begins = dump_spans_begin_block,
                              .enough = output_failed};
     if (!names_load(&spans.names, input->reader)) {
         message("out of memory");

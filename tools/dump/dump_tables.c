@@ -94,7 +94,8 @@ static void put_column_names(struct out *out, const struct rbwp_schema *schema)
     out_text(out, "]");
 }
 
-static void put_row(struct out *out, const struct cell_source *source, uint32_t row, bool first)
+static void dump_tables_put_row(struct out *out, const struct cell_source *source, uint32_t row,
+                                bool first)
 {
     out_text(out, first ? "\n[" : ",\n[");
     for (uint32_t c = 0; c < source->rows->schema->column_count; c++) {
@@ -104,7 +105,8 @@ static void put_row(struct out *out, const struct cell_source *source, uint32_t 
     out_text(out, "]");
 }
 
-static void put_rows(struct table_dump *tables, struct out *out, const struct rbwp_rows *rows)
+static void dump_tables_put_rows(struct table_dump *tables, struct out *out,
+                                 const struct rbwp_rows *rows)
 {
     struct cell_source source = {tables->tables.catalog, rows};
     uint64_t shown = 0;
@@ -117,7 +119,7 @@ static void put_rows(struct table_dump *tables, struct out *out, const struct rb
     put_column_names(out, rows->schema);
     json_open(out, "rows", '[');
     for (uint32_t i = 0; !out_failed(out) && find_row(tables, rows, &i); i++)
-        put_row(out, &source, i, shown++ == 0);
+        dump_tables_put_row(out, &source, i, shown++ == 0);
     out_text(out, "]");
     if (tables->filtered || tables->shown)
         json_u64(out, "rows_shown", shown);
@@ -170,7 +172,7 @@ void table_dump_members(struct table_dump *tables, struct out *out, const struct
     if (seen->status < 0)
         put_broken(out, &seen->error);
     else if (seen->status == RBWP_OK)
-        put_rows(tables, out, &seen->rows);
+        dump_tables_put_rows(tables, out, &seen->rows);
     else if (has_tag(block, RBWP_NAMES_TAG))
         put_names(out, tables->tables.catalog, block);
     else if (has_tag(block, RBWP_SCHEMA_TAG)) {

@@ -176,7 +176,7 @@ static bool descends(const struct family *family, uint32_t from, uint32_t ancest
     return from == ancestor;
 }
 
-static uint32_t parent_of(const struct family *family, uint32_t number)
+static uint32_t family_parent_of(const struct family *family, uint32_t number)
 {
     const struct family_member *child = &family->members[number];
     uint32_t found = FAMILY_NONE;
@@ -199,7 +199,7 @@ void family_join(struct family *family)
     /* From the last on: each child is put before those that began later. */
     for (uint32_t i = family->count; i-- > 0;) {
         struct family_member *member = &family->members[i];
-        if (member->further || (member->parent = parent_of(family, i)) == FAMILY_NONE)
+        if (member->further || (member->parent = family_parent_of(family, i)) == FAMILY_NONE)
             continue;
         member->next_child = family->members[member->parent].first_child;
         family->members[member->parent].first_child = i;

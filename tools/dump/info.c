@@ -48,7 +48,8 @@ static void count_records(struct info *info, const struct rbwp_block *block)
         info->kinds[i] += kinds[info_kind[i]];
 }
 
-static void widen(int64_t *first_ns, int64_t *last_ns, const struct rbwp_block *block, bool start)
+static void info_widen(int64_t *first_ns, int64_t *last_ns, const struct rbwp_block *block,
+                       bool start)
 {
     if (start || block->first_ns < *first_ns)
         *first_ns = block->first_ns;
@@ -65,7 +66,7 @@ static void count_thread(struct info *info, const struct rbwp_block *block)
         return;
     struct info_thread *thread = &info->threads[number];
     thread->thread_id = block->header.thread_id;
-    widen(&thread->first_ns, &thread->last_ns, block, thread->blocks == 0);
+    info_widen(&thread->first_ns, &thread->last_ns, block, thread->blocks == 0);
     thread->blocks++;
     thread->records += block->header.records;
 }
@@ -75,7 +76,7 @@ static void count_block(struct info *info, const struct rbwp_block *block, bool 
     const struct rbwp_block_header *header = &block->header;
     info->data_bytes += header->data_bytes;
     info->file_bytes += header->stored_bytes ? header->stored_bytes : header->data_bytes;
-    widen(&info->first_ns, &info->last_ns, block, first);
+    info_widen(&info->first_ns, &info->last_ns, block, first);
     count_thread(info, block);
     count_records(info, block);
 }

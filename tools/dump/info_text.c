@@ -95,7 +95,7 @@ static const char *state_of(const struct input *input)
                : "NEVER FINALISED: the writer did not stop; names from its live file";
 }
 
-static void head(struct out *out, const struct info *info)
+static void info_text_head(struct out *out, const struct info *info)
 {
     const struct rbwp_reader *reader = info->input->reader;
     const struct rbwp_file_header *header = rbwp_reader_header(reader);
@@ -150,7 +150,7 @@ static void process(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "\n");
 }
 
-static bool is_number(uint32_t what)
+static bool info_text_is_number(uint32_t what)
 {
     return what == RBWP_JOB_RANK || what == RBWP_JOB_RANKS || what == RBWP_JOB_STARTED;
 }
@@ -165,7 +165,7 @@ static void job(struct out *out, const struct rbwp_trailer *trailer)
         out_format(out, "%s%s ", separator, rbwp_job_what_name(fact->what));
         if (fact->what == RBWP_JOB_STARTED)
             out_text(out, DATE(fact->number));
-        else if (is_number(fact->what) || fact->text_bytes == 0)
+        else if (info_text_is_number(fact->what) || fact->text_bytes == 0)
             out_i64(out, fact->number);
         else
             text_name(out, fact->text, fact->text_bytes);
@@ -328,7 +328,7 @@ static int64_t counter_ahead_ns(const struct rbwp_trailer *trailer,
 }
 
 /* One is the other, as far as two samples can tell. */
-static bool same(int64_t a_ns, int64_t b_ns)
+static bool info_text_same(int64_t a_ns, int64_t b_ns)
 {
     const int64_t apart_ns = a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
     return apart_ns < MOVED_NS + (a_ns > 0 ? a_ns / 50 : 0);
@@ -351,7 +351,7 @@ static void clock_move(struct out *out, const struct info *info, const struct rb
                          ((uint64_t)to->monotonic_ns - (uint64_t)from->monotonic_ns);
     const int64_t set_ns = (int64_t)set, ahead_ns = counter_ahead_ns(trailer, from);
     const bool back = to->ticks < from->ticks;
-    if (set_ns > MOVED_NS && (back || same(set_ns, ahead_ns)))
+    if (set_ns > MOVED_NS && (back || info_text_same(set_ns, ahead_ns)))
         moved(out, info, to, "the machine had slept for", set_ns);
     else if (set_ns > MOVED_NS || set_ns < -MOVED_NS)
         moved(out, info, to, "the wall clock was set by", set_ns);
@@ -584,7 +584,7 @@ void info_text(struct out *out, const struct info *info)
 {
     const struct rbwp_reader *reader = info->input->reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
-    head(out, info);
+    info_text_head(out, info);
     problems(out, reader);
     if (trailer) {
         losses(out, info, trailer);

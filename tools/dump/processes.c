@@ -156,7 +156,7 @@ static bool open_settled(struct input *input, const char *path)
     return input_open(input, path, true);
 }
 
-static enum exit_code gather(struct family *family, struct operands files)
+static enum exit_code processes_gather(struct family *family, struct operands files)
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < files.count; i++) {
@@ -185,7 +185,7 @@ enum exit_code processes_show(const struct processes_options *options, struct op
                         .out = &out,
                         .colors = terminal_colors(&options->terminal, out.fd),
                         .json = options->json};
-    enum exit_code code = gather(&family, files);
+    enum exit_code code = processes_gather(&family, files);
     if (code == EXIT_BAD_DATA) {
         out_discard(&out);
     } else {

@@ -27,7 +27,7 @@ static void put_string(struct out *out, struct viewer_text *made, struct trace_t
 
 /* As the source had it, in one line that is safe to show: what is no plain character stands in
  * strings only, where it may be escaped, or between values. */
-static void put_json(struct out *out, struct trace_text text)
+static void args_json_put_json(struct out *out, struct trace_text text)
 {
     const unsigned char *bytes = (const unsigned char *)text.text;
     for (size_t at = 0, length; at < text.bytes; at += length) {
@@ -69,7 +69,7 @@ void args_json_value(struct out *out, struct viewer_text *made, const struct tra
         put_string(out, made, trace_arg_text(detail, arg));
         break;
     case TRACE_ARG_JSON:
-        put_json(out, trace_arg_text(detail, arg));
+        args_json_put_json(out, trace_arg_text(detail, arg));
         break;
     }
 }

@@ -18,7 +18,7 @@ static uint16_t one_more(uint16_t steps)
     return (uint16_t)(steps < UINT16_MAX ? steps + 1 : steps);
 }
 
-static void pop(struct chrome_lane_ends *lane, int64_t start_ns, uint16_t *steps)
+static void chrome_ends_pop(struct chrome_lane_ends *lane, int64_t start_ns, uint16_t *steps)
 {
     while (lane->depth && lane->open[lane->depth - 1].stop_ns <= start_ns) {
         const struct chrome_open_end *end = &lane->open[--lane->depth];
@@ -31,7 +31,7 @@ bool chrome_ends_take(struct chrome_lane_ends *lane, const struct trace_span *sp
                       uint16_t *steps)
 {
     struct chrome_open_end made = {.stop_ns = span->stop_ns, .at = at};
-    pop(lane, span->start_ns, steps);
+    chrome_ends_pop(lane, span->start_ns, steps);
     steps[at] = 0;
     if (span->start_ns == span->stop_ns)
         return true;

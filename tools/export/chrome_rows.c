@@ -138,8 +138,8 @@ static bool is_block(const struct chrome *chrome, const struct trace_track *trac
            trace_track_of(chrome->pass->trace, lanes->parent)->kind == TRACE_GPU;
 }
 
-static void take_block(struct chrome *chrome, struct chrome_row *row,
-                       const struct trace_track *track)
+static void chrome_rows_on_block(struct chrome *chrome, struct chrome_row *row,
+                                 const struct trace_track *track)
 {
     const struct trace *trace = chrome->pass->trace;
     const struct trace_track *lanes = trace_track_of(trace, track->parent);
@@ -175,7 +175,7 @@ void chrome_take_track(void *context, const struct trace_track *track)
     struct chrome_row *row = &chrome->rows[track->number];
     row->pid = chrome->pids[track->process];
     if (is_block(chrome, track))
-        take_block(chrome, row, track);
+        chrome_rows_on_block(chrome, row, track);
     else if (track->parent != TRACE_NONE && chrome->rows[track->parent].is_block)
         take_group(chrome, row, track);
     if (track->kind == TRACE_COUNTER)

@@ -43,13 +43,13 @@ static bool export_parts_wanted(const struct out_options *output)
                          (stat(output->path, &status) == 0 && S_ISDIR(status.st_mode)));
 }
 
-static bool begin(struct trace_pass *pass)
+static bool export_begin(struct trace_pass *pass)
 {
     (void)pass;
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code export_end(struct trace_pass *pass)
 {
     (void)pass;
     return EXIT_GOOD;
@@ -147,7 +147,7 @@ enum exit_code export_parts(const struct exporter *exporter, const struct export
                             struct operands files)
 {
     static const struct trace_maker maker = {
-        .own_output = true, .begin = begin, .read = read_parts, .end = end};
+        .own_output = true, .begin = export_begin, .read = read_parts, .end = export_end};
     const struct parts parts = {*options, exporter};
     return trace_pass(&maker, &parts, &options->reading, files);
 }

@@ -108,7 +108,7 @@ static void write_departure(struct chrome *chrome, const struct arrow_end *arrow
     out_end(out, at);
 }
 
-static void take_link(void *context, const struct trace_link *link)
+static void chrome_on_link(void *context, const struct trace_link *link)
 {
     struct chrome *chrome = context;
     const struct chrome_row *to = &chrome->rows[link->to_track];
@@ -224,9 +224,9 @@ static void write_name(struct out *out, const struct chrome_name *name)
     out_end(out, at);
 }
 
-static void write_span(struct chrome *chrome, const struct trace_span *span,
-                       const struct trace_detail *detail, uint16_t steps,
-                       const struct chrome_lane *lane)
+static void chrome_write_span(struct chrome *chrome, const struct trace_span *span,
+                              const struct trace_detail *detail, uint16_t steps,
+                              const struct chrome_lane *lane)
 {
     struct out *out = &chrome->pass->out;
     chrome_separate(chrome);
@@ -267,21 +267,21 @@ static void find_steps(struct chrome *chrome, struct chrome_row *row,
         chrome_ends_finish_batch(&row->lanes[i].ends, chrome->steps);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void chrome_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct chrome *chrome = context;
     struct chrome_row *row = &chrome->rows[spans[0].track];
     row->has_spans = true;
     find_steps(chrome, row, spans, (uint32_t)count);
     for (size_t i = 0; i < count && !chrome->failed; i++)
-        write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]), chrome->steps[i],
-                   &row->lanes[spans[i].row]);
+        chrome_write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]), chrome->steps[i],
+                          &row->lanes[spans[i].row]);
 }
 
 /* ---- begin and end ------------------------------------------------------------------------ */
 
-static bool begin(struct trace_pass *pass)
+static bool chrome_begin(struct trace_pass *pass)
 {
     struct chrome *chrome = calloc(1, sizeof *chrome);
     if (!chrome) {
@@ -296,9 +296,9 @@ static bool begin(struct trace_pass *pass)
         .process = chrome_take_process,
         .track = chrome_take_track,
         .name = chrome_take_name,
-        .spans = take_spans,
+        .spans = chrome_on_spans,
         .samples = chrome_take_samples,
-        .link = take_link,
+        .link = chrome_on_link,
         .loss = chrome_take_loss,
         .fact = chrome_take_fact,
         .full = chrome_is_full,
@@ -307,7 +307,7 @@ static bool begin(struct trace_pass *pass)
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code export_chrome_end(struct trace_pass *pass)
 {
     struct chrome *chrome = pass->state;
     out_text(&pass->out, "\n],\n\"displayTimeUnit\":\"ns\",\n");
@@ -323,5 +323,5 @@ const struct exporter exporter_chrome = {
     .name = "chrome",
     .suffixes = ".json",
     .summary = "Chrome Trace JSON, for Perfetto, chrome://tracing, speedscope",
-    .maker = {.begin = begin, .end = end},
+    .maker = {.begin = chrome_begin, .end = export_chrome_end},
 };

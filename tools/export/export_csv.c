@@ -246,8 +246,8 @@ static void write_common(struct writer *writer, struct common *common, int first
         memcpy(common->text, out->buffer + begin, bytes);
 }
 
-static void write_span(struct writer *writer, const struct trace_span *span,
-                       const struct trace_detail *detail)
+static void csv_write_span(struct writer *writer, const struct trace_span *span,
+                           const struct trace_detail *detail)
 {
     const struct line_columns *columns = writer->columns;
     if (writer->track != span->track) {
@@ -280,7 +280,8 @@ static void run_chunk(void *job)
     struct writer *writer = &chunk->writer;
     writer->track = TRACE_NONE;
     for (uint32_t i = 0; i < chunk->count; i++)
-        write_span(writer, &chunk->spans[i], trace_detail_of(&chunk->details, &chunk->spans[i]));
+        csv_write_span(writer, &chunk->spans[i],
+                       trace_detail_of(&chunk->details, &chunk->spans[i]));
 }
 
 static void stop_chunk(void *job)
@@ -360,8 +361,8 @@ static bool add_details(struct chunk *chunk, const struct trace_details *details
     return true;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void csv_on_spans(void *context, const struct trace_span *spans, size_t count,
+                         const struct trace_details *details)
 {
     struct lines *lines = context;
     struct chunk *chunk;
@@ -381,7 +382,7 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
 }
 
 /* What is under way looks up names and tracks. */
-static void settle(void *context)
+static void csv_settle(void *context)
 {
     struct lines *lines = context;
     struct chunk *chunk;
@@ -391,19 +392,19 @@ static void settle(void *context)
 }
 
 /* Launches are columns of what was launched. */
-static void take_link(void *context, const struct trace_link *link)
+static void csv_on_link(void *context, const struct trace_link *link)
 {
     struct lines *lines = context;
     lines->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
-static bool is_full(void *context)
+static bool csv_is_full(void *context)
 {
     const struct lines *lines = context;
     return lines->cut || out_failed(&lines->pass->out);
 }
 
-static bool begin(struct trace_pass *pass, const struct shape *shape)
+static bool csv_begin(struct trace_pass *pass, const struct shape *shape)
 {
     struct lines *lines = malloc(sizeof *lines);
     struct ordered_jobs *jobs = ordered_jobs_new(pass->threads, sizeof(struct chunk), run_chunk);
@@ -417,10 +418,10 @@ static bool begin(struct trace_pass *pass, const struct shape *shape)
     find_columns(&lines->columns, shape);
     pass->state = lines;
     pass->sink = (struct trace_sink){.context = lines,
-                                     .spans = take_spans,
-                                     .link = take_link,
-                                     .settle = settle,
-                                     .full = is_full};
+                                     .spans = csv_on_spans,
+                                     .link = csv_on_link,
+                                     .settle = csv_settle,
+                                     .full = csv_is_full};
     struct writer writer = make_writer(lines, &pass->out);
     if (!shape->has_keys)
         write_header(&writer);
@@ -429,21 +430,21 @@ static bool begin(struct trace_pass *pass, const struct shape *shape)
 
 static bool begin_csv(struct trace_pass *pass)
 {
-    return begin(pass, &csv);
+    return csv_begin(pass, &csv);
 }
 static bool begin_tsv(struct trace_pass *pass)
 {
-    return begin(pass, &tsv);
+    return csv_begin(pass, &tsv);
 }
 static bool begin_ndjson(struct trace_pass *pass)
 {
-    return begin(pass, &ndjson);
+    return csv_begin(pass, &ndjson);
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code csv_end(struct trace_pass *pass)
 {
     struct lines *lines = pass->state;
-    settle(lines);
+    csv_settle(lines);
     bool whole = !lines->failed && !lines->cut;
     if (!whole)
         message(lines->cut ? "out of memory; lines are left out"
@@ -459,19 +460,19 @@ const struct exporter exporter_csv = {
     .suffixes = ".csv",
     .summary = "one line a span, comma separated",
     .maker.begin = begin_csv,
-    .maker.end = end,
+    .maker.end = csv_end,
 };
 const struct exporter exporter_tsv = {
     .name = "tsv",
     .suffixes = ".tsv",
     .summary = "one line a span, tab separated",
     .maker.begin = begin_tsv,
-    .maker.end = end,
+    .maker.end = csv_end,
 };
 const struct exporter exporter_ndjson = {
     .name = "ndjson",
     .suffixes = ".ndjson .jsonl",
     .summary = "one JSON object a line and span",
     .maker.begin = begin_ndjson,
-    .maker.end = end,
+    .maker.end = csv_end,
 };

@@ -43,7 +43,7 @@ static uint32_t add_streams(struct firefox *firefox, int count)
 }
 
 /* Viewers show no counter outside of the times of the profile. */
-static void reach(struct firefox *firefox, int64_t first_ns, int64_t last_ns)
+static void firefox_reach(struct firefox *firefox, int64_t first_ns, int64_t last_ns)
 {
     if (!firefox->timed || first_ns < firefox->first_ns)
         firefox->first_ns = first_ns;
@@ -65,8 +65,8 @@ static void put_sample(struct firefox *firefox, const struct firefox_lane *lane,
     spool_put_number(&firefox->spool, streams + SAMPLE_WEIGHT, (uint64_t)weight_ns);
 }
 
-static void enter(struct firefox *firefox, struct firefox_lane *lane, int64_t time_ns,
-                  uint32_t stack)
+static void firefox_enter(struct firefox *firefox, struct firefox_lane *lane, int64_t time_ns,
+                          uint32_t stack)
 {
     if (lane->started && time_ns > lane->since_ns) {
         put_sample(firefox, lane, time_ns);
@@ -81,8 +81,8 @@ static void close_frames(struct firefox *firefox, struct firefox_lane *lane, int
 {
     while (lane->depth && lane->open[lane->depth - 1].stop_ns <= until_ns) {
         int64_t stop_ns = lane->open[--lane->depth].stop_ns;
-        enter(firefox, lane, stop_ns,
-              lane->depth ? lane->open[lane->depth - 1].stack : FIREFOX_NONE);
+        firefox_enter(firefox, lane, stop_ns,
+                      lane->depth ? lane->open[lane->depth - 1].stack : FIREFOX_NONE);
     }
 }
 
@@ -105,7 +105,7 @@ static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
         return;
     }
     lane->open[lane->depth++] = (struct firefox_open){span->stop_ns, stack};
-    enter(firefox, lane, span->start_ns, stack);
+    firefox_enter(firefox, lane, span->start_ns, stack);
 }
 
 /* ---- data of markers --------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void to_tail(struct out *out, const char *bytes, size_t count)
 }
 
 /* Whole numbers are texts: what they stand for may be above what JavaScript has. */
-static void put_facts(struct firefox *firefox, const struct trace_detail *detail)
+static void firefox_put_facts(struct firefox *firefox, const struct trace_detail *detail)
 {
     struct span_facts facts = {0};
     struct out *out = &firefox->data;
@@ -184,7 +184,7 @@ static void put_arg(struct firefox *firefox, const struct trace_detail *detail,
     out_text(out, quote);
 }
 
-static void put_text(struct firefox *firefox, const char *key, struct trace_text text)
+static void firefox_put_text(struct firefox *firefox, const char *key, struct trace_text text)
 {
     struct out *out = &firefox->data;
     text = viewer_text(&firefox->text, text);
@@ -198,8 +198,9 @@ static void make_tail(struct firefox *firefox, const struct trace_detail *detail
 {
     firefox->tail.count = 0;
     if (detail->category)
-        put_text(firefox, "own_category", trace_label_of(firefox->pass->trace, detail->category));
-    put_facts(firefox, detail);
+        firefox_put_text(firefox, "own_category",
+                         trace_label_of(firefox->pass->trace, detail->category));
+    firefox_put_facts(firefox, detail);
     for (uint32_t i = 0; i < detail->arg_count; i++)
         put_arg(firefox, detail, &trace_args_of(detail)[i]);
     out_flush(&firefox->data);
@@ -214,7 +215,7 @@ static void put_marker(struct firefox *firefox, struct firefox_lane *lane,
 {
     bool instant = span->flags & TRACE_INSTANT;
     struct spool *spool = &firefox->spool;
-    reach(firefox, span->start_ns, instant ? span->start_ns : span->stop_ns);
+    firefox_reach(firefox, span->start_ns, instant ? span->start_ns : span->stop_ns);
     if (detail)
         make_tail(firefox, detail);
     firefox_keep_data(spool, lane->streams + MARKER_DATA, span, detail ? &firefox->tail : NULL);
@@ -241,8 +242,8 @@ static struct firefox_lane *lane_of(struct firefox *firefox, struct firefox_row 
     return &row->lanes[number];
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void firefox_on_spans(void *context, const struct trace_span *spans, size_t count,
+                             const struct trace_details *details)
 {
     struct firefox *firefox = context;
     struct firefox_row *row = &firefox->rows[spans[0].track];
@@ -279,8 +280,8 @@ static void put_change(struct firefox *firefox, struct firefox_row *row,
 }
 
 /* JSON has no numbers for what is none. */
-static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
-                         size_t count)
+static void firefox_on_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                               size_t count)
 {
     struct firefox *firefox = context;
     struct firefox_row *row = &firefox->rows[track];
@@ -293,19 +294,19 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
         }
         spool_put_near(&firefox->spool, row->streams + COUNTER_TIME, samples[i].time_ns);
         put_change(firefox, row, &samples[i]);
-        reach(firefox, samples[i].time_ns, samples[i].time_ns);
+        firefox_reach(firefox, samples[i].time_ns, samples[i].time_ns);
         row->last = samples[i];
         row->samples++;
     }
 }
 
-static void take_process(void *context, const struct trace_process *process)
+static void firefox_on_process(void *context, const struct trace_process *process)
 {
     struct firefox *firefox = context;
     firefox->process_count = process->number + 1;
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void firefox_on_track(void *context, const struct trace_track *track)
 {
     struct firefox *firefox = context;
     if (!thread_array_grow(&firefox->rows, &firefox->row_room, track->number + 1,
@@ -317,7 +318,7 @@ static void take_track(void *context, const struct trace_track *track)
     firefox->row_count = track->number + 1;
 }
 
-static void take_name(void *context, uint32_t number, struct trace_text name)
+static void firefox_on_name(void *context, uint32_t number, struct trace_text name)
 {
     struct firefox *firefox = context;
     (void)name;
@@ -325,13 +326,13 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
 }
 
 /* A launch is told with what was launched. */
-static void take_link(void *context, const struct trace_link *link)
+static void firefox_on_link(void *context, const struct trace_link *link)
 {
     struct firefox *firefox = context;
     firefox->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
+static void firefox_on_loss(void *context, const struct trace_loss *loss)
 {
     struct firefox *firefox = context;
     char key[256], value[64];
@@ -342,14 +343,14 @@ static void take_loss(void *context, const struct trace_loss *loss)
         firefox_fail(firefox);
 }
 
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void firefox_on_fact(void *context, const char *key, struct trace_text value)
 {
     struct firefox *firefox = context;
     if (!kept_facts_add(&firefox->facts, key, value))
         firefox_fail(firefox);
 }
 
-static bool is_full(void *context)
+static bool firefox_is_full(void *context)
 {
     const struct firefox *firefox = context;
     return firefox->failed || firefox->spool.failed || out_failed(&firefox->pass->out);
@@ -379,7 +380,7 @@ static void free_firefox(struct firefox *firefox)
     free(firefox);
 }
 
-static bool begin(struct trace_pass *pass)
+static bool firefox_begin(struct trace_pass *pass)
 {
     struct firefox *firefox = calloc(1, sizeof *firefox);
     if (firefox)
@@ -396,15 +397,15 @@ static bool begin(struct trace_pass *pass)
     firefox->spool.piece_bytes = COLUMN_PIECE_BYTES;
     pass->state = firefox;
     pass->sink = (struct trace_sink){.context = firefox,
-                                     .process = take_process,
-                                     .track = take_track,
-                                     .name = take_name,
-                                     .spans = take_spans,
-                                     .samples = take_samples,
-                                     .link = take_link,
-                                     .loss = take_loss,
-                                     .fact = take_fact,
-                                     .full = is_full};
+                                     .process = firefox_on_process,
+                                     .track = firefox_on_track,
+                                     .name = firefox_on_name,
+                                     .spans = firefox_on_spans,
+                                     .samples = firefox_on_samples,
+                                     .link = firefox_on_link,
+                                     .loss = firefox_on_loss,
+                                     .fact = firefox_on_fact,
+                                     .full = firefox_is_full};
     return true;
 }
 
@@ -421,7 +422,7 @@ static void end_samples(struct firefox *firefox, struct firefox_row *row)
     }
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code firefox_end(struct trace_pass *pass)
 {
     struct firefox *firefox = pass->state;
     for (uint32_t i = 0; i < firefox->row_count; i++)
@@ -442,5 +443,5 @@ const struct exporter exporter_firefox = {
     .name = "firefox",
     .suffixes = ".firefox.json .firefox",
     .summary = "a profile for the Firefox Profiler",
-    .maker = {.begin = begin, .end = end},
+    .maker = {.begin = firefox_begin, .end = firefox_end},
 };

@@ -47,8 +47,8 @@ static void take_work(struct folded *folded)
     folded->has_work = true;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void folded_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct folded *folded = context;
     folded->left_out.details += left_out_arguments(spans, count, details);
@@ -106,13 +106,13 @@ static void write_stack(struct folded *folded, uint32_t number)
 
 /* ---- begin and end --------------------------------------------------------------------- */
 
-static bool is_full(void *context)
+static bool folded_is_full(void *context)
 {
     const struct folded *folded = context;
     return folded->stacks.failed || out_failed(&folded->pass->out);
 }
 
-static bool begin(struct trace_pass *pass)
+static bool folded_begin(struct trace_pass *pass)
 {
     struct folded *folded = calloc(1, sizeof *folded);
     if (!folded || !stack_tree_start(&folded->stacks, STACKS_MAX)) {
@@ -122,11 +122,12 @@ static bool begin(struct trace_pass *pass)
     }
     folded->pass = pass;
     pass->state = folded;
-    pass->sink = (struct trace_sink){.context = folded, .spans = take_spans, .full = is_full};
+    pass->sink =
+        (struct trace_sink){.context = folded, .spans = folded_on_spans, .full = folded_is_full};
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code folded_end(struct trace_pass *pass)
 {
     struct folded *folded = pass->state;
     for (uint32_t i = 1; i < folded->stacks.count; i++)
@@ -147,6 +148,6 @@ const struct exporter exporter_folded = {
     .name = "folded",
     .suffixes = ".folded .collapsed",
     .summary = "collapsed stacks with their own time, for flame graphs",
-    .maker.begin = begin,
-    .maker.end = end,
+    .maker.begin = folded_begin,
+    .maker.end = folded_end,
 };

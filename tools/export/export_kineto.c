@@ -47,8 +47,8 @@ static void write_words(struct chrome *chrome, const struct trace_span *span,
     json_string(out, name.text, name.bytes);
 }
 
-static void write_span(struct chrome *chrome, const struct trace_span *span,
-                       const struct trace_detail *detail)
+static void kineto_write_span(struct chrome *chrome, const struct trace_span *span,
+                              const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
     struct kineto_facts facts = kineto_facts_of(chrome, span, detail);
@@ -67,13 +67,13 @@ static void write_span(struct chrome *chrome, const struct trace_span *span,
     kineto_write_behind(chrome, span, detail, &facts, place);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void kineto_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct chrome *chrome = context;
     chrome->rows[spans[0].track].has_spans = true;
     for (size_t i = 0; i < count && !chrome->failed; i++)
-        write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]));
+        kineto_write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]));
 }
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -170,7 +170,7 @@ static void write_window_end(struct chrome *chrome)
     out_text(out, trace ? "}" : ",\"ts\":0.000}");
 }
 
-static bool begin(struct trace_pass *pass)
+static bool kineto_begin(struct trace_pass *pass)
 {
     struct chrome *chrome = calloc(1, sizeof *chrome);
     struct kineto *kineto = calloc(1, sizeof *kineto);
@@ -190,7 +190,7 @@ static bool begin(struct trace_pass *pass)
         .process = chrome_take_process,
         .track = chrome_take_track,
         .name = kineto_take_name,
-        .spans = take_spans,
+        .spans = kineto_on_spans,
         .samples = chrome_take_samples,
         .link = kineto_take_link,
         .loss = chrome_take_loss,
@@ -200,7 +200,7 @@ static bool begin(struct trace_pass *pass)
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code kineto_end(struct trace_pass *pass)
 {
     struct chrome *chrome = pass->state;
     struct kineto *kineto = chrome->kineto;
@@ -227,5 +227,5 @@ const struct exporter exporter_kineto = {
     .name = "kineto",
     .suffixes = ".pt.trace.json .kineto.json",
     .summary = "PyTorch's Chrome JSON, for Holistic Trace Analysis, TensorBoard",
-    .maker = {.begin = begin, .end = end},
+    .maker = {.begin = kineto_begin, .end = kineto_end},
 };

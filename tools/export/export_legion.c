@@ -73,7 +73,7 @@ struct legion_export {
     bool failed, crowded;
 };
 
-static void fail(struct legion_export *legion, const char *why)
+static void legion_fail(struct legion_export *legion, const char *why)
 {
     if (!legion->failed)
         message("%s; the rest is left out", why);
@@ -159,7 +159,7 @@ static bool find_node(struct legion_export *legion, const struct trace_process *
     return true;
 }
 
-static void take_process(void *context, const struct trace_process *process)
+static void legion_on_process(void *context, const struct trace_process *process)
 {
     struct legion_export *legion = context;
     uint32_t index;
@@ -174,7 +174,7 @@ static bool is_new(struct legion_export *legion, struct thread_map *map, uint64_
 {
     uint32_t known = map->count, number = thread_map_number(map, key);
     if (number == THREAD_NONE)
-        fail(legion, "too many names or processors, or out of memory");
+        legion_fail(legion, "too many names or processors, or out of memory");
     return number == known;
 }
 
@@ -215,7 +215,7 @@ static uint32_t proc_kind(const struct trace_track *track)
     return LEGION_CPU;
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void legion_on_track(void *context, const struct trace_track *track)
 {
     struct legion_export *legion = context;
     const struct trace_process *process = trace_process_of(legion->pass->trace, track->process);
@@ -228,7 +228,7 @@ static void take_track(void *context, const struct trace_track *track)
     made.proc = real ? track->id : worker_id(legion, node);
     if (!thread_array_grow(&legion->tracks, &legion->track_room, track->number + 1,
                            sizeof *legion->tracks)) {
-        fail(legion, "out of memory");
+        legion_fail(legion, "out of memory");
         return;
     }
     legion->tracks[track->number] = made;
@@ -243,7 +243,7 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
 {
     if (!thread_array_grow(&legion->name_ids, &legion->name_room, name + 1,
                            sizeof *legion->name_ids)) {
-        fail(legion, "out of memory");
+        legion_fail(legion, "out of memory");
         return 0;
     }
     if (legion->name_ids[name])
@@ -347,7 +347,7 @@ static uint64_t write_task(struct legion_export *legion, const struct legion_tra
     task.create = task.start;
     add_launch(legion, detail, &task);
     if (!linked_spans_add(&legion->tasks, span->id))
-        fail(legion, "out of memory");
+        legion_fail(legion, "out of memory");
     legion_file_task(&node->file, &task);
     return task.event;
 }
@@ -357,7 +357,7 @@ static struct open_lane *find_lane(struct legion_export *legion, struct legion_t
 {
     if (!thread_array_grow(&track->lanes, &track->lane_room, span->row + 1u,
                            sizeof *track->lanes)) {
-        fail(legion, "out of memory");
+        legion_fail(legion, "out of memory");
         return NULL;
     }
     struct open_lane *lane = &track->lanes[span->row];
@@ -366,19 +366,19 @@ static struct open_lane *find_lane(struct legion_export *legion, struct legion_t
     return lane;
 }
 
-static void push(struct legion_export *legion, struct open_lane *lane, int64_t stop_ns,
-                 uint64_t event)
+static void legion_push(struct legion_export *legion, struct open_lane *lane, int64_t stop_ns,
+                        uint64_t event)
 {
     if (thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         lane->open[lane->depth++] = (struct open_task){stop_ns, event};
     else
-        fail(legion, "out of memory");
+        legion_fail(legion, "out of memory");
 }
 
 /* A late span comes behind what it encloses: it can have no calls. What sticks out of its lane,
  * where lanes ran out, is no call. */
-static void take_span(struct legion_export *legion, struct legion_track *track,
-                      const struct trace_span *span, const struct trace_detail *detail)
+static void legion_on_span(struct legion_export *legion, struct legion_track *track,
+                           const struct trace_span *span, const struct trace_detail *detail)
 {
     struct open_lane *lane = span->flags & TRACE_LATE ? NULL : find_lane(legion, track, span);
     const struct open_task *outer = lane && lane->depth ? &lane->open[lane->depth - 1] : NULL;
@@ -391,29 +391,29 @@ static void take_span(struct legion_export *legion, struct legion_track *track,
                          relative(legion, span->start_ns), relative(legion, span->stop_ns),
                          track->proc, event);
     if (lane)
-        push(legion, lane, span->stop_ns, event);
+        legion_push(legion, lane, span->stop_ns, event);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void legion_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct legion_export *legion = context;
     legion->left_out.details += left_out_arguments(spans, count, details);
     struct legion_track *track =
         spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
     for (size_t i = 0; track && track->known && i < count && !legion->failed; i++)
-        take_span(legion, track, &spans[i], trace_detail_of(details, &spans[i]));
+        legion_on_span(legion, track, &spans[i], trace_detail_of(details, &spans[i]));
 }
 
 /* Launches are creators, where the work says who launched it. */
-static void take_link(void *context, const struct trace_link *link)
+static void legion_on_link(void *context, const struct trace_link *link)
 {
     struct legion_export *legion = context;
     legion->launches += link->kind == TRACE_LAUNCH;
     legion->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
-static bool is_full(void *context)
+static bool legion_is_full(void *context)
 {
     const struct legion_export *legion = context;
     return legion->failed;
@@ -421,7 +421,7 @@ static bool is_full(void *context)
 
 /* ---- the exporter ---------------------------------------------------------------- */
 
-static bool begin(struct trace_pass *pass)
+static bool legion_begin(struct trace_pass *pass)
 {
     const char *path = pass->options->output.path;
     if (!path || strcmp(path, "-") == 0) {
@@ -439,11 +439,11 @@ static bool begin(struct trace_pass *pass)
     legion->pass = pass;
     pass->state = legion;
     pass->sink = (struct trace_sink){.context = legion,
-                                     .process = take_process,
-                                     .track = take_track,
-                                     .spans = take_spans,
-                                     .link = take_link,
-                                     .full = is_full};
+                                     .process = legion_on_process,
+                                     .track = legion_on_track,
+                                     .spans = legion_on_spans,
+                                     .link = legion_on_link,
+                                     .full = legion_is_full};
     return true;
 }
 
@@ -462,7 +462,7 @@ static enum exit_code close_nodes(struct legion_export *legion)
     return code;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code legion_end(struct trace_pass *pass)
 {
     struct legion_export *legion = pass->state;
     enum exit_code code = close_nodes(legion);
@@ -495,6 +495,6 @@ const struct exporter exporter_legion = {
     .suffixes = "%.gz .legion .legion.gz",
     .summary = "Legion Prof logs, one a node (% in the output's name)",
     .maker.own_output = true,
-    .maker.begin = begin,
-    .maker.end = end,
+    .maker.begin = legion_begin,
+    .maker.end = legion_end,
 };

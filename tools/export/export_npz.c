@@ -78,12 +78,12 @@ struct header {
     uint8_t bytes[2 * ALIGNMENT + LOCAL_BYTES + NPZ_NAME_BYTES + CENTRAL_EXTRA_BYTES];
     size_t count;
 };
-static void put(struct header *header, uint64_t value, size_t bytes)
+static void export_npz_put(struct header *header, uint64_t value, size_t bytes)
 {
     for (; bytes; bytes--, value >>= 8)
         header->bytes[header->count++] = (uint8_t)value;
 }
-static void put_name(struct header *header, const struct npz_member *member)
+static void npz_put_name(struct header *header, const struct npz_member *member)
 {
     int count = snprintf((char *)header->bytes + header->count,
                          sizeof header->bytes - header->count, "%s.npy", member->name);
@@ -160,76 +160,77 @@ static void make_npy_header(const struct npz_member *member, char header[NPY_HEA
 }
 
 /* What both headers have in common, from the version that is needed on. */
-static void put_facts(struct header *header, const struct npz_member *member, size_t extra_bytes)
+static void npz_put_facts(struct header *header, const struct npz_member *member,
+                          size_t extra_bytes)
 {
-    put(header, VERSION_ZIP64, 2);
-    put(header, 0, 2); /* flags */
-    put(header, 0, 2); /* stored */
-    put(header, 0, 2); /* time */
-    put(header, DATE_1980, 2);
-    put(header, member->crc32, 4);
-    put(header, UINT32_MAX, 4); /* sizes: see the extra field */
-    put(header, UINT32_MAX, 4);
-    put(header, strlen(member->name) + strlen(".npy"), 2);
-    put(header, extra_bytes, 2);
+    export_npz_put(header, VERSION_ZIP64, 2);
+    export_npz_put(header, 0, 2); /* flags */
+    export_npz_put(header, 0, 2); /* stored */
+    export_npz_put(header, 0, 2); /* time */
+    export_npz_put(header, DATE_1980, 2);
+    export_npz_put(header, member->crc32, 4);
+    export_npz_put(header, UINT32_MAX, 4); /* sizes: see the extra field */
+    export_npz_put(header, UINT32_MAX, 4);
+    export_npz_put(header, strlen(member->name) + strlen(".npy"), 2);
+    export_npz_put(header, extra_bytes, 2);
 }
 
 static void put_sizes(struct header *header, const struct npz_member *member, size_t more_bytes)
 {
-    put(header, 1, 2); /* ZIP64 */
-    put(header, 16 + more_bytes, 2);
-    put(header, member->bytes + NPY_HEADER_BYTES, 8);
-    put(header, member->bytes + NPY_HEADER_BYTES, 8);
+    export_npz_put(header, 1, 2); /* ZIP64 */
+    export_npz_put(header, 16 + more_bytes, 2);
+    export_npz_put(header, member->bytes + NPY_HEADER_BYTES, 8);
+    export_npz_put(header, member->bytes + NPY_HEADER_BYTES, 8);
 }
 
 static void put_local_header(struct header *header, const struct npz_member *member)
 {
     size_t bytes = LOCAL_BYTES + strlen(member->name) + strlen(".npy") + LOCAL_EXTRA_BYTES;
     size_t fill = (size_t) - (member->offset + bytes + FILLER_BYTES) % ALIGNMENT;
-    put(header, 0x04034b50, 4);
-    put_facts(header, member, LOCAL_EXTRA_BYTES + FILLER_BYTES + fill);
-    put_name(header, member);
+    export_npz_put(header, 0x04034b50, 4);
+    npz_put_facts(header, member, LOCAL_EXTRA_BYTES + FILLER_BYTES + fill);
+    npz_put_name(header, member);
     put_sizes(header, member, 0);
-    put(header, FILLER, 2);
-    put(header, fill, 2);
+    export_npz_put(header, FILLER, 2);
+    export_npz_put(header, fill, 2);
     while (fill--)
-        put(header, 0, 1);
+        export_npz_put(header, 0, 1);
 }
 
 static void put_central_header(struct header *header, const struct npz_member *member)
 {
-    put(header, 0x02014b50, 4);
-    put(header, VERSION_ZIP64, 2); /* made by */
-    put_facts(header, member, CENTRAL_EXTRA_BYTES);
-    put(header, 0, 2 + 2 + 2 + 4); /* comment, disk, attributes */
-    put(header, UINT32_MAX, 4);    /* offset */
-    put_name(header, member);
+    export_npz_put(header, 0x02014b50, 4);
+    export_npz_put(header, VERSION_ZIP64, 2); /* made by */
+    npz_put_facts(header, member, CENTRAL_EXTRA_BYTES);
+    export_npz_put(header, 0, 2 + 2 + 2 + 4); /* comment, disk, attributes */
+    export_npz_put(header, UINT32_MAX, 4);    /* offset */
+    npz_put_name(header, member);
     put_sizes(header, member, 8);
-    put(header, member->offset, 8);
+    export_npz_put(header, member->offset, 8);
 }
 
 static void put_end(struct header *header, uint64_t members, uint64_t offset, uint64_t bytes)
 {
-    put(header, 0x06064b50, 4);
-    put(header, 44, 8); /* what follows of it */
-    put(header, VERSION_ZIP64, 2);
-    put(header, VERSION_ZIP64, 2);
-    put(header, 0, 4 + 4); /* disks */
-    put(header, members, 8);
-    put(header, members, 8);
-    put(header, bytes, 8);
-    put(header, offset, 8);
-    put(header, 0x07064b50, 4); /* where that is */
-    put(header, 0, 4);
-    put(header, offset + bytes, 8);
-    put(header, 1, 4);
-    put(header, 0x06054b50, 4); /* the end of old, which refers to the above */
-    put(header, 0, 2 + 2);
-    put(header, UINT16_MAX, 2);
-    put(header, UINT16_MAX, 2);
-    put(header, UINT32_MAX, 4);
-    put(header, UINT32_MAX, 4);
-    put(header, 0, 2);
+    export_npz_put(header, 0x06064b50, 4);
+    export_npz_put(header, 44, 8); /* what follows of it */
+    export_npz_put(header, VERSION_ZIP64, 2);
+    export_npz_put(header, VERSION_ZIP64, 2);
+    export_npz_put(header, 0, 4 + 4); /* disks */
+    export_npz_put(header, members, 8);
+    export_npz_put(header, members, 8);
+    export_npz_put(header, bytes, 8);
+    export_npz_put(header, offset, 8);
+    export_npz_put(header, 0x07064b50, 4); /* where that is */
+    export_npz_put(header, 0, 4);
+    export_npz_put(header, offset + bytes, 8);
+    export_npz_put(header, 1, 4);
+    export_npz_put(header, 0x06054b50, 4); /* the end of old, which refers to the above */
+    export_npz_put(header, 0, 2 + 2);
+    export_npz_put(header, UINT16_MAX, 2);
+    export_npz_put(header, UINT16_MAX, 2);
+    export_npz_put(header, UINT32_MAX, 4);
+    export_npz_put(header, UINT32_MAX, 4);
+    export_npz_put(header, 0, 2);
 }
 
 static uint64_t write_header(struct out *out, const struct header *header)
@@ -311,7 +312,7 @@ static const struct {
     [SPAN_COLUMN_NUMBER] = {"<u4", 4}, [SPAN_COLUMN_YES_OR_NO] = {"|b1", 1},
 };
 
-static void fail(struct npz_export *export)
+static void npz_fail(struct npz_export *export)
 {
     if (!export->failed)
         message("out of memory; the file of arrays cannot be finished");
@@ -327,7 +328,7 @@ static void add_texts(struct npz *npz, struct npz_texts *texts, const char *name
 }
 
 /* The number of the text, which is a new one. */
-static uint32_t put_text(struct npz *npz, struct npz_texts *texts, struct trace_text text)
+static uint32_t npz_put_text(struct npz *npz, struct npz_texts *texts, struct trace_text text)
 {
     uint8_t end[8];
     texts->bytes += text.bytes;
@@ -341,15 +342,15 @@ static uint32_t code_of(struct npz_export *export, int c, uint32_t number)
 {
     struct npz_column *column = &export->list[c];
     if (!span_column_lasts(c))
-        return put_text(&export->npz, &column->texts,
-                        span_columns_text(&export->columns, c, number));
+        return npz_put_text(&export->npz, &column->texts,
+                            span_columns_text(&export->columns, c, number));
     if (!thread_array_grow(&column->codes, &column->room, number + 1, sizeof *column->codes)) {
-        fail(export);
+        npz_fail(export);
         return 0;
     }
     if (!column->codes[number])
-        column->codes[number] = 1 + put_text(&export->npz, &column->texts,
-                                             span_columns_text(&export->columns, c, number));
+        column->codes[number] = 1 + npz_put_text(&export->npz, &column->texts,
+                                                 span_columns_text(&export->columns, c, number));
     return column->codes[number] - 1;
 }
 
@@ -427,7 +428,7 @@ static void put_column(struct npz_export *export, int c)
         put_constant(export, c, part.constant); /* of nulls: 0 */
 }
 
-static void put_group(void *context)
+static void npz_put_group(void *context)
 {
     struct npz_export *export = context;
     for (int c = 0; c < span_column_count() && !export->failed; c++)
@@ -441,8 +442,8 @@ static void put_group(void *context)
 static void put_fact(void *context, const char *key, struct trace_text value)
 {
     struct npz_export *export = context;
-    (void)put_text(&export->npz, &export->facts, trace_text(key));
-    (void)put_text(&export->npz, &export->facts, value);
+    (void)npz_put_text(&export->npz, &export->facts, trace_text(key));
+    (void)npz_put_text(&export->npz, &export->facts, value);
 }
 
 static bool has_failed(const void *context)
@@ -477,10 +478,10 @@ static void add_columns(struct npz_export *export)
     add_texts(&export->npz, &export->facts, "facts");
 }
 
-static bool begin(struct trace_pass *pass)
+static bool npz_begin(struct trace_pass *pass)
 {
     struct npz_export *export = calloc(1, sizeof *export);
-    const struct span_columns_user user = {export, put_group, put_fact, has_failed};
+    const struct span_columns_user user = {export, npz_put_group, put_fact, has_failed};
     if (export) {
         npz_start(&export->npz);
         export->packed = malloc(SPAN_GROUP_ROWS * sizeof(uint64_t));
@@ -515,7 +516,7 @@ static void leave_out_columns(struct npz_export *export)
 }
 
 /* What cannot be finished is not written, so that it is not taken for whole. */
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code npz_end(struct trace_pass *pass)
 {
     struct npz_export *export = pass->state;
     span_columns_finish(&export->columns);
@@ -539,5 +540,5 @@ const struct exporter exporter_npz = {
     .binary = true,
     .has_columns = true,
     .has_parts = true,
-    .maker = {.empty_is_good = true, .begin = begin, .end = end},
+    .maker = {.empty_is_good = true, .begin = npz_begin, .end = npz_end},
 };

@@ -182,7 +182,7 @@ static bool make_columns(struct parquet_table *table, const struct rbwp_schema *
 }
 
 /* What a column's type does not say. */
-static void put_facts(struct parquet_table *table, const struct rbwp_schema *schema)
+static void parquet_put_facts(struct parquet_table *table, const struct rbwp_schema *schema)
 {
     char key[64], text[UTF8_REPAIR_GROWTH * UINT8_MAX];
     for (uint32_t c = 0; c < schema->column_count; c++) {
@@ -324,7 +324,7 @@ static void put_place(struct parquet_tables *tables, struct parquet_table *table
     parquet_integers(&table->parquet, tables->values, tables->values);
 }
 
-static bool make_room(struct parquet_tables *tables, uint32_t rows)
+static bool parquet_make_room(struct parquet_tables *tables, uint32_t rows)
 {
     return (thread_array_grow(&tables->values, &tables->value_room, rows, sizeof *tables->values) &&
             thread_array_grow(&tables->there, &tables->there_room, rows, sizeof *tables->there) &&
@@ -342,7 +342,7 @@ static bool begin_file(struct parquet_tables *tables, struct parquet_table *tabl
     if (!parquet_start(&table->parquet, &table->out, table->columns, (int)table->column_count,
                        NULL))
         return parquet_tables_fail(tables);
-    put_facts(table, schema);
+    parquet_put_facts(table, schema);
     return true;
 }
 
@@ -352,7 +352,7 @@ static void parquet_tables_take(struct parquet_tables *tables, const struct trac
     if (these->rows == 0)
         return;
     struct parquet_table *table = rows->table < tables->count ? &tables->tables[rows->table] : NULL;
-    if (!table || !table->open || tables->failed || !make_room(tables, these->rows) ||
+    if (!table || !table->open || tables->failed || !parquet_make_room(tables, these->rows) ||
         !begin_file(tables, table, these->schema)) {
         tables->left_out += these->rows;
         return;
@@ -374,7 +374,8 @@ static void parquet_tables_take(struct parquet_tables *tables, const struct trac
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* Without its footer a file is none. A table without rows has a file, too. */
-static enum exit_code finish(struct parquet_tables *tables, struct parquet_table *table)
+static enum exit_code export_parquet_finish(struct parquet_tables *tables,
+                                            struct parquet_table *table)
 {
     bool whole = !tables->failed && (table->parquet.single ||
                                      parquet_start(&table->parquet, &table->out, table->columns,
@@ -392,7 +393,7 @@ enum exit_code parquet_tables_finish(struct parquet_tables *tables)
     for (uint32_t i = 0; i < tables->count; i++) {
         struct parquet_table *table = &tables->tables[i];
         if (table->open)
-            code = exit_worse(code, finish(tables, table));
+            code = exit_worse(code, export_parquet_finish(tables, table));
         parquet_free(&table->parquet);
         for (uint32_t c = 2; c < table->column_count; c++)
             free((char *)(uintptr_t)table->columns[c].name);
@@ -430,7 +431,7 @@ struct table {
     bool failed;
 };
 
-static void fail(struct table *table)
+static void parquet_fail(struct table *table)
 {
     if (!table->failed)
         message("out of memory; the Parquet file cannot be finished");
@@ -440,7 +441,7 @@ static void fail(struct table *table)
 /* ---- columns --------------------------------------------------------------------------- */
 
 /* The place of a number that is not in the dictionary yet, plus 1; 0 without memory. */
-static uint32_t add_number(struct numbered *numbered, uint32_t number)
+static uint32_t parquet_add_number(struct numbered *numbered, uint32_t number)
 {
     if (!thread_array_grow(&numbered->places, &numbered->place_room, number + 1,
                            sizeof *numbered->places) ||
@@ -461,7 +462,7 @@ static bool find_places(struct table *table, struct numbered *numbered,
         if (optional && !number)
             continue;
         uint32_t place = number < numbered->place_room ? numbered->places[number] : 0;
-        if (!place && !(place = add_number(numbered, number)))
+        if (!place && !(place = parquet_add_number(numbered, number)))
             return false;
         table->places[found++] = place - 1;
     }
@@ -495,7 +496,7 @@ static void put_texts(struct table *table, int column, const struct span_column_
     if (!find_places(table, numbered, part, span_column(column)->optional, &found) ||
         !thread_array_grow(&table->texts, &table->text_room, numbered->count,
                            sizeof *table->texts)) {
-        fail(table);
+        parquet_fail(table);
         return;
     }
     for (uint32_t i = 0; i < numbered->count; i++) {
@@ -506,7 +507,7 @@ static void put_texts(struct table *table, int column, const struct span_column_
         parquet_texts(&table->parquet, table->places,
                       (struct parquet_dictionary){table->texts, numbered->count}, part->there);
     else
-        fail(table);
+        parquet_fail(table);
     numbered->count = 0;
 }
 
@@ -533,7 +534,7 @@ static void put_column(struct table *table, int column)
         put_numbers(table, &part);
 }
 
-static void put_group(void *context)
+static void parquet_put_group(void *context)
 {
     struct table *table = context;
     parquet_group_begin(&table->parquet, table->columns.count);
@@ -551,7 +552,7 @@ static void take_table(void *context, const struct trace_table *told)
     parquet_tables_add(&table->tables, told);
 }
 
-static void take_rows(void *context, const struct trace_rows *rows)
+static void parquet_on_rows(void *context, const struct trace_rows *rows)
 {
     const struct span_columns *columns = context;
     struct table *table = columns->user.context;
@@ -563,7 +564,7 @@ static void put_fact_of_trace(void *context, const char *key, struct trace_text 
     struct table *table = context;
     char *repaired = malloc(UTF8_REPAIR_GROWTH * (size_t)value.bytes + 1);
     if (!repaired) {
-        fail(table);
+        parquet_fail(table);
         return;
     }
     uint32_t bytes = (uint32_t)utf8_repair(value.text, value.bytes, NULL, repaired);
@@ -609,12 +610,12 @@ static int list_columns(struct table *table)
     return count;
 }
 
-static struct table *make_table(struct trace_pass *pass)
+static struct table *parquet_make_table(struct trace_pass *pass)
 {
     struct table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
-    const struct span_columns_user user = {table, put_group, put_fact_of_trace, has_failed};
+    const struct span_columns_user user = {table, parquet_put_group, put_fact_of_trace, has_failed};
     table->tables.pass = pass;
     table->numbered = calloc((size_t)span_column_count(), sizeof *table->numbered);
     table->places = malloc(SPAN_GROUP_ROWS * sizeof *table->places);
@@ -626,13 +627,13 @@ static struct table *make_table(struct trace_pass *pass)
     return NULL;
 }
 
-static bool begin(struct trace_pass *pass)
+static bool parquet_begin(struct trace_pass *pass)
 {
     if (isatty(pass->out.fd)) {
         message("Parquet is no text for a terminal: give -o FILE");
         return false;
     }
-    struct table *table = make_table(pass);
+    struct table *table = parquet_make_table(pass);
     if (!table) {
         message("out of memory");
         return false;
@@ -640,12 +641,12 @@ static bool begin(struct trace_pass *pass)
     pass->state = table;
     pass->sink = span_columns_sink(&table->columns);
     pass->sink.table = take_table;
-    pass->sink.rows = take_rows;
+    pass->sink.rows = parquet_on_rows;
     return true;
 }
 
 /* Without its footer a file is none, so that what failed is not taken for whole. */
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code parquet_end(struct trace_pass *pass)
 {
     struct table *table = pass->state;
     span_columns_finish(&table->columns);
@@ -653,7 +654,7 @@ static enum exit_code end(struct trace_pass *pass)
     if (!table->failed)
         parquet_finish(&table->parquet);
     if (parquet_failed(&table->parquet))
-        fail(table);
+        parquet_fail(table);
     enum exit_code code = parquet_tables_finish(&table->tables);
     table->columns.left_out.rows = table->tables.left_out;
     left_out_tell(pass, "parquet", table->columns.left_out);
@@ -669,6 +670,6 @@ const struct exporter exporter_parquet = {
     .binary = true,
     .has_columns = true,
     .has_parts = true,
-    .maker.begin = begin,
-    .maker.end = end,
+    .maker.begin = parquet_begin,
+    .maker.end = parquet_end,
 };

@@ -69,8 +69,8 @@ static uint8_t *put_annotation(uint8_t *at, enum annotation name, enum pf_annota
 }
 
 /* What every span has. */
-static inline uint8_t *put_span(const struct perfetto *perfetto, uint8_t *at,
-                                const struct trace_span *span)
+static inline uint8_t *perfetto_put_span(const struct perfetto *perfetto, uint8_t *at,
+                                         const struct trace_span *span)
 {
     bool instant = span->flags & TRACE_INSTANT;
     const char *key = own_key_of_item(span);
@@ -108,7 +108,7 @@ static void write_detailed(struct perfetto *perfetto, struct lane_state *lane,
         at = pb_u64(at, PF_PACKET_TIMESTAMP, (uint64_t)time_ns);
     }
     uint8_t *event = pb_open(at, PF_PACKET_TRACK_EVENT);
-    at = put_span(perfetto, event, span);
+    at = perfetto_put_span(perfetto, event, span);
     for (int i = 0; link; link = pending_links_next(&perfetto->links, link), i++)
         if (i < LINKS_MAX)
             at = pb_fixed64(at, PF_EVENT_FLOW_END, arrow_number(link->number));
@@ -128,7 +128,7 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
         write_detailed(perfetto, lane, span, detail, link);
     } else {
         uint8_t *fields = begin_event(packets, lane);
-        uint8_t *at = put_span(perfetto, fields, span);
+        uint8_t *at = perfetto_put_span(perfetto, fields, span);
         end_event(packets, lane, fields, at, (int64_t)clock_ns(span->start_ns));
     }
     if (span->flags & TRACE_INSTANT)
@@ -140,8 +140,8 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
         perfetto_fail(perfetto);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void perfetto_on_spans(void *context, const struct trace_span *spans, size_t count,
+                              const struct trace_details *details)
 {
     struct perfetto *perfetto = context;
     struct row *row = &perfetto->rows[spans[0].track];
@@ -159,8 +159,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     }
 }
 
-static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
-                         size_t count)
+static void perfetto_on_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                                size_t count)
 {
     struct perfetto *perfetto = context;
     struct packets *packets = &perfetto->file.packets;
@@ -178,13 +178,13 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
 
 /* ---- begin and end ------------------------------------------------------------------- */
 
-static bool is_full(void *context)
+static bool perfetto_is_full(void *context)
 {
     const struct perfetto *perfetto = context;
     return perfetto->failed || out_failed(&perfetto->pass->out);
 }
 
-static bool begin(struct trace_pass *pass)
+static bool perfetto_begin(struct trace_pass *pass)
 {
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
     if (!perfetto) {
@@ -202,12 +202,12 @@ static bool begin(struct trace_pass *pass)
         .context = perfetto,
         .process = perfetto_take_process,
         .track = perfetto_take_track,
-        .spans = take_spans,
-        .samples = take_samples,
+        .spans = perfetto_on_spans,
+        .samples = perfetto_on_samples,
         .link = perfetto_take_link,
         .loss = perfetto_take_loss,
         .fact = perfetto_take_fact,
-        .full = is_full,
+        .full = perfetto_is_full,
     };
     return true;
 }
@@ -219,7 +219,7 @@ static void free_row(struct row *row)
     free(row->lanes);
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code perfetto_end(struct trace_pass *pass)
 {
     struct perfetto *perfetto = pass->state;
     for (uint32_t i = 0; i < perfetto->row_count; i++) {
@@ -250,6 +250,6 @@ const struct exporter exporter_perfetto = {
     .suffixes = ".pftrace .perfetto-trace",
     .summary = "Perfetto's own format, for its viewer and SQL",
     .binary = true,
-    .maker.begin = begin,
-    .maker.end = end,
+    .maker.begin = perfetto_begin,
+    .maker.end = perfetto_end,
 };

@@ -56,7 +56,7 @@ struct speedscope {
     bool failed;
 };
 
-static void fail(struct speedscope *speedscope)
+static void speedscope_fail(struct speedscope *speedscope)
 {
     if (!speedscope->failed)
         message("out of memory; the rest is left out");
@@ -69,7 +69,7 @@ static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 {
     if (!thread_array_grow(&speedscope->frames, &speedscope->frame_room, name + 1,
                            sizeof *speedscope->frames)) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return 0;
     }
     uint32_t *frame = &speedscope->frames[name];
@@ -78,7 +78,7 @@ static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
     uint32_t number = speedscope->frame_count;
     if (!thread_array_grow(&speedscope->names, &speedscope->name_room, number + 1,
                            sizeof *speedscope->names)) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return 0;
     }
     speedscope->names[number] = name;
@@ -142,7 +142,7 @@ static struct profile *profile_of(struct speedscope *speedscope, struct row *row
     if (stream == SPOOL_NONE)
         return NULL;
     if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return NULL;
     }
     row->lanes[lane] = (struct profile){.begun = true, .stream = stream};
@@ -150,8 +150,8 @@ static struct profile *profile_of(struct speedscope *speedscope, struct row *row
 }
 
 /* What does not nest in its lane, where lanes ran out, would make the file unreadable. */
-static void take_span(struct speedscope *speedscope, struct profile *profile,
-                      const struct trace_span *span)
+static void speedscope_on_span(struct speedscope *speedscope, struct profile *profile,
+                               const struct trace_span *span)
 {
     close_frames(speedscope, profile, span->start_ns);
     if (profile->depth && profile->open[profile->depth - 1].stop_ns < span->stop_ns) {
@@ -160,7 +160,7 @@ static void take_span(struct speedscope *speedscope, struct profile *profile,
     }
     if (!thread_array_grow(&profile->open, &profile->room, profile->depth + 1,
                            sizeof *profile->open)) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return;
     }
     uint32_t frame = frame_of(speedscope, span->name);
@@ -168,8 +168,8 @@ static void take_span(struct speedscope *speedscope, struct profile *profile,
     add_event(speedscope, profile, true, frame, span->start_ns);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void speedscope_on_spans(void *context, const struct trace_span *spans, size_t count,
+                                const struct trace_details *details)
 {
     struct speedscope *speedscope = context;
     struct row *row = &speedscope->rows[spans[0].track];
@@ -179,16 +179,16 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         if (spans[i].flags & TRACE_INSTANT)
             speedscope->left_out.points++;
         else if ((profile = profile_of(speedscope, row, spans[i].row)))
-            take_span(speedscope, profile, &spans[i]);
+            speedscope_on_span(speedscope, profile, &spans[i]);
     }
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void speedscope_on_track(void *context, const struct trace_track *track)
 {
     struct speedscope *speedscope = context;
     if (!thread_array_grow(&speedscope->rows, &speedscope->row_room, track->number + 1,
                            sizeof *speedscope->rows)) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return;
     }
     speedscope->rows[track->number].track = *track;
@@ -232,7 +232,7 @@ static void write_profiles(struct speedscope *speedscope)
     struct row *rows = speedscope->rows;
     uint32_t *order = track_order_all(rows, sizeof *rows, speedscope->row_count);
     if (!order) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return;
     }
     for (uint32_t i = 0; i < speedscope->row_count; i++) {
@@ -259,13 +259,13 @@ static void write_frames(struct speedscope *speedscope)
 
 /* ---- begin and end --------------------------------------------------------------- */
 
-static bool is_full(void *context)
+static bool speedscope_is_full(void *context)
 {
     const struct speedscope *speedscope = context;
     return speedscope->failed || speedscope->spool.failed || out_failed(&speedscope->pass->out);
 }
 
-static bool begin(struct trace_pass *pass)
+static bool speedscope_begin(struct trace_pass *pass)
 {
     struct speedscope *speedscope = calloc(1, sizeof *speedscope);
     if (!speedscope) {
@@ -276,8 +276,10 @@ static bool begin(struct trace_pass *pass)
     speedscope->spool = SPOOL_EMPTY;
     speedscope->spool.piece_bytes = PIECE_BYTES;
     pass->state = speedscope;
-    pass->sink = (struct trace_sink){
-        .context = speedscope, .track = take_track, .spans = take_spans, .full = is_full};
+    pass->sink = (struct trace_sink){.context = speedscope,
+                                     .track = speedscope_on_track,
+                                     .spans = speedscope_on_spans,
+                                     .full = speedscope_is_full};
     return true;
 }
 
@@ -302,7 +304,7 @@ static void write_file(struct speedscope *speedscope)
     int64_t origin_ns = pass->trace ? trace_origin_ns(pass->trace) : 0;
     speedscope->print = spool_print_new(&speedscope->spool, &pass->out, origin_ns, pass->threads);
     if (!speedscope->print) {
-        fail(speedscope);
+        speedscope_fail(speedscope);
         return;
     }
     struct out *out = spool_print_between(speedscope->print);
@@ -318,7 +320,7 @@ static void write_file(struct speedscope *speedscope)
     spool_print_finish(speedscope->print);
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code speedscope_end(struct trace_pass *pass)
 {
     struct speedscope *speedscope = pass->state;
     write_file(speedscope);
@@ -327,7 +329,7 @@ static enum exit_code end(struct trace_pass *pass)
         message("speedscope: %" PRIu64 " spans left out that overlap others of their row",
                 speedscope->misfits);
     if (speedscope->text.failed)
-        fail(speedscope);
+        speedscope_fail(speedscope);
     bool whole = !speedscope->failed && !speedscope->spool.failed && !speedscope->misfits;
     free_speedscope(speedscope);
     return whole ? EXIT_GOOD : EXIT_PARTLY;
@@ -337,5 +339,5 @@ const struct exporter exporter_speedscope = {
     .name = "speedscope",
     .suffixes = ".speedscope.json .speedscope",
     .summary = "speedscope's own format, a profile for each track",
-    .maker = {.begin = begin, .end = end},
+    .maker = {.begin = speedscope_begin, .end = speedscope_end},
 };

@@ -72,7 +72,7 @@ static struct sqlite_row begin_row(struct database *database, enum statement sta
 
 /* ---- the sink ------------------------------------------------------------------------- */
 
-static void take_process(void *context, const struct trace_process *process)
+static void sqlite_on_process(void *context, const struct trace_process *process)
 {
     struct sqlite_row row = begin_row(context, PROCESS);
     sqlite_number(&row, process->number);
@@ -85,7 +85,7 @@ static void take_process(void *context, const struct trace_process *process)
     sqlite_end_row(&row);
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void sqlite_on_track(void *context, const struct trace_track *track)
 {
     char id[32];
     struct sqlite_row row = begin_row(context, TRACK);
@@ -101,7 +101,7 @@ static void take_track(void *context, const struct trace_track *track)
     sqlite_end_row(&row);
 }
 
-static void take_name(void *context, uint32_t name, struct trace_text value)
+static void sqlite_on_name(void *context, uint32_t name, struct trace_text value)
 {
     struct sqlite_row row = begin_row(context, NAME);
     sqlite_number(&row, name);
@@ -109,7 +109,7 @@ static void take_name(void *context, uint32_t name, struct trace_text value)
     sqlite_end_row(&row);
 }
 
-static void put_span(struct database *database, const struct trace_span *span)
+static void sqlite_put_span(struct database *database, const struct trace_span *span)
 {
     struct sqlite_row row = begin_row(database, SPAN);
     for (int c = 0; c < database->span_column_count; c++) {
@@ -175,13 +175,13 @@ static void put_arg(struct database *database, const struct trace_span *span,
     sqlite_end_row(&row);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void sqlite_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct database *database = context;
     for (size_t i = 0; i < count && !database->failed; i++) {
         const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
-        put_span(database, &spans[i]);
+        sqlite_put_span(database, &spans[i]);
         if (detail)
             put_detail(database, &spans[i], detail);
         for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
@@ -189,8 +189,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     }
 }
 
-static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
-                         size_t count)
+static void sqlite_on_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                              size_t count)
 {
     struct database *database = context;
     for (size_t i = 0; i < count && !database->failed; i++) {
@@ -205,7 +205,7 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
     }
 }
 
-static void take_link(void *context, const struct trace_link *link)
+static void sqlite_on_link(void *context, const struct trace_link *link)
 {
     const struct database *database = context;
     struct sqlite_row row = begin_row(context, LINK);
@@ -221,7 +221,7 @@ static void take_link(void *context, const struct trace_link *link)
     sqlite_end_row(&row);
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
+static void sqlite_on_loss(void *context, const struct trace_loss *loss)
 {
     struct sqlite_row row = begin_row(context, LOSS);
     bool timed = loss->first_ns || loss->last_ns;
@@ -236,7 +236,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
     sqlite_end_row(&row);
 }
 
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void sqlite_on_fact(void *context, const char *key, struct trace_text value)
 {
     struct sqlite_row row = begin_row(context, FACT);
     sqlite_text(&row, trace_text(key));
@@ -259,7 +259,7 @@ void sqlite_put_column(struct database *database, const struct rbwp_schema *sche
     sqlite_end_row(&row);
 }
 
-static bool is_full(void *context)
+static bool sqlite_is_full(void *context)
 {
     const struct database *database = context;
     return database->failed;
@@ -289,7 +289,7 @@ static bool create_file(struct database *database)
     return false;
 }
 
-static bool prepare(struct database *database)
+static bool sqlite_prepare(struct database *database)
 {
     enum { FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX }; /* it is one thread's */
     if (sqlite3_open_v2(database->tmp, &database->db, FLAGS, NULL) != SQLITE_OK) {
@@ -346,7 +346,7 @@ static void close_database(struct database *database)
     free(database->tmp);
 }
 
-static bool begin(struct trace_pass *pass)
+static bool sqlite_begin(struct trace_pass *pass)
 {
     if (!out_may_create(&pass->options->output, pass->inputs))
         return false;
@@ -361,7 +361,7 @@ static bool begin(struct trace_pass *pass)
         free(database);
         return false;
     }
-    if (!prepare(database)) {
+    if (!sqlite_prepare(database)) {
         close_database(database);
         free(database);
         return false;
@@ -370,21 +370,21 @@ static bool begin(struct trace_pass *pass)
     find_span_columns(database);
     pass->state = database;
     pass->sink = (struct trace_sink){.context = database,
-                                     .process = take_process,
-                                     .track = take_track,
-                                     .name = take_name,
-                                     .spans = take_spans,
-                                     .samples = take_samples,
-                                     .link = take_link,
+                                     .process = sqlite_on_process,
+                                     .track = sqlite_on_track,
+                                     .name = sqlite_on_name,
+                                     .spans = sqlite_on_spans,
+                                     .samples = sqlite_on_samples,
+                                     .link = sqlite_on_link,
                                      .table = sqlite_take_table,
                                      .rows = sqlite_take_rows,
-                                     .loss = take_loss,
-                                     .fact = take_fact,
-                                     .full = is_full};
+                                     .loss = sqlite_on_loss,
+                                     .fact = sqlite_on_fact,
+                                     .full = sqlite_is_full};
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code sqlite_end(struct trace_pass *pass)
 {
     struct database *database = pass->state;
     (void)(execute(database, sqlite_indices) && execute(database, sqlite_views) &&
@@ -401,6 +401,6 @@ const struct exporter exporter_sqlite = {
     .suffixes = ".sqlite .db",
     .summary = "a database with tables and views",
     .maker.own_output = true,
-    .maker.begin = begin,
-    .maker.end = end,
+    .maker.begin = sqlite_begin,
+    .maker.end = sqlite_end,
 };

@@ -248,7 +248,7 @@ static void put_idle_thread(struct writing *writing, uint32_t process)
                   "\"time\":[0.000000],\"weight\":[0.000000]}}");
 }
 
-static void put_row(struct writing *writing, const struct firefox_row *row)
+static void firefox_file_put_row(struct writing *writing, const struct firefox_row *row)
 {
     for (uint32_t i = 0; i < row->lane_count; i++) {
         if (!row->lanes[i].begun)
@@ -265,7 +265,7 @@ static void put_threads(struct writing *writing)
     struct firefox *firefox = writing->firefox;
     out_text(spool_print_between(firefox->print), ",\n\"threads\":[");
     for (uint32_t i = 0; i < firefox->row_count; i++)
-        put_row(writing, &firefox->rows[writing->order[i]]);
+        firefox_file_put_row(writing, &firefox->rows[writing->order[i]]);
     for (uint32_t i = 0; i < firefox->process_count; i++)
         if (writing->places[i].first == writing->written)
             put_idle_thread(writing, i);

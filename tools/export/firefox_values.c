@@ -80,7 +80,7 @@ static char *put_whole_data(char *at, struct spool_values *values)
     return at;
 }
 
-static char *put_name(char *at, struct spool_values *values)
+static char *firefox_values_put_name(char *at, struct spool_values *values)
 {
     values->at++;
     return put_u64(at, get_short(values));
@@ -134,7 +134,7 @@ static char *put_end(char *at, struct spool_values *values, int64_t origin_ns)
     }
 
 COLUMN(firefox_data, 4, 80, put_whole_data(at, &values)) /* and the tail, which is in the piece */
-COLUMN(firefox_names, 2, DIGITS_MAX, put_name(at, &values))
+COLUMN(firefox_names, 2, DIGITS_MAX, firefox_values_put_name(at, &values))
 COLUMN(firefox_phases, 2, 1, put_phase(at, &values))
 COLUMN(firefox_categories, 2, 3, put_category(at, &values))
 COLUMN(firefox_times, 1, FIREFOX_MS_MAX,

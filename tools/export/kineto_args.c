@@ -90,7 +90,7 @@ static uint64_t correlation_of(const struct chrome *chrome, const struct trace_s
     return fits ? process << PROCESS_SHIFT | detail->correlation : detail->correlation;
 }
 
-static void make(struct kineto_facts *facts, enum kineto_made key, uint64_t value)
+static void kineto_args_make(struct kineto_facts *facts, enum kineto_made key, uint64_t value)
 {
     if (facts->has >> key & 1)
         return;
@@ -111,15 +111,15 @@ struct kineto_facts kineto_facts_of(const struct chrome *chrome, const struct tr
         take_args(chrome->kineto, detail, &facts);
     choose_category(chrome, span, detail, &facts);
     if (is_work) {
-        make(&facts, KINETO_DEVICE, 0); /* its place tells */
-        make(&facts, KINETO_STREAM, 0);
-        make(&facts, KINETO_CORRELATION, correlation_of(chrome, span, detail));
+        kineto_args_make(&facts, KINETO_DEVICE, 0); /* its place tells */
+        kineto_args_make(&facts, KINETO_STREAM, 0);
+        kineto_args_make(&facts, KINETO_CORRELATION, correlation_of(chrome, span, detail));
     }
     uint64_t id = facts.value[KINETO_ID] ? facts.value[KINETO_ID] : facts.value[KINETO_RANGE];
     if ((span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION) && id)
-        make(&facts, KINETO_EXTERNAL_ID, id);
+        kineto_args_make(&facts, KINETO_EXTERNAL_ID, id);
     if (span->flags & TRACE_UNFINISHED)
-        make(&facts, KINETO_FINISHED, 0);
+        kineto_args_make(&facts, KINETO_FINISHED, 0);
     return facts;
 }
 

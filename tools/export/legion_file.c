@@ -40,7 +40,7 @@ static uint8_t *new_text(void)
     return malloc(WINDOW_BYTES + PIECE_BYTES);
 }
 
-static void run(void *job)
+static void legion_file_run(void *job)
 {
     struct piece *piece = job;
     z_stream *stream = &piece->stream;
@@ -57,7 +57,7 @@ static void run(void *job)
     piece->crc = (uint32_t)crc32(crc32(0, NULL, 0), begin, piece->count);
 }
 
-static void stop(void *job)
+static void legion_file_stop(void *job)
 {
     struct piece *piece = job;
     if (piece->ready)
@@ -69,7 +69,7 @@ static void stop(void *job)
 struct gzip_pieces *gzip_pieces_new(struct job_threads *threads)
 {
     struct gzip_pieces *pieces = calloc(1, sizeof *pieces);
-    if (pieces && (pieces->jobs = ordered_jobs_new(threads, sizeof(struct piece), run)))
+    if (pieces && (pieces->jobs = ordered_jobs_new(threads, sizeof(struct piece), legion_file_run)))
         return pieces;
     free(pieces);
     return NULL;
@@ -78,13 +78,13 @@ struct gzip_pieces *gzip_pieces_new(struct job_threads *threads)
 void gzip_pieces_free(struct gzip_pieces *pieces)
 {
     if (pieces)
-        ordered_jobs_free(pieces->jobs, stop);
+        ordered_jobs_free(pieces->jobs, legion_file_stop);
     free(pieces);
 }
 
 /* ---- pieces in, pieces out ------------------------------------------------------------- */
 
-static void write_piece(const struct piece *piece)
+static void legion_file_write_piece(const struct piece *piece)
 {
     struct gzip_file *file = piece->file;
     file->failed |= piece->packed_bytes == 0;
@@ -114,7 +114,7 @@ static void submit(struct gzip_file *file)
     struct ordered_jobs *jobs = file->pieces->jobs;
     struct piece *piece;
     while (!(piece = ordered_jobs_next(jobs)))
-        write_piece(ordered_jobs_take(jobs));
+        legion_file_write_piece(ordered_jobs_take(jobs));
     file->failed |= !make_ready(piece);
     if (file->failed || file->count == 0)
         return;
@@ -167,7 +167,7 @@ static bool gzip_file_finish(struct gzip_file *file)
     char end[10] = {3, 0}; /* an empty block, the last one */
     submit(file);
     while ((piece = ordered_jobs_take(file->pieces->jobs)))
-        write_piece(piece);
+        legion_file_write_piece(piece);
     for (int i = 0; i < 4; i++) {
         end[2 + i] = (char)(file->crc >> 8 * i);
         end[6 + i] = (char)(file->bytes >> 8 * i);
@@ -215,27 +215,27 @@ static const char declarations[] =
 
 /* ---- bytes ----------------------------------------------------------------------- */
 
-static void put(struct legion_file *file, uint64_t value, size_t bytes)
+static void legion_file_put(struct legion_file *file, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         file->record[file->record_bytes++] = (uint8_t)(value >> 8 * i);
 }
 
 /* A zero byte would end it, so it ends there. */
-static void put_text(struct legion_file *file, struct trace_text text)
+static void legion_file_put_text(struct legion_file *file, struct trace_text text)
 {
     for (uint32_t i = 0; i < text.bytes && i < TEXT_BYTES && text.text[i]; i++)
         file->record[file->record_bytes++] = (uint8_t)text.text[i];
-    put(file, 0, 1);
+    legion_file_put(file, 0, 1);
 }
 
-static void begin(struct legion_file *file, enum kind kind)
+static void legion_file_begin(struct legion_file *file, enum kind kind)
 {
     file->record_bytes = 0;
-    put(file, kind, 4);
+    legion_file_put(file, kind, 4);
 }
 
-static void end(struct legion_file *file)
+static void legion_file_end(struct legion_file *file)
 {
     gzip_file_put(&file->gzip, file->record, file->record_bytes);
 }
@@ -256,20 +256,20 @@ static void write_head(struct legion_file *file, const struct legion_machine *ma
                  file->dialect_b ? "" : ", version:unsigned:4");
     gzip_file_put(&file->gzip, text, (size_t)bytes);
     gzip_file_put(&file->gzip, declarations, sizeof declarations - 1);
-    begin(file, MACHINE_DESC);
-    put(file, machine->node, 4);
-    put(file, machine->nodes, 4);
+    legion_file_begin(file, MACHINE_DESC);
+    legion_file_put(file, machine->node, 4);
+    legion_file_put(file, machine->nodes, 4);
     if (!file->dialect_b)
-        put(file, machine->version, 4);
-    put_text(file, machine->host);
-    put(file, 0, 8);
-    put(file, machine->process_id, 4);
-    end(file);
+        legion_file_put(file, machine->version, 4);
+    legion_file_put_text(file, machine->host);
+    legion_file_put(file, 0, 8);
+    legion_file_put(file, machine->process_id, 4);
+    legion_file_end(file);
     if (machine->zero_ns == 0)
         return;
-    begin(file, ZERO_TIME);
-    put(file, (uint64_t)machine->zero_ns, 8);
-    end(file);
+    legion_file_begin(file, ZERO_TIME);
+    legion_file_put(file, (uint64_t)machine->zero_ns, 8);
+    legion_file_end(file);
 }
 
 bool legion_file_open(struct legion_file *file, const struct legion_output *output,
@@ -307,72 +307,72 @@ enum exit_code legion_file_close(struct legion_file *file)
 
 void legion_file_proc(struct legion_file *file, uint64_t proc, uint32_t kind)
 {
-    begin(file, PROC_DESC);
-    put(file, proc, 8);
-    put(file, kind, 4);
-    put(file, UUID_BYTES, 4);
-    put(file, 0, 8);
-    put(file, 0, 8);
-    end(file);
+    legion_file_begin(file, PROC_DESC);
+    legion_file_put(file, proc, 8);
+    legion_file_put(file, kind, 4);
+    legion_file_put(file, UUID_BYTES, 4);
+    legion_file_put(file, 0, 8);
+    legion_file_put(file, 0, 8);
+    legion_file_end(file);
 }
 
 void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name)
 {
-    begin(file, TASK_KIND);
-    put(file, kind, 4);
-    put_text(file, name);
-    put(file, 1, 1);
-    end(file);
+    legion_file_begin(file, TASK_KIND);
+    legion_file_put(file, kind, 4);
+    legion_file_put_text(file, name);
+    legion_file_put(file, 1, 1);
+    legion_file_end(file);
 }
 
 void legion_file_variant(struct legion_file *file, uint32_t kind, enum legion_variant variant,
                          struct trace_text name)
 {
-    begin(file, TASK_VARIANT);
-    put(file, kind, 4);
-    put(file, variant, 4);
-    put_text(file, name);
-    end(file);
+    legion_file_begin(file, TASK_VARIANT);
+    legion_file_put(file, kind, 4);
+    legion_file_put(file, variant, 4);
+    legion_file_put_text(file, name);
+    legion_file_end(file);
 }
 
 void legion_file_call_kind(struct legion_file *file, uint32_t kind, struct trace_text name)
 {
-    begin(file, CALL_DESC);
-    put(file, kind, 4);
-    put_text(file, name);
-    end(file);
+    legion_file_begin(file, CALL_DESC);
+    legion_file_put(file, kind, 4);
+    legion_file_put_text(file, name);
+    legion_file_end(file);
 }
 
 void legion_file_task(struct legion_file *file, const struct legion_task *task)
 {
     const bool device = task->variant == LEGION_DEVICE_VARIANT;
-    begin(file, device ? GPU_TASK_INFO : TASK_INFO);
-    put(file, task->op, 8);
-    put(file, task->kind, 4);
-    put(file, task->variant, 4);
-    put(file, task->proc, 8);
-    put(file, task->create, 8);
-    put(file, task->start, 8); /* ready, start */
-    put(file, task->start, 8);
-    put(file, device ? task->start : task->stop, 8);
+    legion_file_begin(file, device ? GPU_TASK_INFO : TASK_INFO);
+    legion_file_put(file, task->op, 8);
+    legion_file_put(file, task->kind, 4);
+    legion_file_put(file, task->variant, 4);
+    legion_file_put(file, task->proc, 8);
+    legion_file_put(file, task->create, 8);
+    legion_file_put(file, task->start, 8); /* ready, start */
+    legion_file_put(file, task->start, 8);
+    legion_file_put(file, device ? task->start : task->stop, 8);
     if (device) {
-        put(file, task->start, 8);
-        put(file, task->stop, 8);
+        legion_file_put(file, task->start, 8);
+        legion_file_put(file, task->stop, 8);
     }
-    put(file, task->creator, 8);
-    put(file, 0, 8); /* critical: none */
-    put(file, task->event, 8);
-    end(file);
+    legion_file_put(file, task->creator, 8);
+    legion_file_put(file, 0, 8); /* critical: none */
+    legion_file_put(file, task->event, 8);
+    legion_file_end(file);
 }
 
 void legion_file_call(struct legion_file *file, uint32_t kind, uint64_t start, uint64_t stop,
                       uint64_t proc, uint64_t event)
 {
-    begin(file, CALL_INFO);
-    put(file, kind, 4);
-    put(file, start, 8);
-    put(file, stop, 8);
-    put(file, proc, 8);
-    put(file, event, 8);
-    end(file);
+    legion_file_begin(file, CALL_INFO);
+    legion_file_put(file, kind, 4);
+    legion_file_put(file, start, 8);
+    legion_file_put(file, stop, 8);
+    legion_file_put(file, proc, 8);
+    legion_file_put(file, event, 8);
+    legion_file_end(file);
 }

@@ -83,7 +83,7 @@ static const uint8_t *chunk_output(const struct packet_chunk *chunk, uint8_t hea
 
 /* ---- streams of packets ------------------------------------------------------------- */
 
-static void fail(struct packet_file *file, const char *why)
+static void packet_file_fail(struct packet_file *file, const char *why)
 {
     if (!file->failed)
         message("spans are missing: %s", why);
@@ -108,11 +108,11 @@ static void keep_chunk(struct packet_file *file, const struct packet_chunk *chun
         file->failed = true; /* with the message given */
     else if (!write_all(file->last_fd, (const char *)head, head_bytes) ||
              !write_all(file->last_fd, (const char *)data, bytes))
-        fail(file, strerror(errno));
+        packet_file_fail(file, strerror(errno));
 }
 
 /* Begins with an empty chunk. */
-static void fill(struct packets *packets, struct packet_chunk *chunk)
+static void packet_file_fill(struct packets *packets, struct packet_chunk *chunk)
 {
     packets->chunk = chunk;
     packets->start = packets->next = chunk->packets;
@@ -139,9 +139,9 @@ static void next_chunk(struct packet_file *file)
         while ((chunk = ordered_jobs_take(file->jobs)))
             write_chunk(file, chunk);
         chunk = file->packets.chunk;
-        fail(file, "out of memory");
+        packet_file_fail(file, "out of memory");
     }
-    fill(&file->packets, chunk);
+    packet_file_fill(&file->packets, chunk);
 }
 
 void packet_flush(struct packets *packets)
@@ -154,7 +154,7 @@ void packet_flush(struct packets *packets)
     close_chunk(packets);
     run_chunk(packets->chunk);
     keep_chunk(file, packets->chunk);
-    fill(packets, packets->chunk);
+    packet_file_fill(packets, packets->chunk);
 }
 
 /* ---- the file ----------------------------------------------------------------------- */
@@ -169,8 +169,8 @@ bool packet_file_start(struct packet_file *file, struct out *out, struct job_thr
     struct packet_chunk *chunk = file->jobs ? ordered_jobs_next(file->jobs) : NULL;
     if (chunk && file->last.chunk && start_chunk(chunk, deflate) &&
         start_chunk(file->last.chunk, deflate)) {
-        fill(&file->packets, chunk);
-        fill(&file->last, file->last.chunk);
+        packet_file_fill(&file->packets, chunk);
+        packet_file_fill(&file->last, file->last.chunk);
         return true;
     }
     message("out of memory");
@@ -194,7 +194,7 @@ static void copy_last(struct packet_file *file)
         out_bytes(file->out, buffer, (size_t)got);
     }
     if (got < 0)
-        fail(file, strerror(errno));
+        packet_file_fail(file, strerror(errno));
     close_chunk(&file->last);
     run_chunk(file->last.chunk);
     write_chunk(file, file->last.chunk);

@@ -5,7 +5,7 @@
 
 enum { BLOCK = 128, MINIBLOCKS = 4, MINIBLOCK = BLOCK / MINIBLOCKS, GROUP = 8 };
 
-static unsigned bytes_of(uint64_t value)
+static unsigned parquet_encode_bytes_of(uint64_t value)
 {
     return value ? (unsigned)(71 - __builtin_clzll(value)) / 8 : 0;
 }
@@ -25,11 +25,14 @@ static inline uint8_t *put_low_bytes(uint8_t *at, uint64_t value, unsigned bytes
 static int64_t block_base(int64_t least, int64_t most)
 {
     uint64_t range = (uint64_t)most - (uint64_t)least;
-    unsigned bytes = least < 0 ? bytes_of(2 * (0 - (uint64_t)least) - 1) : 0;
+    unsigned bytes = least < 0 ? parquet_encode_bytes_of(2 * (0 - (uint64_t)least) - 1) : 0;
     if (bytes > 4)
         return least;
     int64_t base = least < 0 ? -(INT64_C(1) << (8 * bytes - 1)) : 0;
-    return bytes_of((uint64_t)most - (uint64_t)base) <= bytes_of(range) + 1 ? base : least;
+    return parquet_encode_bytes_of((uint64_t)most - (uint64_t)base) <=
+                   parquet_encode_bytes_of(range) + 1
+               ? base
+               : least;
 }
 
 /* All deltas are the same. */
@@ -40,7 +43,8 @@ static void put_even_block(struct parquet_bytes *to, int64_t delta)
     bytes_put(to, widths, sizeof widths);
 }
 
-static void put_block(struct parquet_bytes *to, const int64_t *deltas, size_t count, uint64_t mask)
+static void parquet_encode_put_block(struct parquet_bytes *to, const int64_t *deltas, size_t count,
+                                     uint64_t mask)
 {
     int64_t least = deltas[0], most = deltas[0];
     for (size_t i = 1; i < count; i++) {
@@ -63,7 +67,7 @@ static void put_block(struct parquet_bytes *to, const int64_t *deltas, size_t co
             above[i] = ((uint64_t)deltas[mini * MINIBLOCK + i] - (uint64_t)base) & mask;
             all |= above[i];
         }
-        unsigned bytes = bytes_of(all);
+        unsigned bytes = parquet_encode_bytes_of(all);
         widths[mini] = (uint8_t)(8 * bytes);
         for (size_t i = 0; bytes && i < MINIBLOCK; i++)
             at = put_low_bytes(at, above[i], bytes);
@@ -91,7 +95,7 @@ void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count,
             uint64_t delta = (uint64_t)values[at + i] - (uint64_t)values[at + i - 1];
             deltas[i] = (int64_t)(delta << unused) >> unused;
         }
-        put_block(to, deltas, many, UINT64_MAX >> unused);
+        parquet_encode_put_block(to, deltas, many, UINT64_MAX >> unused);
     }
 }
 

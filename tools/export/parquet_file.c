@@ -199,7 +199,7 @@ struct column_job {
     bool has_deflate, failed;
 };
 
-static void put(struct parquet *parquet, const struct parquet_bytes *bytes)
+static void parquet_file_put(struct parquet *parquet, const struct parquet_bytes *bytes)
 {
     if (bytes->count)
         out_bytes(parquet->out, (const char *)bytes->bytes, bytes->count);
@@ -312,7 +312,7 @@ static void make_integers(struct column_job *job, int64_t *values, const int64_t
 /* ---- pages, on any thread ------------------------------------------------------------- */
 
 /* plain to packed. Also where that makes a small page larger: the codec is the whole column's. */
-static void pack(struct column_job *job, struct page *page)
+static void parquet_file_pack(struct column_job *job, struct page *page)
 {
     const struct parquet_bytes *plain = &page->plain;
     z_stream *stream = &job->deflate;
@@ -363,7 +363,7 @@ static void run_column(void *context)
     job->failed = !job->has_deflate;
     for (int i = 0; i < job->page_count && !job->failed; i++) {
         struct page *page = &job->pages[i];
-        pack(job, page);
+        parquet_file_pack(job, page);
         make_page_header(page);
         job->failed = page->plain.failed || page->packed.failed || page->header.failed;
     }
@@ -503,8 +503,8 @@ static void write_column(struct parquet *parquet, struct column_job *job)
         chunk->packed_bytes += page->header.count + page->packed.count;
         if (page->kind == PAGE_DICTIONARY)
             chunk->dictionary_bytes = chunk->packed_bytes;
-        put(parquet, &page->header);
-        put(parquet, &page->packed);
+        parquet_file_put(parquet, &page->header);
+        parquet_file_put(parquet, &page->packed);
     }
     tell_chunk(parquet, &parquet->columns[job->column], chunk);
     if (job->column + 1 == parquet->column_count)
@@ -748,7 +748,7 @@ void parquet_finish(struct parquet *parquet)
     thrift_end(&thrift);
     bytes_u32(footer, (uint32_t)footer->count);
     parquet->failed |= made.failed;
-    put(parquet, footer);
+    parquet_file_put(parquet, footer);
     put_magic(parquet);
     bytes_free(&made);
 }

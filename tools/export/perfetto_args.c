@@ -19,8 +19,9 @@ static uint32_t at_most(uint32_t bytes)
     return bytes < TEXT_BYTES_MAX ? bytes : TEXT_BYTES_MAX;
 }
 
-static struct trace_text text_of(const struct perfetto *perfetto, const struct trace_detail *detail,
-                                 const struct trace_arg *arg)
+static struct trace_text perfetto_args_text_of(const struct perfetto *perfetto,
+                                               const struct trace_detail *detail,
+                                               const struct trace_arg *arg)
 {
     if (arg->type == TRACE_ARG_NAME)
         return trace_name_of(perfetto->pass->trace, (uint32_t)arg->value.u64);
@@ -38,7 +39,8 @@ static uint32_t fitting(const struct perfetto *perfetto, const struct trace_deta
     for (; count < detail->arg_count; count++) {
         const struct trace_arg *arg = &trace_args_of(detail)[count];
         size_t more = ARG_BYTES + at_most(trace_name_of(perfetto->pass->trace, arg->key).bytes) +
-                      OWN_KEY_PREFIX_BYTES + at_most(text_of(perfetto, detail, arg).bytes);
+                      OWN_KEY_PREFIX_BYTES +
+                      at_most(perfetto_args_text_of(perfetto, detail, arg).bytes);
         if (bytes + more > TEXTS_MAX)
             break;
         bytes += more;
@@ -62,10 +64,11 @@ static uint8_t *put_fixed_double(uint8_t *at, unsigned field, double value)
     return pb_fixed64(at, field, bits);
 }
 
-static uint8_t *put_value(struct perfetto *perfetto, uint8_t *at, const struct trace_detail *detail,
-                          const struct trace_arg *arg)
+static uint8_t *perfetto_args_put_value(struct perfetto *perfetto, uint8_t *at,
+                                        const struct trace_detail *detail,
+                                        const struct trace_arg *arg)
 {
-    struct trace_text text = text_of(perfetto, detail, arg);
+    struct trace_text text = perfetto_args_text_of(perfetto, detail, arg);
     switch ((enum trace_arg_type)arg->type) {
     case TRACE_ARG_U64:
     case TRACE_ARG_DURATION:
@@ -88,7 +91,8 @@ static uint8_t *put_value(struct perfetto *perfetto, uint8_t *at, const struct t
     return perfetto_put_text(perfetto, at, PF_ANNOTATION_STRING, text, TEXT_BYTES_MAX);
 }
 
-static uint8_t *put_number(uint8_t *at, const char *key, enum pf_annotation kind, uint64_t value)
+static uint8_t *perfetto_args_put_number(uint8_t *at, const char *key, enum pf_annotation kind,
+                                         uint64_t value)
 {
     uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
     at = pb_text(annotation, PF_ANNOTATION_NAME, key);
@@ -98,16 +102,19 @@ static uint8_t *put_number(uint8_t *at, const char *key, enum pf_annotation kind
 static uint8_t *put_model(uint8_t *at, const struct trace_detail *detail)
 {
     if (detail->flags & TRACE_HAS_LAUNCH)
-        at = put_number(at, "launch_ns", PF_ANNOTATION_INT, (uint64_t)detail->launch_ns);
+        at = perfetto_args_put_number(at, "launch_ns", PF_ANNOTATION_INT,
+                                      (uint64_t)detail->launch_ns);
     if (detail->thread_id)
-        at = put_number(at, "launch_thread", PF_ANNOTATION_UINT, detail->thread_id);
+        at = perfetto_args_put_number(at, "launch_thread", PF_ANNOTATION_UINT, detail->thread_id);
     if (detail->flags & TRACE_INFERRED)
-        at = put_number(at, "launch_inferred", PF_ANNOTATION_BOOL, 1);
+        at = perfetto_args_put_number(at, "launch_inferred", PF_ANNOTATION_BOOL, 1);
     if (!(detail->flags & TRACE_HAS_BOUNDS))
         return at;
-    at = put_number(at, "start_uncertain_ns", PF_ANNOTATION_UINT, detail->start_uncertain_ns);
-    at = put_number(at, "stop_uncertain_ns", PF_ANNOTATION_UINT, detail->stop_uncertain_ns);
-    return put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
+    at = perfetto_args_put_number(at, "start_uncertain_ns", PF_ANNOTATION_UINT,
+                                  detail->start_uncertain_ns);
+    at = perfetto_args_put_number(at, "stop_uncertain_ns", PF_ANNOTATION_UINT,
+                                  detail->stop_uncertain_ns);
+    return perfetto_args_put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
 }
 
 static uint8_t *put_key(struct perfetto *perfetto, uint8_t *at, uint32_t number)
@@ -137,7 +144,7 @@ uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
         const struct trace_arg *arg = &trace_args_of(detail)[i];
         uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
         at = put_key(perfetto, annotation, arg->key);
-        at = pb_close(annotation, put_value(perfetto, at, detail, arg));
+        at = pb_close(annotation, perfetto_args_put_value(perfetto, at, detail, arg));
     }
     return put_model(at, detail);
 }

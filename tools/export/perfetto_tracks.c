@@ -151,7 +151,8 @@ static void write_lane_track(struct perfetto *perfetto, const struct trace_track
     end_packet(packets, pb_close(inside, at));
 }
 
-static uint8_t *put_entry(uint8_t *at, unsigned field, uint32_t iid, const char *name)
+static uint8_t *perfetto_tracks_put_entry(uint8_t *at, unsigned field, uint32_t iid,
+                                          const char *name)
 {
     uint8_t *entry = pb_open(at, field);
     at = pb_u64(entry, PF_ENTRY_IID, iid);
@@ -163,11 +164,11 @@ static uint8_t *put_fixed_names(uint8_t *at)
     uint8_t *data = pb_open(at, PF_PACKET_INTERNED_DATA);
     at = data;
     for (uint32_t i = 0; i < TRACE_CATEGORIES; i++)
-        at = put_entry(at, PF_INTERNED_CATEGORY, i + 1, trace_category_name[i]);
-    at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_UNFINISHED, "unfinished");
-    at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_SLOT, "slot");
-    at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_OPEN, "open");
-    at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_ITEM, "item");
+        at = perfetto_tracks_put_entry(at, PF_INTERNED_CATEGORY, i + 1, trace_category_name[i]);
+    at = perfetto_tracks_put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_UNFINISHED, "unfinished");
+    at = perfetto_tracks_put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_SLOT, "slot");
+    at = perfetto_tracks_put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_OPEN, "open");
+    at = perfetto_tracks_put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_ITEM, "item");
     return pb_close(data, at);
 }
 

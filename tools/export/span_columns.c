@@ -22,7 +22,7 @@ struct span_run {
     uint32_t track, rows;
 };
 
-static void fail(struct span_columns *columns)
+static void span_columns_fail(struct span_columns *columns)
 {
     if (!columns->failed)
         message("out of memory; columns of spans cannot be finished");
@@ -215,7 +215,7 @@ static bool has_args(const struct span_known *known)
     return known && known->args_bytes;
 }
 
-static void fill(struct span_columns *columns, const struct span_column *column)
+static void span_columns_fill(struct span_columns *columns, const struct span_column *column)
 {
     const struct trace_span *span = columns->rows;
     int64_t *values = columns->values;
@@ -237,7 +237,7 @@ static struct span_column_part texts_part(struct span_columns *columns,
     if (column->optional && columns->known_count == 0)
         return no_values;
     int64_t any = 0;
-    fill(columns, column);
+    span_columns_fill(columns, column);
     for (size_t i = 0; i < columns->count; i++)
         any |= columns->values[i];
     return column->optional && !any ? no_values : values_part(columns, columns->values);
@@ -262,7 +262,7 @@ static struct span_column_part facts_part(struct span_columns *columns, enum spa
 static struct span_column_part numbers_part(struct span_columns *columns,
                                             const struct span_column *column)
 {
-    fill(columns, column);
+    span_columns_fill(columns, column);
     int64_t first = columns->values[0], differing = 0;
     for (size_t i = 0; i < columns->count; i++)
         differing |= first ^ columns->values[i];
@@ -316,7 +316,7 @@ struct span_column_part span_columns_part(struct span_columns *columns, int numb
     }
 }
 
-static void put_group(struct span_columns *columns)
+static void span_columns_put_group(struct span_columns *columns)
 {
     columns->user.put(columns->user.context);
     columns->count = columns->known_count = columns->facts = columns->run_count = 0;
@@ -332,7 +332,7 @@ static uint32_t keep_known(struct span_columns *columns, const struct trace_deta
     const struct trace *trace = columns->pass->trace;
     if (!thread_array_grow(&columns->known, &columns->known_room, columns->known_count + 1,
                            sizeof *columns->known)) {
-        fail(columns);
+        span_columns_fail(columns);
         return 0;
     }
     struct span_known *known = &columns->known[columns->known_count];
@@ -347,7 +347,7 @@ static uint32_t keep_known(struct span_columns *columns, const struct trace_deta
     known->args_bytes = args.bytes;
     bytes_put(&columns->arguments, args.text, args.bytes);
     if (columns->arguments.failed || columns->args.failed)
-        fail(columns);
+        span_columns_fail(columns);
     columns->facts |= known->facts.known;
     return ++columns->known_count;
 }
@@ -362,7 +362,7 @@ static void add_run(struct span_columns *columns, uint32_t track, uint32_t rows)
                           sizeof *columns->runs))
         columns->runs[columns->run_count++] = (struct span_run){track, rows};
     else
-        fail(columns);
+        span_columns_fail(columns);
 }
 
 static void add_rows(struct span_columns *columns, const struct trace_span *spans, size_t count,
@@ -387,8 +387,8 @@ static void add_rows(struct span_columns *columns, const struct trace_span *span
     columns->count += count;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void span_columns_on_spans(void *context, const struct trace_span *spans, size_t count,
+                                  const struct trace_details *details)
 {
     struct span_columns *columns = context;
     while (count && !columns->failed) {
@@ -397,29 +397,29 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         spans += taken;
         count -= taken;
         if (columns->count == SPAN_GROUP_ROWS && !columns->failed)
-            put_group(columns);
+            span_columns_put_group(columns);
     }
 }
 
 void span_columns_finish(struct span_columns *columns)
 {
     if (columns->count && !columns->failed)
-        put_group(columns);
+        span_columns_put_group(columns);
 }
 
-static void take_link(void *context, const struct trace_link *link)
+static void span_columns_on_link(void *context, const struct trace_link *link)
 {
     struct span_columns *columns = context;
     columns->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void span_columns_on_fact(void *context, const char *key, struct trace_text value)
 {
     const struct span_columns *columns = context;
     columns->user.fact(columns->user.context, key, value);
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
+static void span_columns_on_loss(void *context, const struct trace_loss *loss)
 {
     struct span_columns *columns = context;
     char key[32], value[256];
@@ -430,10 +430,10 @@ static void take_loss(void *context, const struct trace_loss *loss)
     snprintf(value, sizeof value, "%" PRIu64 " %s, process %" PRIu32 ", %.*s",
              loss->count ? loss->count : loss->bytes, what, loss->process, (int)loss->cause.bytes,
              loss->cause.text);
-    take_fact(columns, key, trace_text(value));
+    span_columns_on_fact(columns, key, trace_text(value));
 }
 
-static bool is_full(void *context)
+static bool span_columns_is_full(void *context)
 {
     const struct span_columns *columns = context;
     return columns->failed || columns->user.failed(columns->user.context) ||
@@ -443,11 +443,11 @@ static bool is_full(void *context)
 struct trace_sink span_columns_sink(struct span_columns *columns)
 {
     return (struct trace_sink){.context = columns,
-                               .spans = take_spans,
-                               .link = take_link,
-                               .loss = take_loss,
-                               .fact = take_fact,
-                               .full = is_full};
+                               .spans = span_columns_on_spans,
+                               .link = span_columns_on_link,
+                               .loss = span_columns_on_loss,
+                               .fact = span_columns_on_fact,
+                               .full = span_columns_is_full};
 }
 
 bool span_columns_make(struct span_columns *columns, const struct trace_pass *pass,

@@ -42,7 +42,7 @@ uint32_t spool_add_stream(struct spool *spool)
     return spool->count++;
 }
 
-static void write_piece(struct spool *spool, struct spool_stream *stream)
+static void spool_write_piece(struct spool *spool, struct spool_stream *stream)
 {
     if (spool->fd < 0 && (spool->fd = temporary_file()) < 0)
         spool->failed = true; /* with the message given */
@@ -70,7 +70,7 @@ char *spool_room_slow(struct spool *spool, uint32_t number, size_t bytes)
         return NULL;
     struct spool_stream *stream = &spool->streams[number];
     if (stream->used + bytes > spool->piece_bytes && stream->used)
-        write_piece(spool, stream);
+        spool_write_piece(spool, stream);
     if (stream->used + bytes > stream->room && !spool->failed) {
         size_t room =
             2 * stream->room > stream->used + bytes ? 2 * stream->room : stream->used + bytes;

@@ -64,7 +64,7 @@ static void print_piece(struct print_job *job, const struct part *part)
         part->text(job->print->origin_ns, &job->text, values, part->piece.bytes, part->first);
 }
 
-static void run(void *context)
+static void spool_print_run(void *context)
 {
     struct print_job *job = context;
     const uint8_t *said = job->said.bytes;
@@ -82,7 +82,7 @@ static void run(void *context)
     }
 }
 
-static void stop(void *context)
+static void spool_print_stop(void *context)
 {
     struct print_job *job = context;
     free(job->parts);
@@ -170,7 +170,7 @@ static void add_part(struct spool_print *print, const struct part *part)
 
 /* ---- what goes in -------------------------------------------------------------------------- */
 
-static void say(struct out *out, const char *bytes, size_t count)
+static void spool_print_say(struct out *out, const char *bytes, size_t count)
 {
     struct spool_print *print = out->layer_state;
     if (count == 0)
@@ -181,7 +181,7 @@ static void say(struct out *out, const char *bytes, size_t count)
 
 static void free_print(struct spool_print *print)
 {
-    ordered_jobs_free(print->jobs, stop);
+    ordered_jobs_free(print->jobs, spool_print_stop);
     ordered_jobs_free(print->writes, stop_write);
     free(print->between.buffer);
     free(print);
@@ -194,10 +194,10 @@ struct spool_print *spool_print_new(struct spool *spool, struct out *out, int64_
     if (!print)
         return NULL;
     *print = (struct spool_print){.spool = spool, .out = out, .origin_ns = origin_ns};
-    print->between.layer = say;
+    print->between.layer = spool_print_say;
     print->between.layer_state = print;
     print->between.buffer = malloc(OUT_BUFFER_BYTES);
-    print->jobs = ordered_jobs_new(threads, sizeof(struct print_job), run);
+    print->jobs = ordered_jobs_new(threads, sizeof(struct print_job), spool_print_run);
     print->writes = ordered_jobs_new_serial(threads, sizeof(struct write_job), run_write);
     if (print->between.buffer && print->jobs && print->writes)
         return print;
@@ -210,7 +210,7 @@ struct out *spool_print_between(struct spool_print *print)
     return &print->between;
 }
 
-static bool is_full(struct spool_print *print)
+static bool spool_print_is_full(struct spool_print *print)
 {
     return print->spool->failed || atomic_load_explicit(&print->out_failed, memory_order_relaxed);
 }
@@ -219,7 +219,7 @@ void spool_print_stream(struct spool_print *print, uint32_t stream, value_text_f
 {
     uint32_t count = spool_piece_count(print->spool, stream);
     out_flush(&print->between);
-    for (uint32_t i = 0; i < count && !is_full(print); i++) {
+    for (uint32_t i = 0; i < count && !spool_print_is_full(print); i++) {
         struct part part = {text, i == 0, spool_piece_at(print->spool, stream, i)};
         add_part(print, &part);
     }

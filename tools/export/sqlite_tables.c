@@ -132,8 +132,8 @@ static bool create(struct database *database, const struct rbwp_schema *schema,
     return good;
 }
 
-static void make_table(struct database *database, const struct rbwp_schema *schema,
-                       struct sqlite_table *table)
+static void sqlite_tables_make_table(struct database *database, const struct rbwp_schema *schema,
+                                     struct sqlite_table *table)
 {
     char *names[RBWP_COLUMNS_MAX] = {0};
     bool good = (table->name = table_name(database, schema)) != NULL;
@@ -165,7 +165,7 @@ static uint32_t table_of(struct database *database, const struct rbwp_schema *sc
         sqlite3_free(signature);
         return database->table_count;
     }
-    make_table(database, schema, &table);
+    sqlite_tables_make_table(database, schema, &table);
     database->tables[database->table_count] = table;
     return database->table_count++;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(struct viewer_text *made, size_t bytes)
+static bool viewer_text_reserve(struct viewer_text *made, size_t bytes)
 {
     if (bytes <= made->room)
         return true;
@@ -25,7 +25,7 @@ struct trace_text viewer_text(struct viewer_text *made, struct trace_text text)
 {
     if (utf8_valid(text.text, text.bytes))
         return text;
-    if (!reserve(made, (size_t)text.bytes * (sizeof UTF8_REPLACEMENT - 1))) {
+    if (!viewer_text_reserve(made, (size_t)text.bytes * (sizeof UTF8_REPLACEMENT - 1))) {
         made->failed = true;
         return (struct trace_text){"", 0};
     }

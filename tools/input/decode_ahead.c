@@ -54,7 +54,7 @@ static void stop_job(void *context)
     free(job->payload);
 }
 
-static bool decode(struct decode_job *job)
+static bool decode_ahead_decode(struct decode_job *job)
 {
     return job->holder ? chunk_holder_decode(job->holder, job->payload)
                        : rbwp_decoder_run(job->decoder, job->payload, &job->block) == RBWP_OK;
@@ -64,10 +64,10 @@ static void run_job(void *context)
 {
     struct decode_job *job = context;
     job->good = read_all(job->fd, job->payload, job->payload_bytes, job->offset + HEAD_BYTES) &&
-                decode(job);
+                decode_ahead_decode(job);
 }
 
-static bool reserve(struct decode_job *job, uint32_t bytes)
+static bool decode_ahead_reserve(struct decode_job *job, uint32_t bytes)
 {
     if (bytes <= job->room)
         return true;
@@ -103,7 +103,7 @@ static bool guess(struct decode_ahead *ahead, struct decode_job *job)
     job->fd = ahead->fd;
     job->offset = ahead->next_offset;
     job->payload_bytes = ahead->archive ? guess_chunk(job, head) : guess_block(job, head);
-    return job->payload_bytes && reserve(job, job->payload_bytes);
+    return job->payload_bytes && decode_ahead_reserve(job, job->payload_bytes);
 }
 
 static void guess_more(struct decode_ahead *ahead)
@@ -142,7 +142,7 @@ static struct decode_job *take_job(struct decode_ahead *ahead, uint64_t offset)
     return job && job->good ? job : NULL;
 }
 
-static bool take_block(void *context, struct rbwp_block *block)
+static bool decode_ahead_on_block(void *context, struct rbwp_block *block)
 {
     struct decode_job *job = take_job(context, block->offset);
     if (!job || !same_header(&job->block.header, &block->header))
@@ -177,7 +177,7 @@ struct decode_ahead *decode_ahead_start(struct rbwp_reader *reader, int fd,
     if (ahead->archive)
         reader_set_chunks(reader, take_chunk, ahead);
     else
-        rbwp_reader_set_decoded(reader, take_block, ahead);
+        rbwp_reader_set_decoded(reader, decode_ahead_on_block, ahead);
     return ahead;
 }
 

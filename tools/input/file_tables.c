@@ -22,7 +22,7 @@ void file_tables_end(struct file_tables *tables)
     *tables = (struct file_tables){0};
 }
 
-static void note(struct file_tables *tables, const struct rbwp_error *error)
+static void file_tables_note(struct file_tables *tables, const struct rbwp_error *error)
 {
     if (tables->broken++ < INPUT_PROBLEM_LINES)
         message("%s: %s", tables->input->name, error->text);
@@ -37,7 +37,7 @@ enum rbwp_status file_tables_take(struct file_tables *tables, const struct rbwp_
 {
     enum rbwp_status status = rbwp_catalog_take(tables->catalog, block, rows_out, error);
     if (status < 0)
-        note(tables, error);
+        file_tables_note(tables, error);
     if (status == RBWP_OK && !gpu_devices_take(&tables->gpus, rows_out, tables->catalog) &&
         !tables->failed) {
         tables->failed = true;

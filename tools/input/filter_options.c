@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool refuse(struct option_error *error, const char *text)
+static bool filter_options_refuse(struct option_error *error, const char *text)
 {
     snprintf(error->text, sizeof error->text, "%s", text);
     return false;
@@ -43,19 +43,19 @@ bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_erro
         }
         if (__builtin_mul_overflow(value, 10u, &value) ||
             __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-            return refuse(error, "is too large");
+            return filter_options_refuse(error, "is too large");
         divisor *= point ? 10 : 1;
         any = true;
         if (divisor > 1000000000)
-            return refuse(error, "has digits below a nanosecond");
+            return filter_options_refuse(error, "has digits below a nanosecond");
     }
     uint64_t unit = unit_ns(text);
     if (!any || !unit)
-        return refuse(error, wrong);
+        return filter_options_refuse(error, wrong);
     if (unit % divisor != 0)
-        return refuse(error, *text ? "has digits below a nanosecond" : no_unit);
+        return filter_options_refuse(error, *text ? "has digits below a nanosecond" : no_unit);
     if (__builtin_mul_overflow(value, unit / divisor, &value) || value > INT64_MAX)
-        return refuse(error, "is too large");
+        return filter_options_refuse(error, "is too large");
     *ns_out = (int64_t)value;
     return true;
 }
@@ -110,9 +110,9 @@ static bool store_pattern(void *value, const char *text, struct option_error *er
 {
     struct filter_patterns *patterns = value;
     if (text[0] == '\0')
-        return refuse(error, "is empty");
+        return filter_options_refuse(error, "is empty");
     if (patterns->count == FILTER_PATTERNS_MAX)
-        return refuse(error, "is one pattern too many");
+        return filter_options_refuse(error, "is one pattern too many");
     struct filter_pattern *pattern = &patterns->list[patterns->count++];
     pattern->text = text;
     pattern->is_number = parse_number(text, &pattern->number);
@@ -126,7 +126,7 @@ static bool store_slot(void *value, const char *text, struct option_error *error
         return false;
     const struct filter_pattern *pattern = &patterns->list[patterns->count - 1];
     if (pattern->is_number && pattern->number >= RBWP_SLOTS_MAX)
-        return refuse(error, "is no slot: they are 0 to 255");
+        return filter_options_refuse(error, "is no slot: they are 0 to 255");
     return true;
 }
 
@@ -155,8 +155,9 @@ static bool store_kinds(void *value, const char *text, struct option_error *erro
         text += count + (text[count] == ',');
     }
     if (*text || !*kinds)
-        return refuse(error, "is no kind: coarse, fine, gpu, COARSE_BEGIN, COARSE_END, "
-                             "FINE_BEGIN, FINE_END, GPU_WORK");
+        return filter_options_refuse(error,
+                                     "is no kind: coarse, fine, gpu, COARSE_BEGIN, COARSE_END, "
+                                     "FINE_BEGIN, FINE_END, GPU_WORK");
     return true;
 }
 

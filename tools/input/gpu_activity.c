@@ -112,7 +112,7 @@ bool gpu_properties_of_rows(const struct rbwp_rows *rows, gpu_properties_fn *fou
 
 /* ---- devices ---------------------------------------------------------------- */
 
-static bool add(struct gpu_devices *devices, struct rbwp_gpu_info gpu)
+static bool gpu_activity_add(struct gpu_devices *devices, struct rbwp_gpu_info gpu)
 {
     uint32_t at = 0;
     while (at < devices->count && devices->list[at].proc_id != gpu.proc_id)
@@ -133,7 +133,7 @@ bool gpu_devices_add(struct gpu_devices *devices, const struct rbwp_gpu_info *gp
         struct rbwp_gpu_info gpu = gpus[i];
         gpu.name = "";
         gpu.name_bytes = 0;
-        good = add(devices, gpu);
+        good = gpu_activity_add(devices, gpu);
     }
     return good;
 }
@@ -144,7 +144,7 @@ bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows,
     const uint64_t *cells[COLUMNS_gpu_device];
     bool good = true, is = table_bind_rows(rows, KNOWN_gpu_device, cells);
     for (uint32_t i = 0; good && is && i < rows->rows; i++)
-        good = add(devices, device_of(cells, i, catalog));
+        good = gpu_activity_add(devices, device_of(cells, i, catalog));
     return good;
 }
 

@@ -32,7 +32,7 @@ struct loading {
     bool failed;
 };
 
-static void keep(void *context, const struct gpu_fact *fact)
+static void gpu_bias_keep(void *context, const struct gpu_fact *fact)
 {
     struct loading *loading = context;
     struct gpu_facts *facts = loading->facts;
@@ -42,16 +42,16 @@ static void keep(void *context, const struct gpu_fact *fact)
         loading->failed = true;
 }
 
-static void take_fact(void *context, const struct gpu_fact *fact)
+static void gpu_bias_on_fact(void *context, const struct gpu_fact *fact)
 {
     struct loading *loading = context;
     if (loading->calls)
         launch_calls_fact(loading->calls, fact);
     else
-        keep(loading, fact);
+        gpu_bias_keep(loading, fact);
 }
 
-static void take_rows(struct loading *loading, const struct rbwp_block *block)
+static void gpu_bias_on_rows(struct loading *loading, const struct rbwp_block *block)
 {
     struct gpu_facts *facts = loading->facts;
     struct rbwp_rows rows;
@@ -62,12 +62,12 @@ static void take_rows(struct loading *loading, const struct rbwp_block *block)
     }
     enum rbwp_status status = rbwp_catalog_take(facts->catalog, block, &rows, &error);
     loading->failed |= status == RBWP_E_MEMORY;
-    if (status != RBWP_OK || gpu_facts_of_rows(&rows, take_fact, loading))
+    if (status != RBWP_OK || gpu_facts_of_rows(&rows, gpu_bias_on_fact, loading))
         return;
     loading->failed |= !gpu_devices_take(&facts->devices, &rows, facts->catalog);
 }
 
-static void take_span(void *context, const struct span *span)
+static void gpu_bias_on_span(void *context, const struct span *span)
 {
     struct loading *loading = context;
     launch_calls_add(loading->calls, span);
@@ -85,8 +85,8 @@ static void read_blocks(struct loading *loading, struct rbwp_reader *reader)
     struct rbwp_block block;
     while (!loading->failed && rbwp_reader_next_block(reader, &block) == RBWP_OK) {
         if (block.header.records == 0) {
-            if (!gpu_facts_of_block(&block, take_fact, loading))
-                take_rows(loading, &block);
+            if (!gpu_facts_of_block(&block, gpu_bias_on_fact, loading))
+                gpu_bias_on_rows(loading, &block);
         } else if (loading->calls) {
             loading->failed |= !reorder_push(&loading->reorder, &block);
         }
@@ -95,12 +95,12 @@ static void read_blocks(struct loading *loading, struct rbwp_reader *reader)
 
 static void read_calls(struct loading *loading, struct rbwp_reader *reader)
 {
-    loading->calls = launch_calls_new(keep, loading);
+    loading->calls = launch_calls_new(gpu_bias_keep, loading);
     if (!loading->calls) {
         loading->failed = true;
         return;
     }
-    span_builder_start(&loading->builder, take_span, loading);
+    span_builder_start(&loading->builder, gpu_bias_on_span, loading);
     reorder_start(&loading->reorder, pair, loading);
     read_blocks(loading, reader);
     reorder_flush(&loading->reorder);

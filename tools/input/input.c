@@ -297,7 +297,7 @@ static void report_problem(const struct input *input, const struct rbwp_problem 
                   error->text);
 }
 
-static void report(const struct input *input)
+static void input_report(const struct input *input)
 {
     uint64_t count = problem_count(input), skipped = 0, lines = 0;
     const struct rbwp_problem *problem;
@@ -336,7 +336,7 @@ void input_leave(struct input *input)
 
 enum exit_code input_close(struct input *input)
 {
-    report(input);
+    input_report(input);
     enum exit_code code = input_code(input);
     close_files(input);
     return code;

@@ -63,7 +63,8 @@ static struct calling_thread *look_up_thread(struct launch_calls *calls, uint64_
 }
 
 /* NULL when there is no room. Nearly always it is the one of the call before. */
-static inline struct calling_thread *find_thread(struct launch_calls *calls, uint64_t thread_id)
+static inline struct calling_thread *launch_calls_find_thread(struct launch_calls *calls,
+                                                              uint64_t thread_id)
 {
     return calls->last && calls->last_id == thread_id ? calls->last
                                                       : look_up_thread(calls, thread_id);
@@ -108,7 +109,7 @@ void launch_calls_add(struct launch_calls *calls, const struct span *span)
 {
     if (span->kind != SPAN_COARSE || !span->has_begin || !(span->has_end || span->open))
         return;
-    struct calling_thread *thread = find_thread(calls, span->thread_id);
+    struct calling_thread *thread = launch_calls_find_thread(calls, span->thread_id);
     if (!thread || !grow_ring(thread)) {
         calls->failed = true;
         return;
@@ -151,7 +152,8 @@ static bool wait(struct launch_calls *calls, struct calling_thread *thread,
 void launch_calls_fact(struct launch_calls *calls, const struct gpu_fact *told)
 {
     struct gpu_fact fact = *told;
-    struct calling_thread *thread = fact.thread_id ? find_thread(calls, fact.thread_id) : NULL;
+    struct calling_thread *thread =
+        fact.thread_id ? launch_calls_find_thread(calls, fact.thread_id) : NULL;
     const struct call *last = thread && thread->count ? call_at(thread, thread->count - 1) : NULL;
     bool waits = thread && (!last || last->end_ns < fact.launch_ns);
     if (waits && wait(calls, thread, &fact))

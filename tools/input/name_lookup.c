@@ -14,7 +14,7 @@ static struct name make_name(uint64_t id, int64_t from_ns, const char *text, uin
     return (struct name){.id = id, .from_ns = from_ns, .text = text, .bytes = bytes};
 }
 
-static int compare(const void *left, const void *right)
+static int name_lookup_compare(const void *left, const void *right)
 {
     const struct name *a = left, *b = right;
     if (a->id != b->id)
@@ -24,15 +24,15 @@ static int compare(const void *left, const void *right)
     return (a->text > b->text) - (a->text < b->text);
 }
 
-static bool reserve(struct name_set *set, size_t count)
+static bool name_lookup_reserve(struct name_set *set, size_t count)
 {
     set->names = calloc(count ? count : 1, sizeof *set->names);
     return set->names != NULL;
 }
 
-static void sort(struct name_set *set)
+static void name_lookup_sort(struct name_set *set)
 {
-    qsort(set->names, set->count, sizeof *set->names, compare);
+    qsort(set->names, set->count, sizeof *set->names, name_lookup_compare);
 }
 
 /* Of a sorted table. */
@@ -50,7 +50,7 @@ static bool load_slots(struct name_set *set, const struct rbwp_tables *tables,
                        const struct rbwp_trailer *trailer)
 {
     uint32_t uses = trailer ? trailer->slot_use_count : 0;
-    if (!reserve(set, (size_t)tables->work_item_count + uses))
+    if (!name_lookup_reserve(set, (size_t)tables->work_item_count + uses))
         return false;
     bool used[RBWP_SLOTS_MAX] = {false};
     for (uint32_t i = 0; i < uses; i++) {
@@ -68,13 +68,13 @@ static bool load_slots(struct name_set *set, const struct rbwp_tables *tables,
         }
         set->names[set->count++] = make_name(item->slot, INT64_MIN, item->name, item->name_bytes);
     }
-    sort(set);
+    name_lookup_sort(set);
     return true;
 }
 
 static bool load_sub_items(struct name_set *set, const struct rbwp_tables *tables)
 {
-    if (!reserve(set, tables->sub_item_count))
+    if (!name_lookup_reserve(set, tables->sub_item_count))
         return false;
     for (uint32_t i = 0; i < tables->sub_item_count; i++) {
         const struct rbwp_sub_item_name *item = &tables->sub_items[i];
@@ -82,7 +82,7 @@ static bool load_sub_items(struct name_set *set, const struct rbwp_tables *table
         set->names[i].type = item->type;
     }
     set->count = tables->sub_item_count;
-    sort(set);
+    name_lookup_sort(set);
     keep_first_entries(set);
     return true;
 }
@@ -114,7 +114,7 @@ static void load_kinds(struct names *names, const struct rbwp_trailer *trailer)
 static bool load_threads(struct name_set *set, const struct rbwp_trailer *trailer)
 {
     uint32_t count = trailer ? trailer->thread_count : 0;
-    if (!reserve(set, count))
+    if (!name_lookup_reserve(set, count))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         const struct rbwp_thread_info *thread = &trailer->threads[i];
@@ -122,7 +122,7 @@ static bool load_threads(struct name_set *set, const struct rbwp_trailer *traile
             make_name(thread->thread_id, thread->attached_ns, thread->name, thread->name_bytes);
     }
     set->count = count;
-    sort(set);
+    name_lookup_sort(set);
     return true;
 }
 

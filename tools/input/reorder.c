@@ -60,7 +60,7 @@ static unsigned first_of_oldest(const struct reorder *reorder)
     return best;
 }
 
-static void make_room(struct reorder *reorder, size_t bytes)
+static void reorder_make_room(struct reorder *reorder, size_t bytes)
 {
     while (reorder->count == REORDER_BLOCKS ||
            (reorder->count > 0 && reorder->bytes + bytes > REORDER_BYTES))
@@ -70,7 +70,7 @@ static void make_room(struct reorder *reorder, size_t bytes)
 bool reorder_push(struct reorder *reorder, const struct rbwp_block *block)
 {
     size_t bytes = block->header.data_bytes;
-    make_room(reorder, bytes);
+    reorder_make_room(reorder, bytes);
     uint8_t *data = malloc(bytes ? bytes : 1);
     if (!data)
         return false;

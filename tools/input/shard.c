@@ -17,7 +17,8 @@ static const struct launcher {
 };
 enum { LAUNCHERS = sizeof launchers / sizeof launchers[0] };
 
-static bool set(struct shard *shard, const char *number, const char *of, struct option_error *error)
+static bool shard_set(struct shard *shard, const char *number, const char *of,
+                      struct option_error *error)
 {
     return option_number(of, 1, SHARDS_MAX, &shard->of, error) &&
            option_number(number, 0, shard->of - 1, &shard->number, error);
@@ -35,11 +36,11 @@ static bool parse(struct shard *shard, const char *text, struct option_error *er
     }
     memcpy(number, text, bytes);
     number[bytes] = '\0';
-    return set(shard, number, slash + 1, error);
+    return shard_set(shard, number, slash + 1, error);
 }
 
 /* The text of an error begins with the option's value: what is wrong is said of the variables. */
-static bool find(struct shard *shard, struct option_error *error)
+static bool shard_find(struct shard *shard, struct option_error *error)
 {
     struct option_error why;
     const char *text = getenv("RBWP_SHARD");
@@ -54,7 +55,7 @@ static bool find(struct shard *shard, struct option_error *error)
         const char *number = getenv(launchers[i].number), *of = getenv(launchers[i].of);
         if (!number || !of)
             continue;
-        if (set(shard, number, of, &why))
+        if (shard_set(shard, number, of, &why))
             return true;
         snprintf(error->text, sizeof error->text, "takes %s and %s, which are '%.20s' and '%.20s'",
                  launchers[i].number, launchers[i].of, number, of);
@@ -69,5 +70,5 @@ static bool find(struct shard *shard, struct option_error *error)
 bool shard_store(void *value, const char *text, struct option_error *error)
 {
     struct shard *shard = value;
-    return strcmp(text, "auto") == 0 ? find(shard, error) : parse(shard, text, error);
+    return strcmp(text, "auto") == 0 ? shard_find(shard, error) : parse(shard, text, error);
 }

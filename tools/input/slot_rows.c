@@ -18,7 +18,7 @@ static int compare_texts(const struct name *a, const struct name *b)
 }
 
 /* By slot and text; among equals by place, that is, by time. */
-static int compare(const void *left, const void *right)
+static int slot_rows_compare(const void *left, const void *right)
 {
     const struct name *a = *(const struct name *const *)left;
     const struct name *b = *(const struct name *const *)right;
@@ -32,7 +32,7 @@ static void find_first_uses(const struct name_set *names, const struct name **or
 {
     for (size_t i = 0; i < names->count; i++)
         order[i] = &names->names[i];
-    qsort(order, names->count, sizeof *order, compare);
+    qsort(order, names->count, sizeof *order, slot_rows_compare);
     const struct name *first = NULL;
     for (size_t i = 0; i < names->count; i++) {
         if (!first || compare_texts(first, order[i]) != 0)
@@ -41,7 +41,7 @@ static void find_first_uses(const struct name_set *names, const struct name **or
     }
 }
 
-static uint32_t add_row(struct slot_rows *rows, unsigned slot, const struct name *name)
+static uint32_t slot_rows_add_row(struct slot_rows *rows, unsigned slot, const struct name *name)
 {
     rows->rows[rows->count] = (struct slot_row){.slot = slot, .name = name};
     return rows->count++;
@@ -54,7 +54,7 @@ static size_t add_slot(struct slot_rows *rows, unsigned slot, size_t at)
     for (; at < names->count && names->names[at].id == slot; at++) {
         uint32_t first = rows->of_name[at];
         rows->of_name[at] =
-            first == at ? add_row(rows, slot, &names->names[at]) : rows->of_name[first];
+            first == at ? slot_rows_add_row(rows, slot, &names->names[at]) : rows->of_name[first];
     }
     return at;
 }
@@ -66,7 +66,7 @@ static void number_rows(struct slot_rows *rows)
         uint32_t first = rows->count;
         at = add_slot(rows, slot, at);
         if (rows->count == first)
-            add_row(rows, slot, NULL);
+            slot_rows_add_row(rows, slot, NULL);
         rows->of_slot[slot] = rows->count == first + 1 ? first : SEVERAL;
     }
     while (at < rows->names->count)

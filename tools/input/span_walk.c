@@ -85,7 +85,7 @@ static void break_at_problem(struct span_walk *walk, uint64_t *problems,
     *problems = problems_now;
 }
 
-static void take_block(struct span_walk *walk, const struct rbwp_block *block)
+static void span_walk_on_block(struct span_walk *walk, const struct rbwp_block *block)
 {
     break_at_problem(walk, &walk->problems, block);
     if (block->header.records > 0) {
@@ -102,7 +102,7 @@ static bool pair_all(struct span_walk *walk)
     struct rbwp_block block;
     bool enough;
     while (!(enough = walk->enough(walk->context)) && input_next(walk->input, &block))
-        take_block(walk, &block);
+        span_walk_on_block(walk, &block);
     return !enough;
 }
 
@@ -139,7 +139,7 @@ static bool pair_part(struct span_walk *walk, const struct window_part *part)
     while (next < part->end && !walk->enough(walk->context) && input_next(walk->input, &block)) {
         const struct rbwp_block_header *header = &block.header;
         if (records || header->records == 0)
-            take_block(walk, &block);
+            span_walk_on_block(walk, &block);
         next = block.offset + RBWP_BLOCK_HEADER_BYTES +
                (header->stored_bytes ? header->stored_bytes : header->data_bytes);
     }
@@ -182,7 +182,7 @@ static void pair_input(struct span_walk *walk)
     reorder_next_file(&walk->reorder);
 }
 
-static enum exit_code report(const struct span_walk *walk)
+static enum exit_code span_walk_report(const struct span_walk *walk)
 {
     const struct span_builder *builder = &walk->builder;
     const char *name = walk->input->name;
@@ -230,7 +230,7 @@ enum exit_code span_walk_finish(struct span_walk *walk)
     thread_infos_start(&walk->threads, rbwp_reader_trailer(walk->input->reader));
     span_builder_finish(&walk->builder, still_ran, walk);
     thread_infos_stop(&walk->threads);
-    enum exit_code code = report(walk);
+    enum exit_code code = span_walk_report(walk);
     span_builder_stop(&walk->builder);
     reorder_stop(&walk->reorder);
     return code;

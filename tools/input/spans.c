@@ -51,8 +51,8 @@ static inline void innermost_span(const struct span_thread *thread, struct span 
 }
 
 /* The innermost span has its end, or never will. */
-static inline void leave(struct span_builder *builder, struct span_thread *thread,
-                         const struct span *span)
+static inline void spans_leave(struct span_builder *builder, struct span_thread *thread,
+                               const struct span *span)
 {
     builder->unfinished += !span->has_end;
     builder->open += span->open;
@@ -63,14 +63,14 @@ static inline void leave(struct span_builder *builder, struct span_thread *threa
     builder->emit(builder->context, span);
 }
 
-static inline void pop(struct span_builder *builder, struct span_thread *thread, bool has_end,
-                       int64_t end_ns)
+static inline void spans_pop(struct span_builder *builder, struct span_thread *thread, bool has_end,
+                             int64_t end_ns)
 {
     struct span span;
     innermost_span(thread, &span);
     span.has_end = has_end;
     span.end_ns = end_ns;
-    leave(builder, thread, &span);
+    spans_leave(builder, thread, &span);
 }
 
 /* Ends what is open above index as unfinished. */
@@ -78,11 +78,11 @@ static void abandon(struct span_builder *builder, struct span_thread *thread, ui
 {
     thread->overflow = 0;
     while (thread->depth > index)
-        pop(builder, thread, false, 0);
+        spans_pop(builder, thread, false, 0);
 }
 
-static inline bool push(struct span_builder *builder, struct span_thread *thread, uint16_t item,
-                        int64_t begin_ns)
+static inline bool spans_push(struct span_builder *builder, struct span_thread *thread,
+                              uint16_t item, int64_t begin_ns)
 {
     if (thread->depth == thread->capacity &&
         !thread_array_grow(&thread->open, &thread->capacity, thread->depth + 1,
@@ -114,7 +114,7 @@ static inline void coarse_begin(struct span_builder *builder, struct span_thread
     if (thread->call)
         abandon(builder, thread, thread->call - 1);
     thread->overflow = 0;
-    if (push(builder, thread, slot, begin_ns))
+    if (spans_push(builder, thread, slot, begin_ns))
         thread->call = thread->depth;
     else
         builder->failed = true;
@@ -128,7 +128,7 @@ static inline void coarse_end(struct span_builder *builder, struct span_thread *
         return;
     }
     abandon(builder, thread, thread->call);
-    pop(builder, thread, true, end_ns);
+    spans_pop(builder, thread, true, end_ns);
 }
 
 /* A sub-item for which there is no room. */
@@ -152,7 +152,7 @@ static inline void fine_begin(struct span_builder *builder, struct span_thread *
                               uint16_t sub_item, int64_t begin_ns)
 {
     if (builder->open_total >= SPANS_OPEN_MAX || thread->overflow ||
-        !push(builder, thread, sub_item, begin_ns))
+        !spans_push(builder, thread, sub_item, begin_ns))
         overflow(builder, thread, sub_item, begin_ns);
 }
 
@@ -162,7 +162,7 @@ static inline void fine_end(struct span_builder *builder, struct span_thread *th
     if (thread->overflow)
         thread->overflow--;
     else if (thread->depth > thread->call)
-        pop(builder, thread, true, end_ns);
+        spans_pop(builder, thread, true, end_ns);
     else
         stray(builder, thread, SPAN_FINE, end_ns);
 }
@@ -183,7 +183,7 @@ static void gpu_work(struct span_builder *builder, const struct span_thread *thr
     builder->emit(builder->context, &span);
 }
 
-static struct span_thread *find_thread(struct span_builder *builder, uint64_t thread_id)
+static struct span_thread *spans_find_thread(struct span_builder *builder, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&builder->map, thread_id);
     if (number == THREAD_NONE || !thread_array_grow(&builder->threads, &builder->thread_capacity,
@@ -213,8 +213,8 @@ static inline void take_small(struct span_builder *builder, struct span_thread *
     }
 }
 
-static void take_record(struct span_builder *builder, struct span_thread *thread,
-                        const struct rbwp_record *record)
+static void spans_on_record(struct span_builder *builder, struct span_thread *thread,
+                            const struct rbwp_record *record)
 {
     if (record->kind == RBWP_GPU_WORK)
         gpu_work(builder, thread, record);
@@ -302,7 +302,7 @@ static void end_held(struct span_builder *builder, struct span_thread *thread, u
     uint32_t kept = thread->depth - thread->held;
     kept = again > kept ? again : kept;
     while (thread->depth > kept)
-        pop(builder, thread, true, last_of(thread)->time_ns);
+        spans_pop(builder, thread, true, last_of(thread)->time_ns);
     thread->held = 0;
 }
 
@@ -366,14 +366,14 @@ static void take_joined(struct span_builder *builder, struct span_thread *thread
     }
     if (thread->held)
         end_held(builder, thread, 0);
-    take_record(builder, thread, record);
+    spans_on_record(builder, thread, record);
 }
 
 /* ---- blocks and records -------------------------------------------------------- */
 
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block)
 {
-    struct span_thread *thread = find_thread(builder, block->header.thread_id);
+    struct span_thread *thread = spans_find_thread(builder, block->header.thread_id);
     if (!thread) {
         builder->failed = true;
         return;
@@ -388,7 +388,7 @@ void span_builder_block(struct span_builder *builder, const struct rbwp_block *b
     }
     take_small_ones(builder, thread, &iterator);
     while (rbwp_record_next(&iterator, &record)) {
-        take_record(builder, thread, &record);
+        spans_on_record(builder, thread, &record);
         take_small_ones(builder, thread, &iterator);
     }
 }
@@ -396,9 +396,9 @@ void span_builder_block(struct span_builder *builder, const struct rbwp_block *b
 void span_builder_record(struct span_builder *builder, uint64_t thread_id,
                          const struct rbwp_record *record)
 {
-    struct span_thread *thread = find_thread(builder, thread_id);
+    struct span_thread *thread = spans_find_thread(builder, thread_id);
     if (thread)
-        take_record(builder, thread, record);
+        spans_on_record(builder, thread, record);
     else
         builder->failed = true;
 }
@@ -438,7 +438,7 @@ static bool pass_over_thread(struct span_builder *builder, struct span_thread *t
         same++;
     forget(builder, thread, same);
     for (uint32_t i = same; i < count; i++) {
-        if (!push(builder, thread, items[i].id, items[i].begin_ns))
+        if (!spans_push(builder, thread, items[i].id, items[i].begin_ns))
             return false;
         if (items[i].kind == RBWP_COARSE_BEGIN)
             thread->call = thread->depth;
@@ -452,7 +452,7 @@ bool span_builder_pass_over(struct span_builder *builder, uint64_t ids,
     const uint64_t next_id = builder->next_id + ids;
     builder->passed++;
     for (uint32_t at = 0, end; at < count; at = end) {
-        struct span_thread *thread = find_thread(builder, open[at].thread_id);
+        struct span_thread *thread = spans_find_thread(builder, open[at].thread_id);
         for (end = at; end < count && open[end].thread_id == open[at].thread_id;)
             end++;
         if (!thread || !pass_over_thread(builder, thread, open + at, end - at))
@@ -484,7 +484,7 @@ void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *c
             span.open = ran(context, thread->thread_id, span.begin_ns, &span.end_ns);
             if (span.end_ns < span.begin_ns)
                 span.end_ns = span.begin_ns;
-            leave(builder, thread, &span);
+            spans_leave(builder, thread, &span);
         }
     }
 }

@@ -153,7 +153,7 @@ void tar_input_close(void)
 /* ---- a file of it -----------------------------------------------------------------------------
  */
 
-static bool copy_part(int to, uint64_t offset, uint64_t bytes)
+static bool tar_input_copy_part(int to, uint64_t offset, uint64_t bytes)
 {
     char buffer[COPY_BYTES];
     while (bytes > 0) {
@@ -174,7 +174,7 @@ bool tar_input_file(const char *word, int *fd_out)
     if (!file)
         return false;
     *fd_out = temporary_file();
-    if (*fd_out >= 0 && !copy_part(*fd_out, file->offset, file->bytes)) {
+    if (*fd_out >= 0 && !tar_input_copy_part(*fd_out, file->offset, file->bytes)) {
         message("%s: cannot be copied to a temporary file: %s", word,
                 errno ? strerror(errno) : "the archive was cut");
         close(*fd_out);

@@ -33,7 +33,7 @@ struct extension {
 /* ---- numbers --------------------------------------------------------------------------- */
 
 /* Octal digits; or, where the first bit is set, the bytes of a number (GNU). */
-static bool number(const char *field, size_t bytes, uint64_t *number_out)
+static bool tar_members_number(const char *field, size_t bytes, uint64_t *number_out)
 {
     uint64_t value = (unsigned char)field[0] & 0x80 ? (unsigned char)field[0] & 0x7f : 0;
     size_t at = value || (unsigned char)field[0] & 0x80 ? 1 : 0;
@@ -55,7 +55,7 @@ static bool sum_is_right(const uint8_t *head)
     struct header header;
     uint64_t said, sum = 0;
     memcpy(&header, head, sizeof header);
-    if (!number(header.sum, sizeof header.sum, &said))
+    if (!tar_members_number(header.sum, sizeof header.sum, &said))
         return false;
     for (size_t i = 0; i < sizeof header; i++) {
         bool of_sum = i >= offsetof(struct header, sum) &&
@@ -73,8 +73,8 @@ bool tar_recognises(const uint8_t *head, size_t bytes)
 
 /* ---- what stands before a header ------------------------------------------------------- */
 
-static void take_record(struct extension *extension, const char *key, size_t key_bytes,
-                        const char *value, size_t bytes)
+static void tar_members_on_record(struct extension *extension, const char *key, size_t key_bytes,
+                                  const char *value, size_t bytes)
 {
     if (key_bytes == 4 && memcmp(key, "path", 4) == 0 && bytes < sizeof extension->name) {
         memcpy(extension->name, value, bytes);
@@ -102,8 +102,8 @@ static bool take_records(struct extension *extension, const char *list, size_t b
             equals >= list + length)
             return false;
         const char *key = list + digits + 1, *value = equals + 1;
-        take_record(extension, key, (size_t)(equals - key), value,
-                    (size_t)(list + length - value) - (value < list + length));
+        tar_members_on_record(extension, key, (size_t)(equals - key), value,
+                              (size_t)(list + length - value) - (value < list + length));
         list += length;
         bytes -= length;
     }
@@ -131,7 +131,7 @@ static bool take_extension(struct extension *extension, int fd, char type, uint6
 
 /* ---- the walk ---------------------------------------------------------------------------- */
 
-static void name_of(const struct header *header, char *name, size_t room)
+static void tar_members_name_of(const struct header *header, char *name, size_t room)
 {
     int prefix = memcmp(header->magic, "ustar", 6) == 0
                      ? (int)strnlen(header->prefix, sizeof header->prefix)
@@ -150,7 +150,7 @@ static bool take_plain(const struct header *header, struct extension *extension,
                        void *context)
 {
     if (!extension->has_name)
-        name_of(header, extension->name, sizeof extension->name);
+        tar_members_name_of(header, extension->name, sizeof extension->name);
     struct tar_member member = {extension->name, offset, bytes};
     return (header->type != '0' && header->type != '\0') || take(context, &member);
 }
@@ -170,7 +170,7 @@ const char *tar_members(int fd, bool (*take)(void *context, const struct tar_mem
         if (memcmp(head, end, sizeof end) == 0)
             return NULL;
         memcpy(&header, head, sizeof header);
-        if (!sum_is_right(head) || !number(header.size, sizeof header.size, &bytes))
+        if (!sum_is_right(head) || !tar_members_number(header.size, sizeof header.size, &bytes))
             return "a header in it is damaged";
         if (extension.has_size && !is_extension(header.type))
             bytes = extension.bytes;

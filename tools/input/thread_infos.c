@@ -48,7 +48,8 @@ void thread_infos_stop(struct thread_infos *infos)
     *infos = (struct thread_infos){0};
 }
 
-static const struct thread_facts *find(const struct thread_infos *infos, uint64_t thread_id)
+static const struct thread_facts *thread_infos_find(const struct thread_infos *infos,
+                                                    uint64_t thread_id)
 {
     uint32_t number = thread_map_find(&infos->map, thread_id);
     return number < infos->room ? &infos->facts[number] : NULL;
@@ -57,13 +58,13 @@ static const struct thread_facts *find(const struct thread_infos *infos, uint64_
 const struct rbwp_thread_info *thread_infos_first(const struct thread_infos *infos,
                                                   uint64_t thread_id)
 {
-    const struct thread_facts *facts = find(infos, thread_id);
+    const struct thread_facts *facts = thread_infos_find(infos, thread_id);
     return facts && facts->first ? &infos->trailer->threads[facts->first - 1] : NULL;
 }
 
 bool thread_infos_is_whole(const struct thread_infos *infos, uint64_t thread_id, int64_t from_ns)
 {
-    const struct thread_facts *facts = find(infos, thread_id);
+    const struct thread_facts *facts = thread_infos_find(infos, thread_id);
     if (infos->lost_until_ns >= from_ns)
         return false;
     return !facts || ((facts->attached || facts->first == 0) && facts->lost_until_ns < from_ns);

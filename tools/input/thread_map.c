@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t *find_cell(const struct thread_map *map, uint64_t thread_id)
+static uint32_t *thread_map_find_cell(const struct thread_map *map, uint64_t thread_id)
 {
     uint64_t mixed = thread_id * 0x9e3779b97f4a7c15u;
     uint32_t mask = map->cell_count - 1;
@@ -17,7 +17,7 @@ static uint32_t *find_cell(const struct thread_map *map, uint64_t thread_id)
     }
 }
 
-static bool grow(struct thread_map *map)
+static bool thread_map_grow(struct thread_map *map)
 {
     uint32_t cell_count = map->cell_count ? map->cell_count * 2 : 64;
     uint64_t *ids = realloc(map->ids, cell_count / 2 * sizeof *ids);
@@ -31,13 +31,13 @@ static bool grow(struct thread_map *map)
     map->cells = cells;
     map->cell_count = cell_count;
     for (uint32_t number = 0; number < map->count; number++)
-        *find_cell(map, map->ids[number]) = number + 1;
+        *thread_map_find_cell(map, map->ids[number]) = number + 1;
     return true;
 }
 
 uint32_t thread_map_find(const struct thread_map *map, uint64_t thread_id)
 {
-    uint32_t known = map->count ? *find_cell(map, thread_id) : 0;
+    uint32_t known = map->count ? *thread_map_find_cell(map, thread_id) : 0;
     return known ? known - 1 : THREAD_NONE;
 }
 
@@ -46,11 +46,12 @@ uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id)
     uint32_t known = thread_map_find(map, thread_id);
     if (known != THREAD_NONE)
         return known;
-    if (map->count == THREAD_MAP_MAX || (map->count == map->cell_count / 2 && !grow(map))) {
+    if (map->count == THREAD_MAP_MAX ||
+        (map->count == map->cell_count / 2 && !thread_map_grow(map))) {
         map->full = true;
         return THREAD_NONE;
     }
-    uint32_t *cell = find_cell(map, thread_id);
+    uint32_t *cell = thread_map_find_cell(map, thread_id);
     map->ids[map->count] = thread_id;
     *cell = ++map->count;
     return map->count - 1;

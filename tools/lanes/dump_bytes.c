@@ -38,7 +38,7 @@ static bool take(struct text *text, char wanted)
 }
 
 /* 'word', cut to room. False: there is none. */
-static bool take_word(struct text *text, char *word, size_t room)
+static bool dump_bytes_take_word(struct text *text, char *word, size_t room)
 {
     if (!take(text, '\''))
         return false;
@@ -51,7 +51,7 @@ static bool take_word(struct text *text, char *word, size_t room)
     return true;
 }
 
-static bool take_number(struct text *text, uint64_t *number_out)
+static bool dump_bytes_take_number(struct text *text, uint64_t *number_out)
 {
     uint64_t number = 0;
     skip_blanks(text);
@@ -80,8 +80,8 @@ static bool take_fields(struct dump_bytes *dump, struct text *text)
     while (take(text, '(')) {
         struct dump_field *field = &dump->fields[dump->field_count];
         if (dump->field_count == DUMP_FIELDS_MAX ||
-            !take_word(text, field->name, sizeof field->name) ||
-            !take_word(text, type, sizeof type) || !take(text, ')'))
+            !dump_bytes_take_word(text, field->name, sizeof field->name) ||
+            !dump_bytes_take_word(text, type, sizeof type) || !take(text, ')'))
             return false;
         field->bytes = type_bytes(type);
         field->offset = dump->record_bytes;
@@ -98,7 +98,7 @@ static bool take_type(struct dump_bytes *dump, struct text *text)
     char type[16];
     if (take(text, '['))
         return take_fields(dump, text);
-    if (!take_word(text, type, sizeof type))
+    if (!dump_bytes_take_word(text, type, sizeof type))
         return false;
     dump->record_bytes = type_bytes(type);
     return dump->record_bytes != 0;
@@ -110,7 +110,7 @@ static bool take_shape(struct text *text, uint64_t *count_out)
     uint64_t number, count = 1;
     if (!take(text, '('))
         return false;
-    while (take_number(text, &number))
+    while (dump_bytes_take_number(text, &number))
         if (__builtin_mul_overflow(count, number, &count))
             return false;
     *count_out = count;
@@ -124,7 +124,7 @@ static const char *read_line(struct dump_bytes *dump, struct text text, uint64_t
     static const char no_order[] = "False";
     if (!take(&text, '{'))
         return "its head is no dictionary";
-    for (*elements = 0; take_word(&text, key, sizeof key);) {
+    for (*elements = 0; dump_bytes_take_word(&text, key, sizeof key);) {
         bool good = take(&text, ':');
         skip_blanks(&text);
         if (good && strcmp(key, "descr") == 0)

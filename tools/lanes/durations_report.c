@@ -23,7 +23,7 @@ static struct result_cell made(const struct result_at *at, int what)
                            : report->event(report->context, row->event, report->text));
 }
 
-static void put_name(struct out *out, const struct result_cell name)
+static void durations_report_put_name(struct out *out, const struct result_cell name)
 {
     text_name(out, name.text, name.bytes);
     for (uint32_t i = name.bytes; i < NAME_COLUMNS; i++)
@@ -36,8 +36,8 @@ static void show_names(struct out *out, const struct result_at *at)
     const struct durations_report *report = at->all;
     if (report->by_block)
         out_format(out, "%8" PRIu64 " ", made(at, BLOCK).u64);
-    put_name(out, made(at, GROUP));
-    put_name(out, made(at, EVENT));
+    durations_report_put_name(out, made(at, GROUP));
+    durations_report_put_name(out, made(at, EVENT));
 }
 
 #define ROW(field) RESULT_FIELD(struct rbwp_duration, field)
@@ -70,7 +70,7 @@ struct result_rows durations_rows(const struct result_at *at)
     return (struct result_rows){(const char *)rows, sizeof *rows, (uint32_t)count, NULL};
 }
 
-static void put_text(struct out *out, const struct durations_report *report)
+static void durations_report_put_text(struct out *out, const struct durations_report *report)
 {
     const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0};
     const struct result_rows rows = durations_rows(&(struct result_at){.all = report});
@@ -94,7 +94,7 @@ enum exit_code durations_show(struct durations_report *report, const struct kern
         if (options->json || options->csv)
             result_document(&out, report->json, options->csv, report, report->context);
         else
-            put_text(&out, report);
+            durations_report_put_text(&out, report);
         code = out_close(&out);
     }
     rbwp_durations_free(report->durations);

@@ -140,7 +140,7 @@ static void apply(struct event_file *file, const struct events_options *options)
         apply_offset(file, options->offsets[i]);
 }
 
-static bool look_at(struct event_file *file)
+static bool event_source_look_at(struct event_file *file)
 {
     struct rbwp_error error;
     if (rbwp_events_decode(&file->source, NULL, NULL, &file->stats, &error) == RBWP_OK)
@@ -159,7 +159,7 @@ bool event_file_open(struct event_file *file, const char *path, uint32_t number,
         file->dump.count >= 8 && memcmp(file->dump.bytes, RBWP_EVENTS_DUMP_MAGIC, 8) == 0;
     if (is_dump ? open_dump(file) : open_bare(file, number, options)) {
         apply(file, options);
-        if (look_at(file))
+        if (event_source_look_at(file))
             return true;
     }
     event_file_close(file);

@@ -49,7 +49,7 @@ struct writing {
 
 /* ---- the events of a rank ------------------------------------------------------------ */
 
-static bool keep(void *context, const struct rbwp_device_event *events, size_t count)
+static bool events_keep(void *context, const struct rbwp_device_event *events, size_t count)
 {
     struct events *kept = context;
     memcpy(kept->list + kept->count, events, count * sizeof *events);
@@ -87,7 +87,8 @@ static bool read_events(const struct event_file *file, bool raw, struct events *
     struct rbwp_events_stats stats;
     *events = (struct events){.room = (size_t)file->stats.events};
     events->list = calloc(events->room + 1, sizeof *events->list);
-    if (events->list && rbwp_events_decode(&file->source, keep, events, &stats, NULL) == RBWP_OK &&
+    if (events->list &&
+        rbwp_events_decode(&file->source, events_keep, events, &stats, NULL) == RBWP_OK &&
         (raw || find_rows(events)))
         return true;
     message("out of memory");
@@ -104,7 +105,7 @@ static void free_events(struct events *events)
 
 /* From one time to another: ticks, or nanoseconds as microseconds. It may be more than an int64_t
  * holds: times of a damaged dump may be anything. */
-static void put_time(struct writing *writing, int64_t from, int64_t to)
+static void events_put_time(struct writing *writing, int64_t from, int64_t to)
 {
     bool back = to < from;
     uint64_t length = back ? (uint64_t)from - (uint64_t)to : (uint64_t)to - (uint64_t)from;
@@ -155,7 +156,7 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
     out_text(out, "      \"name\": ");
     json_string(out, name, strlen(name));
     out_text(out, ",\n      \"cat\": \"iris\",\n      \"ts\": ");
-    put_time(writing, writing->zero, start);
+    events_put_time(writing, writing->zero, start);
     out_format(out, ",\n      \"pid\": %" PRId32 ",\n      \"tid\": \"XCC%" PRId32 "_CU%" PRId32,
                event->rank, event->xcc, event->cu);
     if (row)
@@ -164,7 +165,7 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
     put_args(out, event);
     if (event->stop_ticks != 0 && event->stop_ticks > event->start_ticks) {
         out_text(out, "      \"ph\": \"X\",\n      \"dur\": ");
-        put_time(writing, start, stop);
+        events_put_time(writing, start, stop);
         out_text(out, "\n    }");
     } else {
         out_text(out, "      \"ph\": \"i\",\n      \"s\": \"t\"\n    }");
@@ -259,7 +260,7 @@ static void put_clock(struct out *out, const struct event_file *file, const char
                    file->source.drift_ppb);
 }
 
-static void put_head(struct out *out)
+static void events_put_head(struct out *out)
 {
     out_text(out, "\n  ],\n  \"displayTimeUnit\": \"ns\",\n  \"metadata\": {\n"
                   "    \"schema_version\": \"1.1\",\n");
@@ -279,7 +280,7 @@ static void put_rank_metadata(struct writing *writing, const struct event_file *
 {
     struct out *out = writing->out;
     char text[64];
-    put_head(out);
+    events_put_head(out);
     out_format(out,
                "    \"num_events\": %" PRIu64 ",\n    \"rank\": %" PRIu32
                ",\n    \"world_size\": %" PRIu32 ",\n    \"time_unit\": \"%s\",\n",
@@ -297,14 +298,14 @@ static void put_merged_metadata(struct writing *writing, uint64_t total)
     const struct iris_job *job = writing->job;
     struct out *out = writing->out;
     char text[64];
-    put_head(out);
+    events_put_head(out);
     out_format(out,
                "    \"total_events\": %" PRIu64 ",\n    \"max_events\": %" PRIu64
                ",\n    \"time_unit\": \"%s\",\n    \"world_size\": %" PRIu32
                ",\n    \"timestamp_offset\": ",
                total, job->files[0].max_events, unit_of(job->files, writing->raw, true, text),
                world_size(job));
-    put_time(writing, 0, writing->zero);
+    events_put_time(writing, 0, writing->zero);
     out_format(out, ",\n    \"aligned\": \"%s\",\n",
                writing->raw ? "minimum timestamp across all ranks"
                             : "clock offsets of the ranks, then the minimum timestamp");
@@ -438,7 +439,7 @@ struct events_job {
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static void tell(struct events_job *job, const struct event_file *file)
+static void events_tell(struct events_job *job, const struct event_file *file)
 {
     const struct rbwp_events_stats *stats = &file->stats;
     const struct {
@@ -486,7 +487,7 @@ static bool ranks_differ(const struct events_job *job)
     return true;
 }
 
-static bool read_files(struct events_job *job, struct operands files)
+static bool events_read_files(struct events_job *job, struct operands files)
 {
     bool any = false;
     job->has_host_times = true;
@@ -501,7 +502,7 @@ static bool read_files(struct events_job *job, struct operands files)
             job->code = EXIT_BAD_DATA;
             continue;
         }
-        tell(job, file);
+        events_tell(job, file);
         if (file->stats.events && (!any || file->stats.first_ns < job->first_ns))
             job->first_ns = file->stats.first_ns;
         if (file->stats.events && (!any || file->stats.last_ns > job->last_ns))
@@ -554,7 +555,7 @@ const struct result_column events_columns[] = {DURATIONS,
                                                 .closed = true},
                                                {0}};
 
-static bool decode(const struct event_file *file, rbwp_device_events_fn take, void *context)
+static bool events_decode(const struct event_file *file, rbwp_device_events_fn take, void *context)
 {
     struct rbwp_events_stats stats;
     return rbwp_events_decode(&file->source, take, context, &stats, NULL) == RBWP_OK;
@@ -565,13 +566,13 @@ static bool fill_durations(const void *context, struct rbwp_durations *durations
     const struct events_job *job = context;
     bool good = true;
     for (int i = 0; i < job->count && good; i++)
-        good = decode(&job->files[i], rbwp_durations_take_events, durations);
+        good = events_decode(&job->files[i], rbwp_durations_take_events, durations);
     return good;
 }
 
 /* ---- rows of a profile -------------------------------------------------------------------- */
 
-static bool take_rows(void *context, const struct rbwp_device_event *events, size_t count)
+static bool events_on_rows(void *context, const struct rbwp_device_event *events, size_t count)
 {
     struct events_job *job = context;
     uint64_t cells[COLUMNS_device_event];
@@ -595,12 +596,12 @@ static bool fill(void *context, struct rows_file *file)
         job->place = (struct kernel_place){.processor = from->rank,
                                            .shift_ns = (int64_t)(0 - (uint64_t)job->first_ns),
                                            .bound_ns = from->bound_ns};
-        good = decode(from, take_rows, job);
+        good = events_decode(from, events_on_rows, job);
     }
     return good;
 }
 
-static enum exit_code make(struct events_job *job, struct operands files)
+static enum exit_code events_make(struct events_job *job, struct operands files)
 {
     const struct kernel_options *options = &job->options->kernel;
     const struct kernel_maker maker = {
@@ -635,7 +636,7 @@ enum exit_code events_run(const struct events_options *options, struct operands 
         return EXIT_USAGE;
     }
     if (id_names_parse(&job.names, "--events", options->kernel.events))
-        code = read_files(&job, files) ? make(&job, files) : EXIT_BAD_DATA;
+        code = events_read_files(&job, files) ? events_make(&job, files) : EXIT_BAD_DATA;
     for (int i = 0; i < job.count; i++)
         event_file_close(&job.files[i]);
     free(job.files);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool add(struct id_names *names, int64_t id, const char *text, size_t bytes)
+static bool id_names_add(struct id_names *names, int64_t id, const char *text, size_t bytes)
 {
     if (names->count == ID_NAMES_MAX ||
         !grow_array32(&names->names, &names->room, names->count + 1, sizeof *names->names))
@@ -48,7 +48,7 @@ bool id_names_parse(struct id_names *names, const char *option, const char *text
             message_usage("%s: '%.*s' is no NUMBER=NAME", option, (int)bytes, at);
             return false;
         }
-        if (bytes && !add(names, id, at, bytes)) {
+        if (bytes && !id_names_add(names, id, at, bytes)) {
             message_usage("%s: more than %d names, or out of memory", option, ID_NAMES_MAX);
             return false;
         }

@@ -49,7 +49,7 @@ static void separate(struct warpscope_json *json)
 }
 
 /* The text in quotes is made where it would go, and taken from there. */
-static const struct warpscope_name *name_of(struct warpscope_json *json, uint32_t event)
+static const struct warpscope_name *lanes_name_of(struct warpscope_json *json, uint32_t event)
 {
     struct warpscope_name *name = &json->names[event];
     char text[ID_NAME_BYTES];
@@ -79,9 +79,9 @@ static char *put_us(char *at, uint64_t ns)
     return put_2_digits(at, (uint32_t)(ns % 100));
 }
 
-static void put_span(struct warpscope_json *json, const struct rbwp_lane_span *span)
+static void lanes_put_span(struct warpscope_json *json, const struct rbwp_lane_span *span)
 {
-    const struct warpscope_name *name = name_of(json, span->event);
+    const struct warpscope_name *name = lanes_name_of(json, span->event);
     bool instant = span->kind == RBWP_LANE_INSTANT;
     if (!name)
         return;
@@ -114,11 +114,11 @@ static bool warpscope_json_take(void *context, const struct rbwp_lane_span *span
     struct warpscope_json *json = context;
     for (size_t i = 0; i < count; i++)
         if (spans[i].kind != RBWP_LANE_STRAY_END)
-            put_span(json, &spans[i]);
+            lanes_put_span(json, &spans[i]);
     return !json->failed && !out_failed(json->out);
 }
 
-static void put_name(struct warpscope_json *json, uint32_t block, const uint32_t *group)
+static void lanes_put_name(struct warpscope_json *json, uint32_t block, const uint32_t *group)
 {
     struct out *out = json->out;
     char text[ID_NAME_BYTES];
@@ -139,9 +139,9 @@ static void warpscope_json_begin(struct warpscope_json *json, uint32_t blocks, u
 {
     out_text(json->out, "{\"traceEvents\":[");
     for (uint32_t block = 0; block < blocks && !out_failed(json->out); block++) {
-        put_name(json, block, NULL);
+        lanes_put_name(json, block, NULL);
         for (uint32_t group = 0; group < groups; group++)
-            put_name(json, block, &group);
+            lanes_put_name(json, block, &group);
     }
 }
 
@@ -279,7 +279,7 @@ static void tell_rest(const struct lanes_file *file)
 }
 
 /* Whether it can be read at all. */
-static bool look_at(struct lanes *lanes, struct lanes_file *file)
+static bool lanes_look_at(struct lanes *lanes, struct lanes_file *file)
 {
     struct rbwp_lanes_layout layout = wanted(lanes->options);
     struct rbwp_error error;
@@ -299,7 +299,7 @@ static bool look_at(struct lanes *lanes, struct lanes_file *file)
     return true;
 }
 
-static bool read_files(struct lanes *lanes, struct operands files)
+static bool lanes_read_files(struct lanes *lanes, struct operands files)
 {
     lanes->files = calloc((size_t)files.count, sizeof *lanes->files);
     if (!lanes->files) {
@@ -312,7 +312,7 @@ static bool read_files(struct lanes *lanes, struct operands files)
             lanes->code = EXIT_BAD_DATA;
             continue;
         }
-        if (!look_at(lanes, file)) {
+        if (!lanes_look_at(lanes, file)) {
             lanes->code = EXIT_BAD_DATA;
             dump_bytes_free(&file->dump);
             continue;
@@ -323,7 +323,7 @@ static bool read_files(struct lanes *lanes, struct operands files)
     return lanes->count > 0;
 }
 
-static bool decode(const struct lanes_file *file, rbwp_lane_spans_fn take, void *context)
+static bool lanes_decode(const struct lanes_file *file, rbwp_lane_spans_fn take, void *context)
 {
     struct rbwp_lanes_stats stats;
     struct rbwp_error error;
@@ -399,9 +399,9 @@ static bool fill_durations(const void *context, struct rbwp_durations *durations
     const struct lanes *lanes = context;
     bool good = true;
     for (int i = 0; i < lanes->count && good; i++)
-        good =
-            decode(&lanes->files[i],
-                   lanes->options->by_block ? take_of_block : rbwp_durations_take_lanes, durations);
+        good = lanes_decode(&lanes->files[i],
+                            lanes->options->by_block ? take_of_block : rbwp_durations_take_lanes,
+                            durations);
     return good;
 }
 
@@ -423,7 +423,7 @@ static enum exit_code write_warpscope(struct lanes *lanes, struct operands files
     json->groups = &lanes->groups;
     json->zero_ns = file->stats.first_ns;
     warpscope_json_begin(json, file->layout.num_blocks, file->layout.num_groups);
-    bool good = decode(file, warpscope_json_take, json) || out_failed(&out);
+    bool good = lanes_decode(file, warpscope_json_take, json) || out_failed(&out);
     warpscope_json_end(json);
     free(json);
     enum exit_code code = exit_worse(lanes->code, out_close(&out));
@@ -453,7 +453,7 @@ static uint64_t number_of_event(struct lanes *lanes, uint32_t event)
     return *known;
 }
 
-static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t count)
+static bool lanes_on_rows(void *context, const struct rbwp_lane_span *spans, size_t count)
 {
     struct lanes *lanes = context;
     uint64_t cells[COLUMNS_lane_span];
@@ -471,7 +471,7 @@ static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t 
     return good;
 }
 
-static bool fill(void *context, struct rows_file *file)
+static bool lanes_fill(void *context, struct rows_file *file)
 {
     struct lanes *lanes = context;
     bool good = true;
@@ -487,19 +487,19 @@ static bool fill(void *context, struct rows_file *file)
         const struct lanes_file *from = &lanes->files[i];
         int64_t shift_ns = minus(minus(0, lanes->first_ns), ahead_ns(lanes, from));
         lanes->place = (struct kernel_place){.processor = (uint64_t)i, .shift_ns = shift_ns};
-        good = decode(from, take_rows, lanes);
+        good = lanes_decode(from, lanes_on_rows, lanes);
     }
     free(lanes->event_names);
     free(lanes->group_names);
     return good;
 }
 
-static enum exit_code make(struct lanes *lanes, struct operands files)
+static enum exit_code lanes_make(struct lanes *lanes, struct operands files)
 {
     const struct kernel_options *options = &lanes->options->kernel;
     const struct kernel_maker maker = {&kernel_lane_schema,
                                        lanes,
-                                       fill,
+                                       lanes_fill,
                                        lanes->dropped,
                                        lanes->has_host_times ? lanes->first_ns : 0,
                                        minus(lanes->last_ns, lanes->first_ns)};
@@ -524,7 +524,7 @@ enum exit_code lanes_run(const struct lanes_options *options, struct operands fi
     }
     if (id_names_parse(&lanes.events, "--events", options->kernel.events) &&
         id_names_parse(&lanes.groups, "--groups", options->kernel.groups))
-        code = read_files(&lanes, files) ? make(&lanes, files) : EXIT_BAD_DATA;
+        code = lanes_read_files(&lanes, files) ? lanes_make(&lanes, files) : EXIT_BAD_DATA;
     for (int i = 0; i < lanes.count; i++)
         dump_bytes_free(&lanes.files[i].dump);
     free(lanes.files);

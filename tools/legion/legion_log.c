@@ -438,7 +438,7 @@ enum { LINE_MAX_BYTES = 16 << 10, NEWEST_VERSION = 1011 };
 
 /* ---- declarations ---------------------------------------------------------------- */
 
-static bool refuse(const struct legion_log *log, const char *what, const char *where)
+static bool legion_log_refuse(const struct legion_log *log, const char *what, const char *where)
 {
     message("%s: no Legion Prof log that can be read: %s%s%.60s", log->name, what,
             *where ? " in: " : "", where);
@@ -451,25 +451,25 @@ static bool read_line(struct legion_log *log, char *line)
     for (size_t bytes = 0; bytes < LINE_MAX_BYTES; bytes++) {
         int byte = unpack_byte(&log->bytes);
         if (byte <= 0)
-            return refuse(log, "its declarations are cut", "");
+            return legion_log_refuse(log, "its declarations are cut", "");
         line[bytes] = (char)byte;
         if (byte == '\n') {
             line[bytes] = '\0';
             return true;
         }
     }
-    return refuse(log, "a line of its declarations does not end", "");
+    return legion_log_refuse(log, "a line of its declarations does not end", "");
 }
 
 static bool add_declaration(struct legion_log *log, const char *line)
 {
     if (log->layout_count == LEGION_KINDS_MAX)
-        return refuse(log, "too many record kinds", "");
+        return legion_log_refuse(log, "too many record kinds", "");
     if (!grow_array32(&log->layouts, &log->layout_room, log->layout_count + 1,
                       sizeof *log->layouts))
-        return refuse(log, "out of memory", "");
+        return legion_log_refuse(log, "out of memory", "");
     const char *wrong = legion_layout_parse(line, log->version, &log->layouts[log->layout_count++]);
-    return !wrong || refuse(log, wrong, line);
+    return !wrong || legion_log_refuse(log, wrong, line);
 }
 
 static int by_id(const void *a, const void *b)
@@ -478,20 +478,20 @@ static int by_id(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static bool read_head(struct legion_log *log, char *line)
+static bool legion_log_read_head(struct legion_log *log, char *line)
 {
     if (!read_line(log, line))
         return false;
     const char *version = line + strlen(LEGION_MAGIC);
     if (strncmp(line, LEGION_MAGIC, strlen(LEGION_MAGIC)) != 0)
-        return refuse(log, "it does not begin with " LEGION_MAGIC, "");
+        return legion_log_refuse(log, "it does not begin with " LEGION_MAGIC, "");
     log->dialect_b = !strchr(version, '.');
     if (!log->dialect_b)
         return true;
     char *end;
     unsigned long number = strtoul(version, &end, 10);
     if (*version < '0' || *version > '9' || *end || number > UINT32_MAX)
-        return refuse(log, "its version is no number", line);
+        return legion_log_refuse(log, "its version is no number", line);
     log->version = (uint32_t)number;
     return read_line(log, line); /* free text: which Legion it was */
 }
@@ -503,7 +503,7 @@ static bool read_declarations(struct legion_log *log)
         message("out of memory");
         return false;
     }
-    bool good = read_head(log, line);
+    bool good = legion_log_read_head(log, line);
     while (good && (good = read_line(log, line)) && *line)
         good = add_declaration(log, line);
     free(line);
@@ -513,7 +513,7 @@ static bool read_declarations(struct legion_log *log)
         qsort(log->layouts, log->layout_count, sizeof *log->layouts, by_id);
     for (uint32_t i = 1; i < log->layout_count; i++)
         if (log->layouts[i].id == log->layouts[i - 1].id)
-            return refuse(log, "two record kinds have the same number", "");
+            return legion_log_refuse(log, "two record kinds have the same number", "");
     return true;
 }
 
@@ -613,7 +613,7 @@ static bool read_fields(struct legion_log *log, const struct legion_layout *layo
 }
 
 /* The end came inside a record, which began at start. */
-static bool cut(struct legion_log *log, uint64_t start)
+static bool legion_log_cut(struct legion_log *log, uint64_t start)
 {
     log->cut_bytes = unpack_offset(&log->bytes) - start;
     snprintf(log->problem, sizeof log->problem,
@@ -641,7 +641,7 @@ bool legion_log_next(struct legion_log *log, struct legion_record *record)
         return false;
     }
     if (!unpack_bytes(&log->bytes, bytes, sizeof bytes))
-        return cut(log, start);
+        return legion_log_cut(log, start);
     struct legion_layout key = {.id = (uint32_t)little_endian(bytes, sizeof bytes)};
     struct legion_layout *layout =
         log->layout_count
@@ -653,7 +653,7 @@ bool legion_log_next(struct legion_log *log, struct legion_record *record)
     record->kind = layout->kind;
     record->text = (struct trace_text){"", 0};
     if (!read_fields(log, layout, record))
-        return cut(log, start);
+        return legion_log_cut(log, start);
     log->records++;
     layout->records++;
     log->skipped += layout->kind == LEGION_OTHER;

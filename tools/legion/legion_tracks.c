@@ -138,7 +138,7 @@ uint32_t legion_names_row(const struct legion_names *names, struct trace *trace,
 
 /* ---- legion tracks --------------------------------------------------------------------------- */
 
-static void fail(struct legion_tracks *tracks)
+static void legion_tracks_fail(struct legion_tracks *tracks)
 {
     if (!tracks->failed)
         message("%s: too many processors or out of memory; spans are missing", tracks->name);
@@ -152,7 +152,7 @@ struct legion_proc *legion_tracks_proc(struct legion_tracks *tracks, uint64_t id
     uint32_t number = thread_map_place(&tracks->proc_map, id, &tracks->procs, &tracks->proc_room,
                                        sizeof *tracks->procs);
     if (number == THREAD_NONE) {
-        fail(tracks);
+        legion_tracks_fail(tracks);
         return NULL;
     }
     tracks->procs[number].id = id;
@@ -226,7 +226,7 @@ static void add_procs(struct legion_tracks *tracks)
     struct legion_proc **sorted = malloc((count + 1) * sizeof *sorted);
     if (!sorted || count > tracks->proc_room) {
         free(sorted);
-        fail(tracks);
+        legion_tracks_fail(tracks);
         return;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -287,7 +287,7 @@ uint32_t legion_tracks_channel(struct legion_tracks *tracks, uint32_t src, uint3
     uint32_t number = thread_map_place(&tracks->channel_map, key, &tracks->channel_tracks,
                                        &tracks->channel_room, sizeof *tracks->channel_tracks);
     if (number == THREAD_NONE) {
-        fail(tracks);
+        legion_tracks_fail(tracks);
         return 0;
     }
     if (number == known)

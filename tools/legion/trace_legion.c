@@ -76,8 +76,8 @@ static void legion_join_stop(struct legion_join *join)
     span_sorter_stop(&join->rows);
 }
 
-static void add(struct legion_join *join, uint64_t key, enum row row, struct trace_span span,
-                const struct trace_detail *detail)
+static void legion_add(struct legion_join *join, uint64_t key, enum row row, struct trace_span span,
+                       const struct trace_detail *detail)
 {
     span.track = (uint32_t)id_hash(key);
     span.id = key << 1 | (row == ROW_WAIT);
@@ -91,13 +91,14 @@ static void legion_join_task(struct legion_join *join, uint64_t key, const struc
     struct trace_span row = *task;
     row.parent = task->id;
     row.item = task->track;
-    add(join, key, ROW_TASK, row, NULL);
+    legion_add(join, key, ROW_TASK, row, NULL);
 }
 
 static void legion_join_wait(struct legion_join *join, uint64_t key, int64_t start_ns,
                              int64_t ready_ns, int64_t stop_ns)
 {
-    add(join, key, ROW_WAIT,
+    legion_add(
+        join, key, ROW_WAIT,
         (struct trace_span){.start_ns = start_ns, .stop_ns = stop_ns, .parent = (uint64_t)ready_ns},
         NULL);
 }
@@ -106,12 +107,13 @@ static void legion_join_copy(struct legion_join *join, uint64_t key, const struc
 {
     struct trace_span row = *copy;
     row.parent = copy->id;
-    add(join, key, ROW_COPY, row, NULL);
+    legion_add(join, key, ROW_COPY, row, NULL);
 }
 
 static void legion_join_place(struct legion_join *join, uint64_t key, uint32_t src, uint32_t dst)
 {
-    add(join, key, ROW_PLACE,
+    legion_add(
+        join, key, ROW_PLACE,
         (struct trace_span){.start_ns = INT64_MIN, .stop_ns = INT64_MIN, .item = src, .name = dst},
         NULL);
 }
@@ -120,7 +122,8 @@ static void legion_join_place(struct legion_join *join, uint64_t key, uint32_t s
 static void legion_join_launcher(struct legion_join *join, uint64_t key,
                                  const struct trace_span *task)
 {
-    add(join, key, ROW_LAUNCHER,
+    legion_add(
+        join, key, ROW_LAUNCHER,
         (struct trace_span){
             .start_ns = INT64_MIN, .stop_ns = INT64_MIN, .parent = task->id, .item = task->track},
         NULL);
@@ -135,7 +138,7 @@ static void legion_join_launched(struct legion_join *join, uint64_t key,
     struct trace_span row = *work;
     row.parent = work->id;
     row.item = work->track;
-    add(join, key, ROW_WORK, row, &detail);
+    legion_add(join, key, ROW_WORK, row, &detail);
 }
 
 /* ---- coming out ------------------------------------------------------------------ */
@@ -213,8 +216,8 @@ static void take_work(struct legion_join *join, const struct trace_span *row,
     join->launched(join->context, &work, &launch);
 }
 
-static void take_rows(void *context, const struct trace_span *rows, size_t count,
-                      const struct trace_details *details)
+static void legion_on_rows(void *context, const struct trace_span *rows, size_t count,
+                           const struct trace_details *details)
 {
     struct legion_join *join = context;
     struct groups *groups = join->groups;
@@ -235,7 +238,7 @@ static void take_rows(void *context, const struct trace_span *rows, size_t count
 /* Calls found or launched for all. False when rows were lost, with the message given. */
 static bool legion_join_finish(struct legion_join *join)
 {
-    struct trace_sink sink = {.context = join, .spans = take_rows};
+    struct trace_sink sink = {.context = join, .spans = legion_on_rows};
     struct trace *rows = trace_new(&sink, 0);
     join->groups = calloc(1, sizeof(struct groups));
     bool good = rows && join->groups;
@@ -439,8 +442,8 @@ static bool set_times(struct legion_source *source, struct trace_span *span, uin
     return true;
 }
 
-static bool make_span(struct legion_source *source, const struct legion_record *record,
-                      struct trace_span *span)
+static bool legion_make_span(struct legion_source *source, const struct legion_record *record,
+                             struct trace_span *span)
 {
     if (!set_times(source, span, record->value[LEGION_START], record->value[LEGION_STOP]))
         return false;
@@ -462,7 +465,7 @@ static bool add_with(struct legion_source *source, struct trace_span *span,
     return true;
 }
 
-static void add_span(void *context, struct trace_span *span)
+static void legion_add_span(void *context, struct trace_span *span)
 {
     (void)add_with(context, span, NULL);
 }
@@ -520,7 +523,7 @@ static void take_own_work(struct legion_source *source, const struct legion_reco
         legion_join_launched(&source->join, record->value[LEGION_CREATOR], &work,
                              source->zero_ns + (int64_t)create);
     else
-        add_span(source, &work);
+        legion_add_span(source, &work);
 }
 
 /* What two kinds of waits are told apart by: tasks wait as an operation, meta tasks as a part. */
@@ -537,7 +540,7 @@ static void take_on_processor(struct legion_source *source, const struct legion_
     struct trace_span span = {.category = TRACE_TASK};
     const struct legion_proc *proc =
         legion_tracks_proc(&source->tracks, record->value[LEGION_PROC_ID]);
-    if (!proc || !make_span(source, record, &span))
+    if (!proc || !legion_make_span(source, record, &span))
         return;
     span.track = proc->host_track;
     span.item = (uint32_t)record->value[LEGION_TASK_ID];
@@ -555,7 +558,7 @@ static void take_on_processor(struct legion_source *source, const struct legion_
         legion_join_task(&source->join, wait_key(record), &span);
     if (!call && source->has_launches && trace_filter_takes(&source->filter, source->trace, &span))
         legion_join_launcher(&source->join, record->value[LEGION_FEVENT], &span);
-    add_span(source, &span);
+    legion_add_span(source, &span);
     if (record->kind == LEGION_GPU_TASK)
         add_device_part(source, record, proc, &span);
 }
@@ -573,7 +576,7 @@ static void take_wait(struct legion_source *source, const struct legion_record *
 static void take_copy(struct legion_source *source, const struct legion_record *record)
 {
     struct trace_span span = {.category = TRACE_COPY};
-    if (!make_span(source, record, &span))
+    if (!legion_make_span(source, record, &span))
         return;
     if (record->kind != LEGION_PARTITION) {
         legion_join_copy(&source->join, record->value[LEGION_FEVENT], &span);
@@ -581,10 +584,10 @@ static void take_copy(struct legion_source *source, const struct legion_record *
     }
     span.category = TRACE_OTHER;
     span.track = legion_tracks_channel(&source->tracks, LEGION_NO_MEMORY, LEGION_PARTITIONING);
-    add_span(source, &span);
+    legion_add_span(source, &span);
 }
 
-static void take_record(struct legion_source *source, const struct legion_record *record)
+static void legion_on_record(struct legion_source *source, const struct legion_record *record)
 {
     const uint64_t *value = record->value;
     switch (record->kind) {
@@ -632,7 +635,8 @@ static void tell_count(const struct legion_source *source, uint64_t count, const
         message("%s: %" PRIu64 " %s", source->name, count, what);
 }
 
-static enum exit_code report(const struct legion_source *source, const struct legion_log *log)
+static enum exit_code legion_report(const struct legion_source *source,
+                                    const struct legion_log *log)
 {
     if (*log->problem)
         message("%s: %s", source->name, log->problem);
@@ -648,8 +652,8 @@ static enum exit_code report(const struct legion_source *source, const struct le
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }
 
-static void add_facts(const struct legion_source *source, const struct trace_facts *facts,
-                      const struct legion_log *log, const struct trace_read_options *options)
+static void legion_add_facts(const struct legion_source *source, const struct trace_facts *facts,
+                             const struct legion_log *log, const struct trace_read_options *options)
 {
     char key[64];
 #define FACT(what, ...)                                                                            \
@@ -677,7 +681,7 @@ static void start_reading(struct legion_source *source, const struct trace_sourc
     span_sorter_start(&source->spans);
     source->join = (struct legion_join){.trace = trace,
                                         .context = source,
-                                        .found = add_span,
+                                        .found = legion_add_span,
                                         .launched = add_work,
                                         .tracks = &source->tracks};
     legion_join_start(&source->join);
@@ -702,12 +706,12 @@ static enum exit_code read_legion(struct trace_source *opened, struct trace *tra
         return EXIT_BAD_DATA;
     start_reading(source, opened, trace, options);
     while (!source->tracks.failed && !trace_is_full(trace) && legion_log_next(&log, &record))
-        take_record(source, &record);
+        legion_on_record(source, &record);
     if (!legion_join_finish(&source->join))
         source->tracks.failed = true;
     span_sorter_finish(&source->spans, trace);
-    enum exit_code code = report(source, &log);
-    add_facts(source, &opened->facts, &log, options);
+    enum exit_code code = legion_report(source, &log);
+    legion_add_facts(source, &opened->facts, &log, options);
     legion_log_close(&log);
     stop_reading(source);
     return code;

@@ -16,14 +16,14 @@ static void skip_blanks(struct scan *scan)
         scan->at++;
 }
 
-static bool take(struct scan *scan, char wanted)
+static bool json_tree_take(struct scan *scan, char wanted)
 {
     bool found = scan->at < scan->end && *scan->at == wanted;
     scan->at += found;
     return found;
 }
 
-static bool take_word(struct scan *scan, const char *word)
+static bool json_tree_take_word(struct scan *scan, const char *word)
 {
     size_t bytes = strlen(word);
     bool found = (size_t)(scan->end - scan->at) >= bytes && memcmp(scan->at, word, bytes) == 0;
@@ -43,7 +43,7 @@ static bool take_escape(struct scan *scan)
 {
     if (scan->at == scan->end)
         return false;
-    if (!take(scan, 'u'))
+    if (!json_tree_take(scan, 'u'))
         return *scan->at && strchr("\"\\/bfnrt", *scan->at++);
     for (int i = 0; i < 4; i++)
         if (scan->at == scan->end || !memchr("0123456789abcdefABCDEF", *scan->at++, 22))
@@ -53,10 +53,10 @@ static bool take_escape(struct scan *scan)
 
 static bool take_string(struct scan *scan)
 {
-    if (!take(scan, '"'))
+    if (!json_tree_take(scan, '"'))
         return false;
     while (scan->at < scan->end && (unsigned char)*scan->at >= ' ') {
-        if (take(scan, '"'))
+        if (json_tree_take(scan, '"'))
             return true;
         if (*scan->at++ == '\\' && !take_escape(scan))
             return false;
@@ -64,17 +64,17 @@ static bool take_string(struct scan *scan)
     return false;
 }
 
-static bool take_number(struct scan *scan)
+static bool json_tree_take_number(struct scan *scan)
 {
     static const char digits[] = "0123456789";
-    (void)take(scan, '-');
-    if (!take(scan, '0') && !take_any(scan, digits))
+    (void)json_tree_take(scan, '-');
+    if (!json_tree_take(scan, '0') && !take_any(scan, digits))
         return false;
-    if (take(scan, '.') && !take_any(scan, digits))
+    if (json_tree_take(scan, '.') && !take_any(scan, digits))
         return false;
-    if (!take(scan, 'e') && !take(scan, 'E'))
+    if (!json_tree_take(scan, 'e') && !json_tree_take(scan, 'E'))
         return true;
-    (void)(take(scan, '+') || take(scan, '-'));
+    (void)(json_tree_take(scan, '+') || json_tree_take(scan, '-'));
     return take_any(scan, digits) > 0;
 }
 
@@ -84,21 +84,22 @@ static bool take_key(struct scan *scan)
     if (!take_string(scan))
         return false;
     skip_blanks(scan);
-    return take(scan, ':');
+    return json_tree_take(scan, ':');
 }
 
 /* Opens a level, or takes all of a value. *opened_out: something must follow inside. */
 static bool take_value(struct scan *scan, bool *opened_out)
 {
     skip_blanks(scan);
-    bool object = take(scan, '{'), tree = object || take(scan, '[');
+    bool object = json_tree_take(scan, '{'), tree = object || json_tree_take(scan, '[');
     *opened_out = false;
     if (!tree)
-        return take_string(scan) || take_word(scan, "true") || take_word(scan, "false") ||
-               take_word(scan, "null") || take_number(scan);
+        return take_string(scan) || json_tree_take_word(scan, "true") ||
+               json_tree_take_word(scan, "false") || json_tree_take_word(scan, "null") ||
+               json_tree_take_number(scan);
     char close = object ? '}' : ']';
     skip_blanks(scan);
-    if (take(scan, close))
+    if (json_tree_take(scan, close))
         return true;
     if (scan->depth == JSON_TREE_DEPTH_MAX)
         return false;
@@ -110,12 +111,12 @@ static bool take_value(struct scan *scan, bool *opened_out)
 /* Behind a value: the ends of levels, then the comma of the next one, if there is any. */
 static bool take_behind(struct scan *scan)
 {
-    for (skip_blanks(scan); scan->depth && take(scan, scan->close[scan->depth - 1]);
+    for (skip_blanks(scan); scan->depth && json_tree_take(scan, scan->close[scan->depth - 1]);
          skip_blanks(scan))
         scan->depth--;
     if (scan->depth == 0)
         return true;
-    return take(scan, ',') && (scan->close[scan->depth - 1] == ']' || take_key(scan));
+    return json_tree_take(scan, ',') && (scan->close[scan->depth - 1] == ']' || take_key(scan));
 }
 
 bool json_tree_is(const char *text, uint32_t bytes)

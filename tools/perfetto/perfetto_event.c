@@ -55,7 +55,8 @@ static bool is_own(uint32_t id)
 
 /* ---- conversion ------------------------------------------------------------------ */
 
-static const struct perfetto_clock *find(const struct perfetto_clocks *clocks, uint32_t id)
+static const struct perfetto_clock *perfetto_event_find(const struct perfetto_clocks *clocks,
+                                                        uint32_t id)
 {
     for (uint32_t i = 0; i < clocks->count; i++)
         if (clocks->clocks[i].id == id)
@@ -73,7 +74,7 @@ static bool in_range(int64_t ns, int64_t *ns_out)
 static bool convert(const struct perfetto_clocks *clocks, uint32_t id, int64_t clock_ns,
                     int64_t *trace_ns_out)
 {
-    const struct perfetto_clock *clock = find(clocks, id);
+    const struct perfetto_clock *clock = perfetto_event_find(clocks, id);
     if (id == clocks->trace_clock)
         return in_range(clock_ns, trace_ns_out);
     if (!clock || clock->count == 0)
@@ -238,7 +239,7 @@ void perfetto_clocks_snapshot(struct perfetto_clocks *clocks, struct perfetto_ow
 static bool compare_clock(const struct perfetto_clocks *clocks, uint32_t id, int64_t *shift_out,
                           uint64_t *error_out)
 {
-    const struct perfetto_clock *clock = find(clocks, id);
+    const struct perfetto_clock *clock = perfetto_event_find(clocks, id);
     if (!clock || clock->count == 0)
         return false;
     int64_t least = INT64_MAX, most = INT64_MIN;
@@ -290,8 +291,9 @@ static struct perfetto_sequence *find_sequence(struct perfetto_state *state, uin
     return &state->sequences[number];
 }
 
-static void take_names(struct perfetto_state *state, const struct perfetto_sequence *sequence,
-                       struct wire_message data)
+static void perfetto_event_take_names(struct perfetto_state *state,
+                                      const struct perfetto_sequence *sequence,
+                                      struct wire_message data)
 {
     struct wire_field table, field;
     while (wire_next(&data, &table)) {
@@ -341,7 +343,7 @@ static void take_content(struct perfetto_state *state, struct wire_message messa
     struct wire_field field;
     while (wire_next(&message, &field)) {
         if (field.number == PF_PACKET_INTERNED_DATA)
-            take_names(state, packet->sequence, wire_inside(&field));
+            perfetto_event_take_names(state, packet->sequence, wire_inside(&field));
         else if (field.number == PF_PACKET_DEFAULTS)
             take_defaults(packet->sequence, wire_inside(&field));
     }
@@ -576,14 +578,15 @@ static struct annotation read_annotation(const struct perfetto_args *args,
     return made;
 }
 
-static struct trace_text text_of(const struct perfetto_args *args, const struct wire_field *value)
+static struct trace_text perfetto_event_text_of(const struct perfetto_args *args,
+                                                const struct wire_field *value)
 {
     return value->number == PF_ANNOTATION_STRING_IID
                ? perfetto_state_name(args->state, args->sequence, PF_INTERNED_STRING, value->value)
                : wire_text(value);
 }
 
-static bool put_number(struct text_buffer *json, const struct wire_field *value)
+static bool perfetto_event_put_number(struct text_buffer *json, const struct wire_field *value)
 {
     char made[40];
     int bytes;
@@ -599,18 +602,19 @@ static bool put_number(struct text_buffer *json, const struct wire_field *value)
     return text_buffer_put(json, made, (uint32_t)bytes);
 }
 
-static bool put_json(const struct perfetto_args *args, struct wire_message message, int depth)
+static bool perfetto_event_put_json(const struct perfetto_args *args, struct wire_message message,
+                                    int depth)
 {
     struct text_buffer *json = args->json;
     struct annotation made = read_annotation(args, message);
     struct wire_field field;
-    struct trace_text text = text_of(args, &made.value);
+    struct trace_text text = perfetto_event_text_of(args, &made.value);
     char close = 0;
     bool good = depth < DEPTH_MAX;
     if (!made.is_tree && made.value.shape == WIRE_BYTES)
         return text_buffer_quote(json, text.text, text.bytes);
     if (!made.is_tree)
-        return put_number(json, &made.value);
+        return perfetto_event_put_number(json, &made.value);
     while (good && wire_next(&message, &field)) {
         bool entry = field.number == PF_ANNOTATION_ENTRY;
         if (!entry && field.number != PF_ANNOTATION_ELEMENT)
@@ -622,7 +626,7 @@ static bool put_json(const struct perfetto_args *args, struct wire_message messa
             good = text_buffer_quote(json, part.name.text, part.name.bytes) &&
                    text_buffer_put(json, ":", 1);
         }
-        good = good && put_json(args, wire_inside(&field), depth + 1);
+        good = good && perfetto_event_put_json(args, wire_inside(&field), depth + 1);
     }
     return good && text_buffer_put(json, &close, 1);
 }
@@ -630,7 +634,7 @@ static bool put_json(const struct perfetto_args *args, struct wire_message messa
 static void add_tree(const struct perfetto_args *args, struct wire_message message, uint32_t key)
 {
     args->json->used = 0;
-    if (put_json(args, message, 0))
+    if (perfetto_event_put_json(args, message, 0))
         span_detail_text(args->maker, key, TRACE_ARG_JSON,
                          (struct trace_text){args->json->bytes, args->json->used});
     else
@@ -640,7 +644,7 @@ static void add_tree(const struct perfetto_args *args, struct wire_message messa
 static void add_value(const struct perfetto_args *args, uint32_t key,
                       const struct wire_field *value)
 {
-    struct trace_text text = text_of(args, value);
+    struct trace_text text = perfetto_event_text_of(args, value);
     switch (value->number) {
     case PF_ANNOTATION_BOOL:
         span_detail_arg(args->maker, key, TRACE_ARG_BOOL, value->value != 0);

@@ -130,7 +130,7 @@ struct own_words {
 };
 
 /* What our own exports say of a span by an argument. */
-static bool take_word(void *context, struct trace_text name, uint64_t value)
+static bool perfetto_spans_take_word(void *context, struct trace_text name, uint64_t value)
 {
     static const char *const words[] = {"unfinished",
                                         "open",
@@ -202,10 +202,10 @@ static void keep_flows(struct perfetto_spans *spans, const struct perfetto_event
 }
 
 /* Of a begin or an instant; with its arguments in the maker. */
-static struct trace_span make_span(struct perfetto_spans *spans,
-                                   const struct perfetto_packet *packet,
-                                   const struct perfetto_event *event, uint32_t track,
-                                   int64_t time_ns)
+static struct trace_span perfetto_spans_make_span(struct perfetto_spans *spans,
+                                                  const struct perfetto_packet *packet,
+                                                  const struct perfetto_event *event,
+                                                  uint32_t track, int64_t time_ns)
 {
     bool named = event->name.bytes > 0;
     struct trace_span span = {.start_ns = time_ns,
@@ -220,7 +220,7 @@ static struct trace_span make_span(struct perfetto_spans *spans,
                                  .trace = spans->trace,
                                  .maker = &spans->detail,
                                  .json = &spans->json,
-                                 .special = take_word,
+                                 .special = perfetto_spans_take_word,
                                  .ours = spans->ours,
                                  .context = &own};
     span_detail_start(&spans->detail);
@@ -310,8 +310,8 @@ static const struct trace_detail *release_flows(struct perfetto_spans *spans,
     return span_detail_finish(&spans->detail);
 }
 
-static void add_span(struct perfetto_spans *spans, struct trace_span *span,
-                     const struct trace_detail *detail)
+static void perfetto_spans_add_span(struct perfetto_spans *spans, struct trace_span *span,
+                                    const struct trace_detail *detail)
 {
     if (!trace_filter_takes(&spans->filter, spans->trace, span) ||
         !trace_filter_clip(&spans->filter, span))
@@ -331,12 +331,13 @@ static void take_end(struct perfetto_spans *spans, uint64_t key, int64_t time_ns
     }
     spans->backwards += time_ns < span.start_ns;
     span.stop_ns = time_ns < span.start_ns ? span.start_ns : time_ns;
-    add_span(spans, &span, detail);
+    perfetto_spans_add_span(spans, &span, detail);
     free(detail);
 }
 
-static void take_counter(struct perfetto_spans *spans, struct perfetto_track *track,
-                         const struct perfetto_event *event, uint32_t told, int64_t time_ns)
+static void perfetto_spans_take_counter(struct perfetto_spans *spans, struct perfetto_track *track,
+                                        const struct perfetto_event *event, uint32_t told,
+                                        int64_t time_ns)
 {
     struct trace_sample sample = event->value;
     if (!event->has_value) {
@@ -364,7 +365,7 @@ static void take_typed(struct perfetto_spans *spans, const struct perfetto_packe
     struct trace_span span;
     switch (event->type) {
     case PF_SLICE_BEGIN:
-        span = make_span(spans, packet, event, track, time_ns);
+        span = perfetto_spans_make_span(spans, packet, event, track, time_ns);
         span.id = key; /* until it ends */
         spans->crowded +=
             !open_spans_push(&spans->open, key, &span, span_detail_finish(&spans->detail));
@@ -373,9 +374,9 @@ static void take_typed(struct perfetto_spans *spans, const struct perfetto_packe
         take_end(spans, key, time_ns);
         break;
     case PF_INSTANT:
-        span = make_span(spans, packet, event, track, time_ns);
+        span = perfetto_spans_make_span(spans, packet, event, track, time_ns);
         span.flags |= TRACE_INSTANT;
-        add_span(spans, &span, span_detail_finish(&spans->detail));
+        perfetto_spans_add_span(spans, &span, span_detail_finish(&spans->detail));
         break;
     default:
         spans->left_out++;
@@ -403,7 +404,7 @@ void perfetto_spans_take(struct perfetto_spans *spans, const struct perfetto_pac
     if (take_flow(spans, event, told, time_ns))
         return;
     if (event->type == PF_COUNTER)
-        take_counter(spans, track, event, told, time_ns);
+        perfetto_spans_take_counter(spans, track, event, told, time_ns);
     else
         take_typed(spans, packet, event, told, key, time_ns);
 }
@@ -418,12 +419,13 @@ static void end_open(struct perfetto_spans *spans)
         span.stop_ns = last_ns > span.stop_ns ? last_ns : span.stop_ns;
         span.flags |= TRACE_UNFINISHED;
         spans->unfinished++;
-        add_span(spans, &span, detail);
+        perfetto_spans_add_span(spans, &span, detail);
         free(detail);
     }
 }
 
-static bool tell(const struct perfetto_spans *spans, uint64_t count, const char *what)
+static bool perfetto_spans_report(const struct perfetto_spans *spans, uint64_t count,
+                                  const char *what)
 {
     if (count)
         message("%s: %" PRIu64 " %s", spans->opened->name, count, what);
@@ -436,15 +438,19 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool whole = sample_sorter_finish(&spans->samples, spans->trace);
     kept_losses_tell(&spans->losses, spans->trace);
-    whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");
-    whole &= tell(spans, spans->strays, "ends have no begin; left out");
-    whole &= tell(spans, spans->crowded,
-                  "begins are too many to be open at once, or for the memory; left out");
-    whole &= tell(spans, spans->detail.cut + spans->open.cut,
-                  "arguments are too long or too many; cut or left out");
-    (void)tell(spans, spans->unfinished, "begins have no end; shown until their track's last");
-    (void)tell(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
-    (void)tell(spans, spans->left_out, "parts of events are of other kinds; left out");
+    whole &= perfetto_spans_report(spans, spans->backwards,
+                                   "events end before they begin; shown as points");
+    whole &= perfetto_spans_report(spans, spans->strays, "ends have no begin; left out");
+    whole &= perfetto_spans_report(
+        spans, spans->crowded,
+        "begins are too many to be open at once, or for the memory; left out");
+    whole &= perfetto_spans_report(spans, spans->detail.cut + spans->open.cut,
+                                   "arguments are too long or too many; cut or left out");
+    (void)perfetto_spans_report(spans, spans->unfinished,
+                                "begins have no end; shown until their track's last");
+    (void)perfetto_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
+    (void)perfetto_spans_report(spans, spans->left_out,
+                                "parts of events are of other kinds; left out");
     bool failed =
         spans->detail.failed || spans->open.failed || spans->json.failed || spans->losses.failed;
     if (failed)

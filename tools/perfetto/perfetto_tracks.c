@@ -31,7 +31,8 @@ struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint
     return &tracks->tracks[number];
 }
 
-static uint32_t number_of(const struct perfetto_tracks *tracks, const struct perfetto_track *track)
+static uint32_t perfetto_tracks_number_of(const struct perfetto_tracks *tracks,
+                                          const struct perfetto_track *track)
 {
     return (uint32_t)(track - tracks->tracks);
 }
@@ -52,7 +53,7 @@ static void set_name(struct perfetto_tracks *tracks, const struct perfetto_track
                      struct trace_text name)
 {
     if (name.bytes)
-        id_texts_set(&tracks->texts, TRACK_NAME, number_of(tracks, track), 0, name);
+        id_texts_set(&tracks->texts, TRACK_NAME, perfetto_tracks_number_of(tracks, track), 0, name);
 }
 
 static uint64_t process_key(uint32_t machine, uint64_t pid)
@@ -60,8 +61,8 @@ static uint64_t process_key(uint32_t machine, uint64_t pid)
     return (uint64_t)machine << 32 | (uint32_t)pid;
 }
 
-static void take_process(struct perfetto_tracks *tracks, struct perfetto_track *track,
-                         uint32_t machine, struct wire_message message)
+static void perfetto_tracks_on_process(struct perfetto_tracks *tracks, struct perfetto_track *track,
+                                       uint32_t machine, struct wire_message message)
 {
     struct wire_field field;
     struct trace_text texts[PROCESS_COMMAND + 1] = {{"", 0}};
@@ -97,8 +98,8 @@ static void take_thread(struct perfetto_tracks *tracks, struct perfetto_track *t
     }
 }
 
-static void take_counter(struct perfetto_tracks *tracks, struct perfetto_track *track,
-                         struct wire_message message)
+static void perfetto_tracks_take_counter(struct perfetto_tracks *tracks,
+                                         struct perfetto_track *track, struct wire_message message)
 {
     static const char *const units[] = {"", "ns", "count", "bytes"};
     struct wire_field field;
@@ -116,7 +117,7 @@ static void take_counter(struct perfetto_tracks *tracks, struct perfetto_track *
             track->incremental = field.value;
     }
     if (unit.bytes)
-        id_texts_set(&tracks->texts, TRACK_UNIT, number_of(tracks, track), 0, unit);
+        id_texts_set(&tracks->texts, TRACK_UNIT, perfetto_tracks_number_of(tracks, track), 0, unit);
 }
 
 /* "gpu id 0x12" of our own exports: what kind of track it is, and its id. */
@@ -153,11 +154,11 @@ void perfetto_tracks_describe(struct perfetto_tracks *tracks, uint32_t machine,
         else if (field.number == PF_TRACK_PARENT)
             track->has_parent = true, track->parent = field.value;
         else if (field.number == PF_TRACK_PROCESS)
-            take_process(tracks, track, machine, wire_inside(&field));
+            perfetto_tracks_on_process(tracks, track, machine, wire_inside(&field));
         else if (field.number == PF_TRACK_THREAD)
             take_thread(tracks, track, machine, wire_inside(&field));
         else if (field.number == PF_TRACK_COUNTER)
-            take_counter(tracks, track, wire_inside(&field));
+            perfetto_tracks_take_counter(tracks, track, wire_inside(&field));
         else if (field.number == PF_TRACK_DESCRIPTION)
             take_description(track, wire_text(&field));
     }
@@ -197,13 +198,14 @@ void perfetto_tracks_join(struct perfetto_tracks *tracks, bool ours)
 /* ---- telling them ----------------------------------------------------------------- */
 
 /* NULL: none, or it cannot be. */
-static struct perfetto_track *parent_of(struct perfetto_tracks *tracks,
-                                        const struct perfetto_track *track)
+static struct perfetto_track *perfetto_tracks_parent_of(struct perfetto_tracks *tracks,
+                                                        const struct perfetto_track *track)
 {
     uint32_t number =
         track->has_parent ? thread_map_find(&tracks->track_map, track->parent) : THREAD_NONE;
-    return number == THREAD_NONE || number == number_of(tracks, track) ? NULL
-                                                                       : &tracks->tracks[number];
+    return number == THREAD_NONE || number == perfetto_tracks_number_of(tracks, track)
+               ? NULL
+               : &tracks->tracks[number];
 }
 
 static uint64_t process_of(struct perfetto_tracks *tracks, struct perfetto_track *track)
@@ -211,7 +213,7 @@ static uint64_t process_of(struct perfetto_tracks *tracks, struct perfetto_track
     for (int depth = 0; track && depth < DEPTH_MAX; depth++) {
         if (track->kind == PERFETTO_PROCESS || track->kind == PERFETTO_THREAD)
             return track->process;
-        track = parent_of(tracks, track);
+        track = perfetto_tracks_parent_of(tracks, track);
     }
     return NO_PROCESS;
 }
@@ -252,7 +254,7 @@ static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key, struc
 static struct trace_track describe(const struct perfetto_tracks *tracks,
                                    const struct perfetto_track *track, char *made, size_t room)
 {
-    uint32_t number = number_of(tracks, track);
+    uint32_t number = perfetto_tracks_number_of(tracks, track);
     struct trace_text name = id_texts_get(&tracks->texts, TRACK_NAME, number, 0);
     bool thread = track->kind == PERFETTO_THREAD;
     if (thread)
@@ -272,19 +274,21 @@ static struct trace_track describe(const struct perfetto_tracks *tracks,
         .unit = id_texts_get(&tracks->texts, TRACK_UNIT, number, 0)};
 }
 
-static uint32_t tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
-                     struct trace *trace, const struct trace_source *opened, int depth)
+static uint32_t perfetto_tracks_report(struct perfetto_tracks *tracks, struct perfetto_track *track,
+                                       struct trace *trace, const struct trace_source *opened,
+                                       int depth)
 {
     char made[64];
     if (track->same)
         track = &tracks->tracks[track->same - 1];
     if (track->number)
         return track->number - 1;
-    struct perfetto_track *parent = parent_of(tracks, track);
+    struct perfetto_track *parent = perfetto_tracks_parent_of(tracks, track);
     struct trace_track told = describe(tracks, track, made, sizeof made);
     bool below = parent && parent->kind != PERFETTO_PROCESS && track->kind != PERFETTO_THREAD &&
                  depth < DEPTH_MAX;
-    uint32_t above = below ? tell(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
+    uint32_t above =
+        below ? perfetto_tracks_report(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */
         return track->number - 1;
     if (below)
@@ -299,7 +303,7 @@ static uint32_t tell(struct perfetto_tracks *tracks, struct perfetto_track *trac
 uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
                               struct trace *trace, const struct trace_source *opened)
 {
-    return tell(tracks, track, trace, opened, 0);
+    return perfetto_tracks_report(tracks, track, trace, opened, 0);
 }
 
 static uint32_t find_launcher(struct perfetto_tracks *tracks, uint32_t process, uint64_t thread_id,

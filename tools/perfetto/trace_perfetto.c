@@ -100,8 +100,8 @@ static bool wrong(struct perfetto_packets *packets, const char *what)
     return false;
 }
 
-static bool make_room(struct perfetto_packets *packets, uint8_t **bytes, uint32_t *room,
-                      uint32_t count)
+static bool perfetto_make_room(struct perfetto_packets *packets, uint8_t **bytes, uint32_t *room,
+                               uint32_t count)
 {
     if (thread_array_grow(bytes, room, count, 1))
         return true;
@@ -110,7 +110,7 @@ static bool make_room(struct perfetto_packets *packets, uint8_t **bytes, uint32_
 }
 
 /* Of a packet that comes next; false at the end. */
-static bool read_head(struct perfetto_packets *packets, uint64_t *count_out)
+static bool perfetto_read_head(struct perfetto_packets *packets, uint64_t *count_out)
 {
     int byte = unpack_byte(&packets->bytes);
     *count_out = 0;
@@ -135,7 +135,7 @@ static bool read_packet(struct perfetto_packets *packets, uint32_t count)
     enum { PIECE = 1 << 20 };
     for (uint32_t done = 0; done < count;) {
         uint32_t piece = count - done < PIECE ? count - done : PIECE;
-        if (!make_room(packets, &packets->packet, &packets->packet_room, done + piece))
+        if (!perfetto_make_room(packets, &packets->packet, &packets->packet_room, done + piece))
             return false;
         if (!unpack_bytes(&packets->bytes, packets->packet + done, piece))
             return wrong(packets, "cut inside a packet");
@@ -152,7 +152,7 @@ static bool inflate_all(struct perfetto_packets *packets, z_stream *stream, uint
     int rc = Z_OK;
     while (rc == Z_OK && *count_out < PERFETTO_PACKET_MAX) {
         uint32_t room = *count_out ? *count_out * 2 : 256 << 10;
-        if (!make_room(packets, &packets->inflated, &packets->inflated_room, room))
+        if (!perfetto_make_room(packets, &packets->inflated, &packets->inflated_room, room))
             return false;
         stream->next_out = packets->inflated + *count_out;
         stream->avail_out = packets->inflated_room - *count_out;
@@ -219,7 +219,7 @@ static bool perfetto_packets_next(struct perfetto_packets *packets, struct wire_
     for (;;) {
         if (next_packed(packets, packet_out))
             return true;
-        if (packets->failed || !read_head(packets, &count))
+        if (packets->failed || !perfetto_read_head(packets, &count))
             return false;
         if (count > PERFETTO_PACKET_MAX) {
             packets->too_large++;
@@ -511,8 +511,9 @@ static bool tell_problems(const struct perfetto_source *source, const char *name
     return whole;
 }
 
-static void add_facts(const struct perfetto_source *source, struct trace *trace,
-                      const struct trace_source *opened, const struct trace_read_options *options)
+static void perfetto_add_facts(const struct perfetto_source *source, struct trace *trace,
+                               const struct trace_source *opened,
+                               const struct trace_read_options *options)
 {
     const struct perfetto_tracks *tracks = &source->tracks;
     made_of_add_facts(trace, &opened->facts.made_of, opened->name);
@@ -553,7 +554,7 @@ static enum exit_code read_perfetto(struct trace_source *opened, struct trace *t
     bool whole = read_packets(source, opened, pass_event, spans, trace, problem, sizeof problem);
     whole = whole && tell_problems(source, opened->name, problem);
     whole = perfetto_spans_finish(spans) && whole;
-    add_facts(source, trace, opened, options);
+    perfetto_add_facts(source, trace, opened, options);
     perfetto_spans_free(spans);
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }

@@ -151,8 +151,8 @@ static struct view view_of(const struct ptx_tool_options *tool, struct out *out,
                          .utf8 = terminal_is_utf8()};
 }
 
-static enum exit_code show(const struct ptx_tool_options *tool, struct operands files,
-                           const struct ptx_map *map, const struct ptx_matrix *matrix)
+static enum exit_code ptx_annotate_show(const struct ptx_tool_options *tool, struct operands files,
+                                        const struct ptx_map *map, const struct ptx_matrix *matrix)
 {
     struct ptx_sums sums;
     struct out out;
@@ -286,7 +286,7 @@ enum exit_code ptx_tool_annotate(const struct ptx_tool_options *tool, struct ope
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;
     if (ptx_matrix_read_raw(&matrix, &map, files.words[0])) {
-        code = show(tool, files, &map, &matrix);
+        code = ptx_annotate_show(tool, files, &map, &matrix);
         ptx_matrix_free(&matrix);
     }
     ptx_map_free(&map);

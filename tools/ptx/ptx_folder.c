@@ -91,7 +91,8 @@ static int64_t file_time(const struct ptx_rows *rows, int64_t host_ns)
     return time_ns < 0 ? 0 : time_ns > PTX_TIME_MAX ? PTX_TIME_MAX : time_ns;
 }
 
-static struct ptx_thread *find_thread(struct ptx_rows *rows, const struct ptx_launch *launch)
+static struct ptx_thread *ptx_folder_find_thread(struct ptx_rows *rows,
+                                                 const struct ptx_launch *launch)
 {
     for (uint32_t i = rows->thread_count; i-- > 0;)
         if (rows->threads[i].tid == launch->tid)
@@ -129,7 +130,7 @@ static bool add_record(struct ptx_rows *rows, const struct ptx_launch *launch, i
                        int64_t stop_ns)
 {
     struct rbwp_sealed_block block;
-    struct ptx_thread *thread = find_thread(rows, launch);
+    struct ptx_thread *thread = ptx_folder_find_thread(rows, launch);
     const struct rbwp_record record = {.time_ns = file_time(rows, launch->done_ns),
                                        .kind = RBWP_GPU_WORK,
                                        .proc_id = CUDA_PROCESSOR | launch->device,
@@ -409,7 +410,7 @@ static struct rbwp_thread_info *thread_infos(const struct ptx_rows *rows)
     return infos;
 }
 
-static bool finish(struct ptx_rows *rows, const struct ptx_process *process)
+static bool ptx_folder_finish(struct ptx_rows *rows, const struct ptx_process *process)
 {
     const struct rbwp_loss loss = {.cause = RBWP_LOSS_ROWS, .count = rows->told->dropped};
     const struct rbwp_clock_sample samples[] = {
@@ -451,7 +452,7 @@ static bool finish(struct ptx_rows *rows, const struct ptx_process *process)
 static bool ptx_rows_end(struct ptx_rows *rows, const struct ptx_process *process, bool good)
 {
     rows->file.failed |= !good;
-    good = finish(rows, process) && good;
+    good = ptx_folder_finish(rows, process) && good;
     rbwp_block_encoder_free(rows->records);
     free(rows->threads);
     free(rows->devices);

@@ -51,7 +51,7 @@ static bool fill_from(struct ptx_options *options, const struct ptx_tool_options
     return true;
 }
 
-static bool ends_with(const char *text, size_t count, const char *end)
+static bool ptx_instrument_ends_with(const char *text, size_t count, const char *end)
 {
     size_t end_count = strlen(end);
     return count >= end_count && memcmp(text + count - end_count, end, end_count) == 0 &&
@@ -89,7 +89,8 @@ static bool choose_file(struct ptx_options *options, const struct ptx_source *so
     for (uint32_t i = 0; i < module->count; i++) {
         uint32_t number = ptx_file_number(module, &module->statements[i]);
         struct ptx_span path = ptx_file(module, number);
-        if (number > 0 && ends_with(module->text + path.begin, path.end - path.begin, file)) {
+        if (number > 0 &&
+            ptx_instrument_ends_with(module->text + path.begin, path.end - path.begin, file)) {
             options->file = number;
             return true;
         }
@@ -99,8 +100,8 @@ static bool choose_file(struct ptx_options *options, const struct ptx_source *so
 }
 
 /* The options as they hold for this source. False with the message given. */
-static bool settle(struct ptx_options *options, const struct ptx_tool_options *tool,
-                   const struct ptx_config *config, const struct ptx_source *source)
+static bool ptx_instrument_settle(struct ptx_options *options, const struct ptx_tool_options *tool,
+                                  const struct ptx_config *config, const struct ptx_source *source)
 {
     *options = tool->probes;
     if (tool->config && !fill_from(options, tool, config))
@@ -153,7 +154,7 @@ bool ptx_instrument(struct ptx_instrumented *made, const struct ptx_tool_options
     bool good = ptx_source_open(&made->source, path);
     bool opened = good;
     if (good)
-        good = settle(&made->options, tool, &made->config, &made->source);
+        good = ptx_instrument_settle(&made->options, tool, &made->config, &made->source);
     made->options.active = limited;
     made->options.active_start = (struct ptx_ids){active.start.ids, active.start.count};
     made->options.active_end = (struct ptx_ids){active.end.ids, active.end.count};

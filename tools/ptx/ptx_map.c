@@ -38,8 +38,8 @@ static void write_shape(struct out *out, const struct ptx_options *options,
 }
 
 /* What the probes' numbers stand for, each once: files, or kernels. */
-static void write_names(struct out *out, const struct ptx_source *source,
-                        const struct ptx_probes *probes, bool files)
+static void ptx_map_write_names(struct out *out, const struct ptx_source *source,
+                                const struct ptx_probes *probes, bool files)
 {
     uint32_t written[64], count = 0;
     out_format(out, ",\n\"%s\":{", files ? "files" : "kernels");
@@ -75,8 +75,8 @@ void ptx_map_write(struct out *out, const struct ptx_source *source,
     out_format(out, "{\"rbwp_ptx_map\":1,\"hash\":\"%016" PRIx64 "\",\"module\":", probes->hash);
     json_string(out, source->path, strlen(source->path));
     write_shape(out, options, probes);
-    write_names(out, source, probes, true);
-    write_names(out, source, probes, false);
+    ptx_map_write_names(out, source, probes, true);
+    ptx_map_write_names(out, source, probes, false);
     out_format(out, ",\n\"ids\":%" PRIu32 ",\"probes\":[", probes->ids);
     for (uint32_t i = 0; i < probes->count; i++) {
         out_text(out, i ? ",\n" : "\n");
@@ -164,7 +164,7 @@ static bool take_probes(struct json_scan *scan, struct ptx_map *map)
     }
 }
 
-static bool take_names(struct json_scan *scan, struct ptx_map_names *names)
+static bool ptx_map_take_names(struct json_scan *scan, struct ptx_map_names *names)
 {
     if (json_scan_next(scan) != JSON_OBJECT)
         return ptx_json_wrong(scan, "names are no object");
@@ -208,7 +208,8 @@ static bool take_ranges(struct json_scan *scan, struct ptx_map *map)
 }
 
 /* One of words, by its place. */
-static bool take_word(struct json_scan *scan, const char *const *words, int count, int *which_out)
+static bool ptx_map_take_word(struct json_scan *scan, const char *const *words, int count,
+                              int *which_out)
 {
     char word[16];
     if (!take_text(scan, word, sizeof word))
@@ -225,7 +226,7 @@ static bool take_mode(struct json_scan *scan, struct ptx_map *map)
     int which;
     for (int i = 0; i < PTX_MODE_COUNT; i++)
         names[i] = ptx_mode_name((enum ptx_mode)i);
-    if (!take_word(scan, names, PTX_MODE_COUNT, &which))
+    if (!ptx_map_take_word(scan, names, PTX_MODE_COUNT, &which))
         return false;
     map->mode = (enum ptx_mode)which;
     return true;
@@ -247,12 +248,12 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
     if (json_scan_is(scan, "mode"))
         return take_mode(scan, map);
     if (json_scan_is(scan, "cells")) {
-        bool taken = take_word(scan, cells, 3, &which);
+        bool taken = ptx_map_take_word(scan, cells, 3, &which);
         map->cells = (enum ptx_cells)which;
         return taken;
     }
     if (json_scan_is(scan, "lane")) {
-        bool taken = take_word(scan, lanes, 3, &which);
+        bool taken = ptx_map_take_word(scan, lanes, 3, &which);
         map->lane = (enum ptx_lane)which;
         return taken;
     }
@@ -265,11 +266,11 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
     if (json_scan_is(scan, "buffer_bytes"))
         return take_u64(scan, &map->buffer_bytes);
     if (json_scan_is(scan, "files"))
-        return take_names(scan, &map->files);
+        return ptx_map_take_names(scan, &map->files);
     if (json_scan_is(scan, "threads"))
         return take_ranges(scan, map);
     if (json_scan_is(scan, "kernels"))
-        return take_names(scan, &map->kernels);
+        return ptx_map_take_names(scan, &map->kernels);
     return json_scan_is(scan, "probes") ? take_probes(scan, map) : skip_value(scan);
 }
 

@@ -33,7 +33,7 @@ static void trim(struct ptx_matrix *matrix)
     }
 }
 
-static bool make_cells(struct ptx_matrix *matrix)
+static bool ptx_matrix_make_cells(struct ptx_matrix *matrix)
 {
     size_t count = (size_t)matrix->rows * matrix->lanes;
     matrix->cells = calloc(count ? count : 1, sizeof *matrix->cells);
@@ -180,7 +180,7 @@ static bool take_raw(const struct raw *raw, struct ptx_matrix *matrix)
     }
     matrix->rows = matrix->capacity = map->capacity;
     matrix->lanes = (uint32_t)map->lanes;
-    if (!check_raw(raw, matrix) || !make_cells(matrix))
+    if (!check_raw(raw, matrix) || !ptx_matrix_make_cells(matrix))
         return false;
     if (wide ? take_wide(raw, matrix) : take_compat(raw, matrix)) {
         trim(matrix);
@@ -304,7 +304,7 @@ bool ptx_matrix_read_csv(struct ptx_matrix *matrix, const char *path)
     matrix->lanes = matrix->rows ? fields / 4 : 0;
     bool good = matrix->rows == 0 || fields % 4 == 0 ||
                 wrong_line(&csv, "a lane has four numbers, and this line another multiple");
-    good = good && make_cells(matrix);
+    good = good && ptx_matrix_make_cells(matrix);
     if (good && !take_csv(&csv, matrix)) {
         ptx_matrix_free(matrix);
         good = false;

@@ -83,7 +83,7 @@ static bool store_pair_cost(void *value, const char *text, struct option_error *
 /* ---- sets of threads ------------------------------------------------------------------- */
 
 /* The number that *at begins with; false if there is none, or it is beyond 10^15. */
-static bool take_number(const char **at, uint64_t *number_out)
+static bool ptx_options_take_number(const char **at, uint64_t *number_out)
 {
     const char *begin = *at;
     *number_out = 0;
@@ -96,17 +96,17 @@ static bool take_number(const char **at, uint64_t *number_out)
 static bool take_range(const char **at, struct ptx_range *range)
 {
     range->step = 1;
-    if (!take_number(at, &range->first))
+    if (!ptx_options_take_number(at, &range->first))
         return false;
     range->last = range->first;
     if (**at == '-') {
         ++*at;
-        if (!take_number(at, &range->last))
+        if (!ptx_options_take_number(at, &range->last))
             return false;
     }
     if (**at == '/') {
         ++*at;
-        if (!take_number(at, &range->step))
+        if (!ptx_options_take_number(at, &range->step))
             return false;
     }
     return range->last >= range->first && range->step > 0;

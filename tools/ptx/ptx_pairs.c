@@ -58,7 +58,7 @@ bool ptx_gather(struct ptx_gathered *gathered, const struct ptx_matrix *matrix,
 }
 
 /* How far the lanes lie apart; the records are in order of lanes. */
-static double spread(const struct ptx_timed *timed, size_t count)
+static double ptx_pairs_spread(const struct ptx_timed *timed, size_t count)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (size_t i = 0; i < count;) {
@@ -75,7 +75,8 @@ static double spread(const struct ptx_timed *timed, size_t count)
 /* Of records with one key. */
 static struct ptx_sum sum_up(struct ptx_timed *timed, size_t count)
 {
-    struct ptx_sum sum = {.key = timed[0].key, .count = count, .spread = spread(timed, count)};
+    struct ptx_sum sum = {
+        .key = timed[0].key, .count = count, .spread = ptx_pairs_spread(timed, count)};
     qsort(timed, count, sizeof *timed, by_cycles);
     for (size_t i = 0; i < count; i++)
         sum.cycles += timed[i].cycles;

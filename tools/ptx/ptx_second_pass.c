@@ -26,7 +26,8 @@ struct second_pass {
     bool failed; /* the user was told */
 };
 
-static bool begin(struct needed *needed, const struct ptx_map *map, struct ptx_sanitizing how)
+static bool ptx_second_pass_begin(struct needed *needed, const struct ptx_map *map,
+                                  struct ptx_sanitizing how)
 {
     *needed = (struct needed){.hash = map->hash};
     needed->sanitizer = ptx_sanitizer_new(how);
@@ -34,7 +35,7 @@ static bool begin(struct needed *needed, const struct ptx_map *map, struct ptx_s
 }
 
 /* NULL with the message given. */
-static struct needed *find(struct second_pass *pass, const struct ptx_map *map)
+static struct needed *ptx_second_pass_find(struct second_pass *pass, const struct ptx_map *map)
 {
     for (uint32_t i = pass->count; i-- > 0;)
         if (pass->maps[i].hash == map->hash)
@@ -44,7 +45,7 @@ static struct needed *find(struct second_pass *pass, const struct ptx_map *map)
         return NULL;
     }
     struct needed *needed = &pass->maps[pass->count++];
-    return begin(needed, map, pass->how) ? needed : NULL;
+    return ptx_second_pass_begin(needed, map, pass->how) ? needed : NULL;
 }
 
 static bool take_launch(void *context, const struct ptx_launch *launch, const struct ptx_map *map,
@@ -54,7 +55,7 @@ static bool take_launch(void *context, const struct ptx_launch *launch, const st
     (void)launch;
     if (!matrix || matrix->rows == 0)
         return true;
-    struct needed *needed = find(pass, map);
+    struct needed *needed = ptx_second_pass_find(pass, map);
     pass->failed = !needed || !ptx_sanitizer_add(needed->sanitizer, matrix);
     if (!pass->failed && matrix->dropped)
         ptx_sanitizer_keep_dead(needed->sanitizer);

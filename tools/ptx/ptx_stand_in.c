@@ -158,7 +158,7 @@ static int become_real(const struct stand_in *self)
 
 /* ---- the text with probes -------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
+static bool ptx_stand_in_ends_with(const char *text, const char *end)
 {
     size_t count = strlen(text), end_count = strlen(end);
     return count > end_count && strcmp(text + count - end_count, end) == 0;
@@ -171,7 +171,7 @@ static int find_input(char **argv, int count)
     for (int i = 1; i < count; i++) {
         bool value =
             i > 1 && (strcmp(argv[i - 1], "-o") == 0 || strcmp(argv[i - 1], "--output-file") == 0);
-        if (argv[i][0] == '-' || value || !ends_with(argv[i], ".ptx"))
+        if (argv[i][0] == '-' || value || !ptx_stand_in_ends_with(argv[i], ".ptx"))
             continue;
         if (input)
             return 0;

@@ -154,7 +154,7 @@ static void choose_anchors(struct ptx_timing *timing, const struct ptx_launch *l
 
 /* Whether they put the kernel between its launch and its end, or not far off: then they are wrong
  * by as much at least. */
-static bool fits(struct ptx_timing *timing)
+static bool ptx_timing_fits(struct ptx_timing *timing)
 {
     int64_t early_ns = trace_shifted(timing->low_ns, -by_anchors(timing, timing->start_ns));
     int64_t late_ns = trace_shifted(by_anchors(timing, timing->stop_ns), -timing->high_ns);
@@ -277,7 +277,7 @@ void ptx_timing_find(struct ptx_timing *timing, const struct ptx_launch *launch,
         timing->low_ns = begin_ns;
         timing->stop_ns = launch->done_ns - begin_ns;
         timing->bound_ns = (uint64_t)timing->stop_ns;
-    } else if (!timing->anchored || !fits(timing)) {
+    } else if (!timing->anchored || !ptx_timing_fits(timing)) {
         int64_t rest_ns = window_ns - (timing->stop_ns - timing->start_ns);
         timing->anchored = false;
         timing->bound_ns = (uint64_t)(rest_ns > 0 ? rest_ns : window_ns);

@@ -28,7 +28,7 @@ static bool is_launches(const char *name)
            strcmp(name + count - (sizeof end - 1), end) == 0;
 }
 
-static bool join(char path[PATH_MAX], const char *folder, const char *name)
+static bool ptx_walk_join(char path[PATH_MAX], const char *folder, const char *name)
 {
     int count = snprintf(path, PATH_MAX, "%s/%s", folder, name);
     return count >= 0 && count < PATH_MAX;
@@ -74,7 +74,7 @@ void ptx_walk_end(struct ptx_walk *walk)
 static bool find_file(const struct ptx_walk *walk, const char *name, char path[PATH_MAX])
 {
     struct stat status;
-    if (!ptx_plain_name(name) || !join(path, walk->path, name)) {
+    if (!ptx_plain_name(name) || !ptx_walk_join(path, walk->path, name)) {
         message_plain("%s: a launch names '%s', which is no file of this folder", walk->path, name);
         return false;
     }
@@ -135,7 +135,7 @@ static bool take_launch(void *context, const struct ptx_launch *launch)
     return good;
 }
 
-static void take_process(void *context, const struct ptx_process *process)
+static void ptx_walk_on_process(void *context, const struct ptx_process *process)
 {
     struct ptx_walk *walk = context;
     if (walk->process)
@@ -144,7 +144,7 @@ static void take_process(void *context, const struct ptx_process *process)
 
 void ptx_walk_launches(struct ptx_walk *walk)
 {
-    const struct ptx_launches to = {walk, take_process, take_launch};
+    const struct ptx_launches to = {walk, ptx_walk_on_process, take_launch};
     char path[PATH_MAX];
     for (uint32_t i = 0; i < walk->count; i++)
         if (!find_file(walk, walk->files[i], path) || !ptx_launches_read(path, &to))

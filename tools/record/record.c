@@ -473,7 +473,7 @@ static bool record_ptx_set_up(const struct record_options *options, const char *
 
 /* ---- behind ---------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
+static bool record_ends_with(const char *text, const char *end)
 {
     size_t count = strlen(text), end_count = strlen(end);
     return count > end_count && strcmp(text + count - end_count, end) == 0;
@@ -485,7 +485,7 @@ static unsigned count_files(const char *folder, const char *end)
     unsigned count = 0;
     DIR *opened = opendir(folder);
     for (const struct dirent *entry; opened && (entry = readdir(opened));)
-        count += ends_with(entry->d_name, end);
+        count += record_ends_with(entry->d_name, end);
     if (opened)
         closedir(opened);
     return count;
@@ -582,7 +582,7 @@ bool record_page(const struct record_options *options, struct operands files)
 }
 
 /* The profile of what lies in folder, and its page. */
-static void finish(const struct record_options *options, const char *folder)
+static void record_finish(const struct record_options *options, const char *folder)
 {
     char *file[] = {(char *)(uintptr_t)options->output.path, NULL};
     if (record_ptx_finish(options, folder) && options->report)
@@ -629,19 +629,19 @@ static int run_twice(const struct record_options *options, struct operands progr
         return status;
     if (!ended_well(status)) {
         message("it is not run again after a failure");
-        finish(options, first);
+        record_finish(options, first);
         return status;
     }
     if (ptx_folder_active(first, active, (struct ptx_sanitizing){.dead = true, .merge = true},
                           &lists) == EXIT_BAD_DATA ||
         lists == 0) {
         message("there is nothing to run again for");
-        finish(options, first);
+        record_finish(options, first);
         return status;
     }
     message("%s runs again, with the probes that it needs", program.words[0]);
     if (run_once(options, program, second, active, &status) && record_ptx_left(second))
-        finish(options, second);
+        record_finish(options, second);
     return status;
 }
 
@@ -652,7 +652,7 @@ static int record_in(const struct record_options *options, struct operands progr
     if (options->passes == 2)
         return run_twice(options, program, folder);
     if (run_once(options, program, folder, NULL, &status) && record_ptx_left(folder))
-        finish(options, folder);
+        record_finish(options, folder);
     return status;
 }
 

@@ -114,8 +114,8 @@ static bool has_end(const char *path, const char *end)
     return bytes > end_bytes && strcmp(path + bytes - end_bytes, end) == 0;
 }
 
-static void add(struct record_files *files, const char *path, const struct timespec *since,
-                const struct recover_end *ended)
+static void files_add(struct record_files *files, const char *path, const struct timespec *since,
+                      const struct recover_end *ended)
 {
     char live[PATH_MAX];
     struct stat status;
@@ -150,7 +150,7 @@ static void add_pattern(struct record_files *files, const char *pattern,
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        add(files, found.gl_pathv[i], since, ended);
+        files_add(files, found.gl_pathv[i], since, ended);
     globfree(&found);
 }
 

@@ -68,13 +68,13 @@ static bool find_profile(uint32_t pid, char path[PATH_MAX])
 
 static volatile sig_atomic_t stopped;
 
-static void stop(int number)
+static void process_stop(int number)
 {
     (void)number;
     stopped = 1;
 }
 
-static int64_t now_ns(clockid_t clock)
+static int64_t process_now_ns(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -84,10 +84,10 @@ static int64_t now_ns(clockid_t clock)
 /* Until so much has passed (0: without end), the process ends, or the user wants no more. */
 static void wait_for(int process, int64_t time_ns)
 {
-    const int64_t until_ns = now_ns(CLOCK_MONOTONIC) + time_ns;
+    const int64_t until_ns = process_now_ns(CLOCK_MONOTONIC) + time_ns;
     struct pollfd ends = {.fd = process, .events = POLLIN};
     while (!stopped && ends.revents == 0) {
-        int64_t left_ms = (until_ns - now_ns(CLOCK_MONOTONIC) + 999999) / 1000000;
+        int64_t left_ms = (until_ns - process_now_ns(CLOCK_MONOTONIC) + 999999) / 1000000;
         if (time_ns && left_ms <= 0)
             return;
         (void)poll(&ends, 1, time_ns && left_ms < 60000 ? (int)left_ms : 60000);
@@ -96,7 +96,7 @@ static void wait_for(int process, int64_t time_ns)
 
 static void take_signals(void)
 {
-    const struct sigaction ends = {.sa_handler = stop};
+    const struct sigaction ends = {.sa_handler = process_stop};
     sigaction(SIGINT, &ends, NULL);
     sigaction(SIGTERM, &ends, NULL);
     sigaction(SIGHUP, &ends, NULL);
@@ -115,12 +115,13 @@ enum exit_code record_process(const struct record_options *options)
     take_signals();
     if (options->after_ns)
         wait_for(process, options->after_ns);
-    int64_t from_ns = now_ns(CLOCK_REALTIME);
+    int64_t from_ns = process_now_ns(CLOCK_REALTIME);
     wait_for(process, options->for_ns);
     if (process >= 0)
         close(process);
     snprintf(live, sizeof live, "%s.live", file);
-    if (!record_file_cut(file, output, access(live, F_OK) == 0, from_ns, now_ns(CLOCK_REALTIME))) {
+    if (!record_file_cut(file, output, access(live, F_OK) == 0, from_ns,
+                         process_now_ns(CLOCK_REALTIME))) {
         message("%s: nothing was recorded in that time", file);
         return EXIT_BAD_DATA;
     }

@@ -82,7 +82,7 @@ static void put_runs(struct out *out, const char *key, const struct diff_run *ru
     page_end_list(out);
 }
 
-static void put_row(struct out *out, const struct diff *diff, const struct diff_row *row)
+static void diff_page_put_row(struct out *out, const struct diff *diff, const struct diff_row *row)
 {
     json_plain(out, "verdict", diff_verdict_name[row->verdict]);
     json_plain(out, "category", trace_category_name[row->category]);
@@ -134,7 +134,7 @@ static void put_counters(struct out *out, const struct diff *diff)
     page_end_list(out);
 }
 
-static void put_json(const void *context, struct out *out)
+static void diff_page_put_json(const void *context, struct out *out)
 {
     const struct diff_page *page = context;
     const struct diff *diff = page->diff;
@@ -150,7 +150,7 @@ static void put_json(const void *context, struct out *out)
     page_begin_list(out, "rows");
     for (uint32_t i = 0; i < diff->count; i++) {
         out_text(out, i ? ",\n{" : "\n{");
-        put_row(out, diff, &diff->rows[i]);
+        diff_page_put_row(out, diff, &diff->rows[i]);
     }
     page_end_list(out);
     put_launches(out, diff);
@@ -160,7 +160,7 @@ static void put_json(const void *context, struct out *out)
 
 static bool write_data(void *context, struct page_data *data)
 {
-    return page_frame_json(data, put_json, context);
+    return page_frame_json(data, diff_page_put_json, context);
 }
 
 bool diff_page_write(struct out *out, const struct diff_page *page)

@@ -3,8 +3,8 @@
 
 #include "arg_list.h"
 
-static void put(struct byte_buffer *bytes, const struct trace_span *span, uint32_t kind,
-                struct trace_text list)
+static void args_put(struct byte_buffer *bytes, const struct trace_span *span, uint32_t kind,
+                     struct trace_text list)
 {
     buffer_varint(bytes, span->track);
     buffer_varint(bytes, kind);
@@ -31,7 +31,7 @@ bool page_args_add(struct page_args *args, const struct trace_span *span, uint32
     if (!arg_list_make(detail, names, name_count, &list))
         return false;
     if (list.bytes)
-        put(&args->bytes, span, kind, list);
+        args_put(&args->bytes, span, kind, list);
     free((char *)(uintptr_t)list.text);
     return !args->bytes.failed;
 }

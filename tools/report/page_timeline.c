@@ -274,7 +274,7 @@ static bool take_window(struct detail_writer *writer, unsigned window)
 }
 
 /* 0, 128, 64, 192, 32 ...: however many are taken, they are spread evenly. */
-static unsigned spread(unsigned number)
+static unsigned timeline_spread(unsigned number)
 {
     unsigned window = 0;
     for (unsigned bit = DETAIL_WINDOWS / 2; bit > 0; bit /= 2, number /= 2)
@@ -293,7 +293,7 @@ static bool take_windows(struct detail_writer *writer)
             return false;
     writer->budget_bytes = whole_bytes;
     for (unsigned i = 0; i < DETAIL_WINDOWS; i++)
-        if (!take_window(writer, spread(i)))
+        if (!take_window(writer, timeline_spread(i)))
             return false;
     return true;
 }
@@ -329,8 +329,8 @@ static bool detail_write(struct detail *detail, struct page_data *data, uint64_t
  * Kinds by a hash table at most half full.
  */
 
-static uint32_t *find_cell(const struct kinds *kinds, uint8_t category, uint32_t item,
-                           uint32_t name)
+static uint32_t *timeline_find_cell(const struct kinds *kinds, uint8_t category, uint32_t item,
+                                    uint32_t name)
 {
     uint32_t hash = (name * 0x9e3779b1u ^ item) * 0x85ebca6bu + category;
     for (uint32_t at = hash ^ hash >> 15;; at++) {
@@ -343,7 +343,7 @@ static uint32_t *find_cell(const struct kinds *kinds, uint8_t category, uint32_t
     }
 }
 
-static bool grow(struct kinds *kinds)
+static bool timeline_grow(struct kinds *kinds)
 {
     uint32_t count = kinds->cell_count ? kinds->cell_count * 2 : 256;
     uint32_t *cells = calloc(count, sizeof *cells);
@@ -359,15 +359,15 @@ static bool grow(struct kinds *kinds)
     kinds->cell_count = count;
     kinds->room = count / 2;
     for (uint32_t i = 0; i < kinds->count; i++)
-        *find_cell(kinds, list[i].category, list[i].item, list[i].name) = i + 1;
+        *timeline_find_cell(kinds, list[i].category, list[i].item, list[i].name) = i + 1;
     return true;
 }
 
 uint32_t kinds_number(struct kinds *kinds, const struct trace_span *span)
 {
-    if (kinds->count == kinds->room && !grow(kinds))
+    if (kinds->count == kinds->room && !timeline_grow(kinds))
         return UINT32_MAX;
-    uint32_t *cell = find_cell(kinds, span->category, span->item, span->name);
+    uint32_t *cell = timeline_find_cell(kinds, span->category, span->item, span->name);
     if (*cell == 0) {
         kinds->list[kinds->count++] =
             (struct kind){.name = span->name, .item = span->item, .category = span->category};
@@ -405,7 +405,7 @@ void timeline_stop(struct timeline *timeline)
     detail_stop(&timeline->detail);
 }
 
-static void fail(struct timeline *timeline)
+static void timeline_fail(struct timeline *timeline)
 {
     if (!timeline->failed)
         message("out of memory; the report's timeline is not whole");
@@ -449,7 +449,7 @@ static struct timeline_row *find_row(struct timeline *timeline, uint32_t track, 
     if (timeline->row_count == TIMELINE_ROWS)
         return NULL;
     if (!grow_rows(timeline)) {
-        fail(timeline);
+        timeline_fail(timeline);
         return NULL;
     }
     struct timeline_row *row = &timeline->rows[timeline->row_count++];
@@ -484,7 +484,8 @@ static uint32_t tile_spans(const struct timeline *timeline)
     return spans;
 }
 
-static bool make_room(struct timeline *timeline, struct timeline_row *row, int64_t start_ns)
+static bool timeline_make_room(struct timeline *timeline, struct timeline_row *row,
+                               int64_t start_ns)
 {
     if (row->waiting_count >= tile_spans(timeline) || is_far(row, start_ns))
         pass_waiting(timeline, row);
@@ -526,9 +527,9 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
     }
     row->spans++;
     row->has_more = more != NULL;
-    if (!make_room(timeline, row, span->start_ns) ||
+    if (!timeline_make_room(timeline, row, span->start_ns) ||
         !summary_add(&row->summary, timeline->row_cells, span->start_ns, span->stop_ns, kind)) {
-        fail(timeline);
+        timeline_fail(timeline);
         return;
     }
     row->waiting[row->waiting_count++] = page_span(span, more, kind);
@@ -555,7 +556,7 @@ void timeline_add_link(struct timeline *timeline, const struct trace_link *link)
 {
     struct timeline_links *links = links_to(timeline, link->to_track);
     if (!links) {
-        fail(timeline);
+        timeline_fail(timeline);
         return;
     }
     links->waiting[links->count++] =

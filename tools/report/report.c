@@ -14,26 +14,26 @@ enum { STACKS_MOST = 4096 };
 
 /* ---- taking the trace in --------------------------------------------------------- */
 
-static void fail(struct report *report)
+static void report_fail(struct report *report)
 {
     if (!report->failed)
         message("out of memory; the report is not whole");
     report->failed = true;
 }
 
-static void take_process(void *context, const struct trace_process *process)
+static void report_on_process(void *context, const struct trace_process *process)
 {
     struct report *report = context;
     report->stats_sink.process(report->stats_sink.context, process);
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void report_on_track(void *context, const struct trace_track *track)
 {
     struct report *report = context;
     report->stats_sink.track(report->stats_sink.context, track);
 }
 
-static void take_name(void *context, uint32_t number, struct trace_text name)
+static void report_on_name(void *context, uint32_t number, struct trace_text name)
 {
     struct report *report = context;
     report->stats_sink.name(report->stats_sink.context, number, name);
@@ -71,12 +71,12 @@ static void see_life(struct report *report, const struct trace_span *mark)
     report->has_life = true;
 }
 
-static void take_span(struct report *report, const struct trace_span *span,
-                      const struct trace_detail *detail, bool hollow)
+static void report_on_span(struct report *report, const struct trace_span *span,
+                           const struct trace_detail *detail, bool hollow)
 {
     uint32_t number = kinds_number(&report->kinds, span);
     if (number == UINT32_MAX) {
-        fail(report);
+        report_fail(report);
         return;
     }
     struct kind *kind = &report->kinds.list[number];
@@ -96,7 +96,7 @@ static void take_span(struct report *report, const struct trace_span *span,
     if (span->category == TRACE_CALL &&
         !page_args_add(&report->args, span, number, detail, report->stats.names,
                        report->stats.name_room))
-        fail(report);
+        report_fail(report);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
     if (report->stats.tracks[span->track].track.kind == TRACE_LIFE)
         see_life(report, span);
@@ -107,8 +107,8 @@ static void take_span(struct report *report, const struct trace_span *span,
 }
 
 /* A batch has spans with what is inside behind them, but for late ones: those hold something. */
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void report_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct report *report = context;
     report->stats_sink.spans(report->stats_sink.context, spans, count, details);
@@ -117,33 +117,33 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     for (size_t i = 0; i < count; i++) {
         bool holds = (i + 1 < count && spans[i + 1].parent == spans[i].id) ||
                      (spans[i].flags & TRACE_LATE) != 0;
-        take_span(report, &spans[i], trace_detail_of(details, &spans[i]), !holds);
+        report_on_span(report, &spans[i], trace_detail_of(details, &spans[i]), !holds);
     }
 }
 
-static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
-                         size_t count)
+static void report_on_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                              size_t count)
 {
     struct report *report = context;
     report->stats_sink.samples(report->stats_sink.context, track, samples, count);
     if (!counter_lines_add(&report->counters, track, samples, count))
-        fail(report);
+        report_fail(report);
 }
 
-static void take_rows(void *context, const struct trace_rows *rows)
+static void report_on_rows(void *context, const struct trace_rows *rows)
 {
     struct report *report = context;
     report->stats_sink.rows(report->stats_sink.context, rows);
 }
 
-static void take_link(void *context, const struct trace_link *link)
+static void report_on_link(void *context, const struct trace_link *link)
 {
     struct report *report = context;
     report->stats_sink.link(report->stats_sink.context, link);
     timeline_add_link(&report->timeline, link);
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
+static void report_on_loss(void *context, const struct trace_loss *loss)
 {
     struct report *report = context;
     report->stats_sink.loss(report->stats_sink.context, loss);
@@ -151,7 +151,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
         detail_mark(&report->timeline.detail, loss->first_ns);
 }
 
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void report_on_fact(void *context, const char *key, struct trace_text value)
 {
     struct report *report = context;
     if (report->stats_sink.fact)
@@ -159,23 +159,23 @@ static void take_fact(void *context, const char *key, struct trace_text value)
     struct report_fact *facts =
         realloc(report->facts, (report->fact_count + 1) * sizeof *report->facts);
     if (!facts) {
-        fail(report);
+        report_fail(report);
         return;
     }
     report->facts = facts;
     struct report_fact fact = {strdup(key), strndup(value.text, value.bytes)};
     if (!fact.key || !fact.value)
-        fail(report);
+        report_fail(report);
     facts[report->fact_count++] = fact;
 }
 
-static bool is_full(void *context)
+static bool report_is_full(void *context)
 {
     const struct report *report = context;
     return report->stats.failed;
 }
 
-static bool begin(struct trace_pass *pass)
+static bool report_begin(struct trace_pass *pass)
 {
     struct report *report = calloc(1, sizeof *report);
     if (!report || !stack_tree_start(&report->stacks, STACKS_MOST)) {
@@ -194,16 +194,16 @@ static bool begin(struct trace_pass *pass)
     timeline_start(&report->timeline);
     pass->state = report;
     pass->sink = (struct trace_sink){.context = report,
-                                     .process = take_process,
-                                     .track = take_track,
-                                     .name = take_name,
-                                     .spans = take_spans,
-                                     .samples = take_samples,
-                                     .link = take_link,
-                                     .rows = take_rows,
-                                     .loss = take_loss,
-                                     .fact = take_fact,
-                                     .full = is_full};
+                                     .process = report_on_process,
+                                     .track = report_on_track,
+                                     .name = report_on_name,
+                                     .spans = report_on_spans,
+                                     .samples = report_on_samples,
+                                     .link = report_on_link,
+                                     .rows = report_on_rows,
+                                     .loss = report_on_loss,
+                                     .fact = report_on_fact,
+                                     .full = report_is_full};
     return true;
 }
 
@@ -281,7 +281,7 @@ static void name_sums(struct report *report)
                                                        .source = stats->processes[i].source});
     report->kinds.list = calloc(stats->row_count + (size_t)1, sizeof *report->kinds.list);
     if (!report->kinds.list || trace_failed(report->names)) {
-        fail(report);
+        report_fail(report);
         return;
     }
     for (uint32_t i = 0; i < stats->row_count; i++) {
@@ -294,7 +294,7 @@ static void name_sums(struct report *report)
     report->kinds.count = stats->row_count;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code report_end(struct trace_pass *pass)
 {
     struct report *report = pass->state;
     if (!pass->trace && !report->names) {
@@ -317,7 +317,7 @@ static enum exit_code end(struct trace_pass *pass)
         report->focus_last_ns = report->stats.last_ns;
     }
     if (report->findings.failed || report->stacks.failed)
-        fail(report);
+        report_fail(report);
     enum exit_code code = EXIT_GOOD;
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written =
@@ -334,7 +334,8 @@ static enum exit_code end(struct trace_pass *pass)
 
 /* ---- sums of many files ------------------------------------------------------------ */
 
-static enum exit_code read_files(struct trace_pass *pass, const struct trace_sources *sources)
+static enum exit_code report_read_files(struct trace_pass *pass,
+                                        const struct trace_sources *sources)
 {
     struct report *report = pass->state;
     report->names = trace_new(&(struct trace_sink){0}, pass->origin_ns);
@@ -345,9 +346,10 @@ static enum exit_code read_files(struct trace_pass *pass, const struct trace_sou
     return stats_files_read(pass, sources, report->options->cache, &report->stats);
 }
 
-static const struct trace_maker report_maker = {.clips = true, .begin = begin, .end = end};
+static const struct trace_maker report_maker = {
+    .clips = true, .begin = report_begin, .end = report_end};
 static const struct trace_maker report_files_maker = {
-    .begin = begin, .read = read_files, .end = end};
+    .begin = report_begin, .read = report_read_files, .end = report_end};
 
 enum exit_code report_files(const struct report_options *options, struct operands files)
 {

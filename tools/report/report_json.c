@@ -23,7 +23,7 @@ struct writer {
 };
 
 /* Times of a loss may lie before the first span. */
-static void put_time(const struct writer *writer, const char *key, int64_t time_ns)
+static void json_put_time(const struct writer *writer, const char *key, int64_t time_ns)
 {
     int64_t since_ns = time_step_ns(writer->page->taken.first_ns, time_ns);
     json_key(writer->out, key);
@@ -73,7 +73,7 @@ static void put_launches(struct out *out, const struct stats_track *track)
 }
 
 /* Values as text: they may be any double. */
-static void put_value(struct out *out, const char *key, double value)
+static void json_put_value(struct out *out, const char *key, double value)
 {
     json_key(out, key);
     out_format(out, "\"%.6g\",", value);
@@ -87,7 +87,7 @@ static void put_line(const struct writer *writer, const struct counter_line *lin
     bool any = false;
     json_key(out, "line");
     out_text(out, "{");
-    put_time(writer, "from", line->first_ns);
+    json_put_time(writer, "from", line->first_ns);
     page_number(out, "width", line->cell_ns);
     page_begin_list(out, "cells");
     for (unsigned i = 0; i < COUNTER_CELLS; i++) {
@@ -112,9 +112,9 @@ static void put_counter(const struct writer *writer, const struct stats_track *t
         put_line(writer, line);
     page_text(out, "unit", track->track.unit);
     page_number(out, "samples", track->counter->count);
-    put_value(out, "least", track->counter->min);
-    put_value(out, "mean", counter_sums_mean(track->counter));
-    put_value(out, "greatest", track->counter->max);
+    json_put_value(out, "least", track->counter->min);
+    json_put_value(out, "mean", counter_sums_mean(track->counter));
+    json_put_value(out, "greatest", track->counter->max);
 }
 
 static bool is_below_gpu(const struct stats *stats, const struct stats_track *track)
@@ -166,7 +166,7 @@ static void put_track(const struct writer *writer, uint32_t number)
     page_number(out, "busy_ns", track->busy.busy_ns);
     page_number(out, "gaps", track->busy.gaps);
     page_number(out, "longest_gap_ns", track->busy.longest_gap_ns);
-    put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
+    json_put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
     page_number(out, "lost", track->lost_records);
     page_histogram(out, "waits", waits_of(&writer->report->waits, number));
     put_launches(out, track);
@@ -185,7 +185,7 @@ static void put_tracks(const struct writer *writer)
 }
 
 /* [track, lane, depth, spans] */
-static void put_rows(const struct writer *writer)
+static void json_put_rows(const struct writer *writer)
 {
     page_begin_list(writer->out, "rows");
     for (uint32_t i = 0; i < writer->report->timeline.row_count; i++) {
@@ -244,7 +244,7 @@ static void put_kind(const struct writer *writer, uint32_t number)
     page_number(out, "p50_ns", stats_quantile_ns(row, 500));
     page_number(out, "p90_ns", stats_quantile_ns(row, 900));
     page_number(out, "p99_ns", stats_quantile_ns(row, 990));
-    put_time(writer, "longest_at", kind->longest_start_ns);
+    json_put_time(writer, "longest_at", kind->longest_start_ns);
     page_number(out, "waits",
                 kind->waits || (kind->category == TRACE_RANGE && inside_is_wait(row->name)));
     page_histogram(out, "histogram", &row->durations);
@@ -319,7 +319,7 @@ static void put_waits(const struct writer *writer)
 /* ---- inside kernels -------------------------------------------------------------- */
 
 /* [name, spans, instants, unended, lanes, time, busy, waiting] */
-static void put_group(struct out *out, bool more, const struct inside_group *group)
+static void json_put_group(struct out *out, bool more, const struct inside_group *group)
 {
     out_text(out, more ? ",[" : "[");
     json_string(out, group->name.text, group->name.bytes);
@@ -341,7 +341,7 @@ static void put_kernel(const struct writer *writer, const struct inside_kernel *
     page_number(out, "blocks", kernel->blocks);
     page_begin_list(out, "groups");
     for (uint32_t i = 0; i < kernel->group_count; i++)
-        put_group(out, i > 0, &kernel->groups[i]);
+        json_put_group(out, i > 0, &kernel->groups[i]);
     page_end_list(out);
     page_begin_list(out, "overlaps"); /* [one, other, time, share] */
     for (uint32_t b = 1; b < kernel->group_count; b++)
@@ -440,8 +440,8 @@ static void put_losses(const struct writer *writer)
         if (loss->track != TRACE_NONE)
             page_number(out, "track", loss->track);
         if (timed) {
-            put_time(writer, "first", loss->first_ns);
-            put_time(writer, "last", loss->last_ns);
+            json_put_time(writer, "first", loss->first_ns);
+            json_put_time(writer, "last", loss->last_ns);
         }
         page_end(out, "process", loss->process);
     }
@@ -449,7 +449,7 @@ static void put_losses(const struct writer *writer)
 }
 
 /* [key, value] */
-static void put_facts(const struct writer *writer)
+static void json_put_facts(const struct writer *writer)
 {
     struct out *out = writer->out;
     page_begin_list(out, "facts");
@@ -558,7 +558,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_processes(&writer);
     put_nodes(&writer);
     put_tracks(&writer);
-    put_rows(&writer);
+    json_put_rows(&writer);
     put_kinds(&writer);
     put_open(&writer);
     put_calls(&writer, "longest", stats->longest, stats->longest_count);
@@ -568,7 +568,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_findings(&writer);
     put_stacks(&writer);
     put_losses(&writer);
-    put_facts(&writer);
+    json_put_facts(&writer);
     put_concurrency(&writer);
     json_u64(out, "levels", page->levels);
     out_text(out, "}\n");

@@ -41,7 +41,7 @@ struct sources {
 
 /* ---- which files ------------------------------------------------------------------------- */
 
-static bool same(struct trace_text a, struct trace_text b)
+static bool lines_same(struct trace_text a, struct trace_text b)
 {
     return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
 }
@@ -52,7 +52,7 @@ static uint32_t source_of(struct sources *sources, const struct kernel_line *lin
     uint32_t i = 0;
     if (!line->file.bytes || !line->line)
         return SOURCES_SHOWN;
-    while (i < sources->count && !same(sources->list[i].path, line->file))
+    while (i < sources->count && !lines_same(sources->list[i].path, line->file))
         i++;
     if (i == SOURCES_SHOWN)
         return i;
@@ -185,14 +185,14 @@ struct room {
 };
 
 /* How many of count there is room for. */
-static uint32_t take(uint32_t *room, uint32_t count)
+static uint32_t lines_take(uint32_t *room, uint32_t count)
 {
     uint32_t taken = count < *room ? count : *room;
     *room -= taken;
     return taken;
 }
 
-static void put_number(struct out *out, uint64_t value)
+static void lines_put_number(struct out *out, uint64_t value)
 {
     const char *quote = value >> 53 ? "\"" : "";
     out_format(out, "%s%" PRIu64 "%s", quote, value, quote);
@@ -203,7 +203,7 @@ static void put_numbers(struct out *out, bool more, const uint64_t *numbers, uns
     out_text(out, more ? ",[" : "[");
     for (unsigned i = 0; i < count; i++) {
         out_text(out, i ? "," : "");
-        put_number(out, numbers[i]);
+        lines_put_number(out, numbers[i]);
     }
 }
 
@@ -231,9 +231,9 @@ static void put_lines(const struct kernel_lines *lines, const struct kernel_sums
 static void put_kernel(const struct kernel_lines *lines, const struct kernel_sums *kernel,
                        struct sources *sources, struct out *out, struct room *room)
 {
-    uint32_t line_count = take(&room->lines, kernel->line_count);
-    uint32_t probe_count = take(&room->probes, kernel->probe_count);
-    uint32_t edge_count = take(&room->edges, kernel->edge_count);
+    uint32_t line_count = lines_take(&room->lines, kernel->line_count);
+    uint32_t probe_count = lines_take(&room->probes, kernel->probe_count);
+    uint32_t edge_count = lines_take(&room->edges, kernel->edge_count);
     out_text(out, "{");
     json_key(out, "name");
     json_string(out, kernel->name.text, kernel->name.bytes);

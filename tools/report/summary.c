@@ -35,7 +35,7 @@ uint32_t summary_main_kind(const struct summary_cell *cell)
     return cell->weights[best] > 0 ? cell->kinds[best] : UINT32_MAX;
 }
 
-static void join(struct summary_cell *into, const struct summary_cell *from)
+static void summary_join(struct summary_cell *into, const struct summary_cell *from)
 {
     into->busy_ns += from->busy_ns;
     into->begun += from->begun;
@@ -52,7 +52,7 @@ static void join_pairs(struct summary_row *row)
         if (to == count)
             row->cells[count++] = row->cells[i];
         else
-            join(&row->cells[to], &row->cells[i]);
+            summary_join(&row->cells[to], &row->cells[i]);
     }
     row->count = count;
     row->first >>= 1;
@@ -78,7 +78,7 @@ void summary_limit(struct summary_row *row, uint32_t most)
     }
 }
 
-static bool grow(struct summary_row *row, uint32_t count)
+static bool summary_grow(struct summary_row *row, uint32_t count)
 {
     return grow_array32(&row->cells, &row->room, count, sizeof *row->cells);
 }
@@ -95,7 +95,7 @@ static uint64_t cells_needed(const struct summary_row *row, int64_t start_ns, in
 }
 
 /* Adds empty cells until the times have theirs. */
-static bool reach(struct summary_row *row, uint32_t most, int64_t start_ns, int64_t stop_ns)
+static bool summary_reach(struct summary_row *row, uint32_t most, int64_t start_ns, int64_t stop_ns)
 {
     if (row->count == 0 && row->shift == 0)
         row->shift = FIRST_SHIFT;
@@ -104,7 +104,7 @@ static bool reach(struct summary_row *row, uint32_t most, int64_t start_ns, int6
         join_pairs(row);
     if (needed == row->count)
         return true;
-    if (!grow(row, (uint32_t)needed))
+    if (!summary_grow(row, (uint32_t)needed))
         return false;
     int64_t first = start_ns >> row->shift;
     uint64_t before = row->count > 0 && first < row->first ? (uint64_t)(row->first - first) : 0;
@@ -124,7 +124,7 @@ static bool reach(struct summary_row *row, uint32_t most, int64_t start_ns, int6
 bool summary_add(struct summary_row *row, uint32_t most, int64_t start_ns, int64_t stop_ns,
                  uint32_t kind)
 {
-    if (!reach(row, most, start_ns, stop_ns))
+    if (!summary_reach(row, most, start_ns, stop_ns))
         return false;
     int64_t number = start_ns >> row->shift;
     struct summary_cell *cell = &row->cells[number - row->first];

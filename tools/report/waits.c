@@ -41,7 +41,7 @@ static void keep_longest(struct waits *waits, struct wait wait)
     }
 }
 
-static void fail(struct waits *waits)
+static void waits_fail(struct waits *waits)
 {
     if (!waits->failed)
         message("out of memory; waits are missing");
@@ -54,13 +54,13 @@ void waits_add(struct waits *waits, const struct trace_span *span)
         return;
     struct waits_track *track = find_track(waits, span->track);
     if (!track) {
-        fail(waits);
+        waits_fail(waits);
         return;
     }
     if (track->any && span->start_ns > track->until_ns) {
         uint64_t duration_ns = (uint64_t)span->start_ns - (uint64_t)track->until_ns;
         if (!histogram_add(&track->durations, duration_ns))
-            fail(waits);
+            waits_fail(waits);
         keep_longest(waits, (struct wait){track->until_ns, duration_ns, span->track});
     }
     track->until_ns =

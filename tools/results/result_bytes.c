@@ -62,7 +62,7 @@ void result_bytes_count(struct result_bytes *bytes, uint32_t *count, uint32_t mo
     }
 }
 
-static void put_text(struct result_bytes *bytes, struct trace_text *value)
+static void result_bytes_put_text(struct result_bytes *bytes, struct trace_text *value)
 {
     put_u32(bytes, &value->bytes);
     if (bytes->out) {
@@ -104,7 +104,8 @@ static bool is_allowed(const struct result_bytes *bytes, const struct result_col
     return column->bytes == sizeof value || value >> 8 * column->bytes == 0;
 }
 
-static void put_number(struct result_bytes *bytes, const struct result_column *column, void *field)
+static void result_bytes_put_number(struct result_bytes *bytes, const struct result_column *column,
+                                    void *field)
 {
     uint64_t wide = 0;
     uint32_t narrow;
@@ -157,10 +158,10 @@ void result_bytes_row(struct result_bytes *bytes, const struct result_column *co
         if (column->part || column->kept)
             put_part(bytes, column, field);
         else if (column->unit == RESULT_TEXT)
-            put_text(bytes, (struct trace_text *)(void *)field);
+            result_bytes_put_text(bytes, (struct trace_text *)(void *)field);
         else if (column->unit == RESULT_HISTOGRAM)
             put_histogram(bytes, (struct histogram *)(void *)field);
         else
-            put_number(bytes, column, field);
+            result_bytes_put_number(bytes, column, field);
     }
 }

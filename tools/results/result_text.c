@@ -39,8 +39,8 @@ void result_layout_drop(struct result_layout *layout, const char *title, size_t 
     layout->count = kept;
 }
 
-static void add(struct result_layout *layout, const struct result_column *columns,
-                const char *titles, bool names)
+static void result_text_add(struct result_layout *layout, const struct result_column *columns,
+                            const char *titles, bool names)
 {
     for (const char *at = titles; *at; at += *at == ',') {
         size_t bytes = strcspn(at, ",");
@@ -58,8 +58,8 @@ struct result_layout result_layout(const struct result_view *view, const struct 
                                    const char *wanted, unsigned reserve)
 {
     struct result_layout layout = {.count = 0};
-    add(&layout, table->columns, wanted ? wanted : table->text, false);
-    add(&layout, table->columns, table->text, true);
+    result_text_add(&layout, table->columns, wanted ? wanted : table->text, false);
+    result_text_add(&layout, table->columns, table->text, true);
     const char *least = wanted || !table->least_needed ? "" : table->least_needed;
     while (*least && layout.taken + 2 + RESULT_NAME_COLUMNS > view->width) {
         size_t bytes = strcspn(least, ",");

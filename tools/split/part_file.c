@@ -78,7 +78,7 @@ void table_parts_stop(struct table_parts *parts)
 
 /* ---- schemas and names ------------------------------------------------------------------- */
 
-static bool keep(struct table_parts *parts, const struct rbwp_block *block)
+static bool part_file_keep(struct table_parts *parts, const struct rbwp_block *block)
 {
     if (!thread_array_grow(&parts->kept, &parts->kept_room, parts->kept_count + 1,
                            sizeof *parts->kept))
@@ -171,8 +171,8 @@ static bool begin_encoder(struct table_parts *parts, const struct rbwp_schema *s
 }
 
 /* Hands what was encoded to the part: the last rows of the table in it. */
-static bool seal(struct table_parts *parts, struct part_file *part, struct part_table *table,
-                 uint64_t thread_id, uint64_t *sealed)
+static bool part_file_seal(struct table_parts *parts, struct part_file *part,
+                           struct part_table *table, uint64_t thread_id, uint64_t *sealed)
 {
     struct rbwp_sealed_block block;
     if (rbwp_row_encoder_seal(parts->encoder, thread_id, *sealed + 1, &block) != RBWP_OK)
@@ -182,8 +182,8 @@ static bool seal(struct table_parts *parts, struct part_file *part, struct part_
 }
 
 /* One row into the encoder. False: there was no room. */
-static bool put_row(struct table_parts *parts, const struct part_file *part,
-                    const struct rbwp_rows *rows, uint32_t row)
+static bool part_file_put_row(struct table_parts *parts, const struct part_file *part,
+                              const struct rbwp_rows *rows, uint32_t row)
 {
     struct rbwp_row_room room;
     rbwp_row_encoder_reserve(parts->encoder, 1, &room);
@@ -206,8 +206,8 @@ static bool put_row(struct table_parts *parts, const struct part_file *part,
 }
 
 /* Rows of a block that go to one part. */
-static bool put_rows(struct table_parts *parts, const struct rbwp_rows *rows,
-                     const struct row_to *to, uint32_t count)
+static bool part_file_put_rows(struct table_parts *parts, const struct rbwp_rows *rows,
+                               const struct row_to *to, uint32_t count)
 {
     struct part_file *part = parts->part(parts->context, to->part);
     struct part_table *table = part ? table_of(parts, part, rows->schema->table) : NULL;
@@ -217,10 +217,10 @@ static bool put_rows(struct table_parts *parts, const struct rbwp_rows *rows,
         return no_memory();
     uint64_t sealed = table->rows;
     for (uint32_t i = 0; i < count; i++) {
-        if (!put_row(parts, part, rows, to[i].row)) {
-            if (!seal(parts, part, table, rows->thread_id, &sealed))
+        if (!part_file_put_row(parts, part, rows, to[i].row)) {
+            if (!part_file_seal(parts, part, table, rows->thread_id, &sealed))
                 return false;
-            if (!put_row(parts, part, rows, to[i].row)) {
+            if (!part_file_put_row(parts, part, rows, to[i].row)) {
                 message("%s: a row of a table is too long to be written again", parts->input->name);
                 return false;
             }
@@ -229,7 +229,7 @@ static bool put_rows(struct table_parts *parts, const struct rbwp_rows *rows,
             return no_memory();
     }
     part->rows += count;
-    return seal(parts, part, table, rows->thread_id, &sealed);
+    return part_file_seal(parts, part, table, rows->thread_id, &sealed);
 }
 
 static int by_part(const void *left, const void *right)
@@ -240,7 +240,7 @@ static int by_part(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static bool take_rows(struct table_parts *parts, const struct rbwp_rows *rows)
+static bool part_file_on_rows(struct table_parts *parts, const struct rbwp_rows *rows)
 {
     struct row_place place = row_place_of(rows->schema);
     uint32_t count = 0;
@@ -264,7 +264,7 @@ static bool take_rows(struct table_parts *parts, const struct rbwp_rows *rows)
     for (uint32_t from = 0, next; from < count; from = next) {
         for (next = from; next < count && parts->rows[next].part == parts->rows[from].part;)
             next++;
-        if (!put_rows(parts, rows, parts->rows + from, next - from))
+        if (!part_file_put_rows(parts, rows, parts->rows + from, next - from))
             return false;
     }
     return true;
@@ -288,9 +288,9 @@ bool table_parts_take(struct table_parts *parts, const struct rbwp_block *block,
         return true;
     enum rbwp_status status = rbwp_catalog_take(parts->catalog, block, &rows, &error);
     if (status == RBWP_OK)
-        return take_rows(parts, &rows);
+        return part_file_on_rows(parts, &rows);
     if (status == RBWP_END)
-        return keep(parts, block);
+        return part_file_keep(parts, block);
     if (parts->broken++ < INPUT_PROBLEM_LINES)
         message("%s: %s", parts->input->name, error.text);
     return true;

@@ -51,7 +51,7 @@ struct split {
     uint32_t thread_number;
 };
 
-static void fail(struct split *split)
+static void split_fail(struct split *split)
 {
     if (!split->failed)
         message("out of memory");
@@ -123,7 +123,7 @@ static struct part_file *find_part(struct split *split, uint32_t part)
         return &result->parts[part];
     char *path = part_path(split, part);
     if (!path)
-        fail(split);
+        split_fail(split);
     else if (!part_file_begin(&result->parts[part], path, split->options->force,
                               split->input->reader, split->input->fd))
         split->failed = true;
@@ -131,7 +131,7 @@ static struct part_file *find_part(struct split *split, uint32_t part)
 }
 
 /* Hands what was encoded to the part of the thread. */
-static void seal(struct split *split)
+static void split_seal(struct split *split)
 {
     struct rbwp_sealed_block block;
     struct part_file *part = NULL;
@@ -146,12 +146,12 @@ static void seal(struct split *split)
         split->failed = true;
 }
 
-static void put(struct split *split, const struct rbwp_record *record)
+static void split_put(struct split *split, const struct rbwp_record *record)
 {
     if (!split->failed && rbwp_block_encoder_add(split->encoder, record) == RBWP_AGAIN) {
-        seal(split);
+        split_seal(split);
         if (rbwp_block_encoder_add(split->encoder, record) != RBWP_OK)
-            fail(split);
+            split_fail(split);
     }
     split->encoded++;
 }
@@ -173,13 +173,13 @@ static uint32_t open_call(const struct split_thread *thread)
     return depth;
 }
 
-static void push(struct split *split, uint8_t kind, uint16_t id)
+static void split_push(struct split *split, uint8_t kind, uint16_t id)
 {
     struct split_thread *thread = split->thread;
     if (split->open_total == SPANS_OPEN_MAX)
         return; /* beyond that a span is not cut: its end is missing where a boundary comes */
     if (!thread_array_grow(&thread->open, &thread->room, thread->depth + 1, sizeof *thread->open)) {
-        fail(split);
+        split_fail(split);
         return;
     }
     thread->open[thread->depth++] = (struct open_record){kind, id};
@@ -196,14 +196,14 @@ static void follow(struct split *split, const struct rbwp_record *record)
     case RBWP_COARSE_BEGIN:
         if (call)
             drop_to(split, call - 1);
-        push(split, RBWP_COARSE_BEGIN, record->slot);
+        split_push(split, RBWP_COARSE_BEGIN, record->slot);
         break;
     case RBWP_COARSE_END:
         if (call)
             drop_to(split, call - 1);
         break;
     case RBWP_FINE_BEGIN:
-        push(split, RBWP_FINE_BEGIN, record->sub_item);
+        split_push(split, RBWP_FINE_BEGIN, record->sub_item);
         break;
     case RBWP_FINE_END:
         if (thread->depth > call)
@@ -218,8 +218,8 @@ static void end_open(struct split *split, int64_t time_ns)
 {
     for (uint32_t i = split->thread->depth; i-- > 0;) {
         bool coarse = split->thread->open[i].kind == RBWP_COARSE_BEGIN;
-        put(split, &(struct rbwp_record){.time_ns = time_ns,
-                                         .kind = coarse ? RBWP_COARSE_END : RBWP_FINE_END});
+        split_put(split, &(struct rbwp_record){.time_ns = time_ns,
+                                               .kind = coarse ? RBWP_COARSE_END : RBWP_FINE_END});
     }
 }
 
@@ -227,10 +227,10 @@ static void begin_open(struct split *split, int64_t time_ns)
 {
     for (uint32_t i = 0; i < split->thread->depth; i++) {
         const struct open_record *open = &split->thread->open[i];
-        put(split, &(struct rbwp_record){.time_ns = time_ns,
-                                         .kind = open->kind,
-                                         .slot = (uint8_t)open->id,
-                                         .sub_item = open->id});
+        split_put(split, &(struct rbwp_record){.time_ns = time_ns,
+                                               .kind = open->kind,
+                                               .slot = (uint8_t)open->id,
+                                               .sub_item = open->id});
     }
 }
 
@@ -258,7 +258,7 @@ static void go_to_part(struct split *split, uint32_t part)
         int64_t boundary_ns = part_start_ns(split, next);
         split->result->cuts += split->thread->depth;
         end_open(split, boundary_ns);
-        seal(split);
+        split_seal(split);
         split->thread->part = next;
         begin_open(split, boundary_ns);
     }
@@ -293,7 +293,7 @@ static bool is_part(struct split *split, uint64_t part)
     return !split->failed;
 }
 
-static void take(struct split *split, const struct rbwp_record *record)
+static void split_take(struct split *split, const struct rbwp_record *record)
 {
     const struct filter_options *filter = &split->options->filter;
     bool is_end = record->kind == RBWP_COARSE_END || record->kind == RBWP_FINE_END;
@@ -318,7 +318,7 @@ static void take(struct split *split, const struct rbwp_record *record)
         end_thread(split);
         return;
     }
-    put(split, record);
+    split_put(split, record);
     follow(split, record);
 }
 
@@ -338,15 +338,15 @@ static void split_block(void *context, const struct rbwp_block *block, bool late
     split->thread_number = thread_map_place(&split->map, block->header.thread_id, &split->threads,
                                             &split->thread_room, sizeof *split->threads);
     if (split->thread_number == THREAD_NONE) {
-        fail(split);
+        split_fail(split);
         return;
     }
     split->thread = &split->threads[split->thread_number];
     rbwp_record_first(block, &iterator);
     while (!split->failed && rbwp_record_next(&iterator, &record))
         if (filter_record(&split->filter, &record))
-            take(split, &record);
-    seal(split);
+            split_take(split, &record);
+    split_seal(split);
 }
 
 /* ---- rows of tables -------------------------------------------------------------------- */
@@ -371,7 +371,7 @@ static bool place_row(void *context, uint64_t thread_id, const int64_t *time_ns,
         split->thread_number = thread_map_place(&split->map, thread_id, &split->threads,
                                                 &split->thread_room, sizeof *split->threads);
     if (split->options->by_thread && split->thread_number == THREAD_NONE) {
-        fail(split);
+        split_fail(split);
         return false;
     }
     uint64_t part =
@@ -417,7 +417,7 @@ static void split_blocks(struct split *split)
         if (block.header.records == 0)
             split_opaque(split, &block);
         else if (!reorder_push(&split->reorder, &block))
-            fail(split);
+            split_fail(split);
     }
     reorder_flush(&split->reorder);
 }
@@ -481,7 +481,7 @@ static void allow_files(void)
     }
 }
 
-static bool start(struct split *split)
+static bool split_start(struct split *split)
 {
     split->records = split->options->filter;
     split->records.from.set = split->records.to.set = false;
@@ -489,7 +489,7 @@ static bool start(struct split *split)
     if (!table_parts_start(&split->tables, split->input, place_row, part_of_rows, split) ||
         !names_load(&split->names, split->input->reader) ||
         rbwp_block_encoder_new(0, -1, &split->encoder) != RBWP_OK) {
-        fail(split);
+        split_fail(split);
         return false;
     }
     filter_start(&split->filter, &split->records, split->input->reader, &split->names);
@@ -525,7 +525,7 @@ enum exit_code split_file(const struct split_options *options, struct input *inp
     split->input = input;
     split->result = result_out;
     allow_files();
-    if (start(split)) {
+    if (split_start(split)) {
         split_blocks(split);
         finish_parts(split);
         reorder_stop(&split->reorder);

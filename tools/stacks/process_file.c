@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Takes the suffix off a path. False: it has another one, or is no more than that. */
-static bool cut(char *path, size_t *bytes, const char *suffix)
+static bool process_file_cut(char *path, size_t *bytes, const char *suffix)
 {
     size_t less = strlen(suffix);
     if (*bytes <= less || memcmp(path + *bytes - less, suffix, less) != 0)
@@ -58,12 +58,12 @@ static char *file_of_line(const char *pid, char *line, bool *removed_out)
 {
     char *path = strchr(line, '/');
     size_t bytes = path ? strcspn(path, "\n") : 0;
-    *removed_out = path && cut(path, &bytes, " (deleted)");
+    *removed_out = path && process_file_cut(path, &bytes, " (deleted)");
     if (path && strncmp(path, LIVE_MEMORY_PREFIX, strlen(LIVE_MEMORY_PREFIX)) == 0) {
         path[bytes] = '\0';
         return file_of_memory(pid, path);
     }
-    return path && cut(path, &bytes, ".live") ? strdup(path) : NULL;
+    return path && process_file_cut(path, &bytes, ".live") ? strdup(path) : NULL;
 }
 
 /* What a process has mapped is what it says: another user's may lead to what is never read to its

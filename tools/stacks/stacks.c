@@ -38,7 +38,7 @@ struct stacks {
 
 /* ---- gathering -------------------------------------------------------------------- */
 
-static void take_track(void *context, const struct trace_track *track)
+static void stacks_on_track(void *context, const struct trace_track *track)
 {
     struct stacks *stacks = context;
     if (!grow_zeroed32(&stacks->tracks, &stacks->track_room, track->number + 1,
@@ -51,8 +51,8 @@ static void take_track(void *context, const struct trace_track *track)
         stacks->track_count = track->number + 1;
 }
 
-static void take_span(struct stacks *stacks, struct stack_track *track,
-                      const struct trace_span *span)
+static void stacks_on_span(struct stacks *stacks, struct stack_track *track,
+                           const struct trace_span *span)
 {
     if (stacks->now_ns < span->stop_ns)
         stacks->now_ns = span->stop_ns;
@@ -70,14 +70,14 @@ static void take_span(struct stacks *stacks, struct stack_track *track,
     track->any = true;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void stacks_on_spans(void *context, const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
 {
     struct stacks *stacks = context;
     (void)details;
     for (size_t i = 0; i < count; i++)
         if (spans[i].track < stacks->track_count)
-            take_span(stacks, &stacks->tracks[spans[i].track], &spans[i]);
+            stacks_on_span(stacks, &stacks->tracks[spans[i].track], &spans[i]);
 }
 
 /* ---- telling ----------------------------------------------------------------------- */
@@ -149,7 +149,7 @@ static void track_lines(const struct stacks *stacks, struct stack_track *track)
         open_line(stacks, &track->open[i], i);
 }
 
-static void put_name(struct out *out, const char *key, struct trace_text name)
+static void stacks_put_name(struct out *out, const char *key, struct trace_text name)
 {
     json_name(out, key, name.text, name.bytes);
 }
@@ -159,18 +159,18 @@ static void json_track(const struct stacks *stacks, const struct stack_track *tr
     struct out *out = out_of(stacks);
     const struct trace *trace = stacks->pass->trace;
     out_text(out, "{");
-    put_name(out, "process", trace_process_of(trace, track->track.process)->name);
+    stacks_put_name(out, "process", trace_process_of(trace, track->track.process)->name);
     out_text(out, ",");
-    put_name(out, "track", track->track.name);
+    stacks_put_name(out, "track", track->track.name);
     out_format(out, ",\"thread\":%" PRIu64 ",\"now\":%" PRId64, track->track.os_id, stacks->now_ns);
     if (!track->open_count) {
         out_format(out, ",\"idle_ns\":%" PRIu64 ",", since(stacks, track->last_ns));
-        put_name(out, "last", trace_name_of(trace, track->last_name));
+        stacks_put_name(out, "last", trace_name_of(trace, track->last_name));
     }
     out_text(out, ",\"stack\":[");
     for (uint32_t i = 0; i < track->open_count; i++) {
         out_text(out, i ? ",{" : "{");
-        put_name(out, "name", trace_name_of(trace, track->open[i].name));
+        stacks_put_name(out, "name", trace_name_of(trace, track->open[i].name));
         out_format(out, ",\"begin\":%" PRId64 ",\"for_ns\":%" PRIu64 "}", track->open[i].start_ns,
                    since(stacks, track->open[i].start_ns));
     }
@@ -205,7 +205,7 @@ static bool show(struct stacks *stacks)
 
 /* ---- the frame ---------------------------------------------------------------------- */
 
-static bool begin(struct trace_pass *pass)
+static bool stacks_begin(struct trace_pass *pass)
 {
     const struct stacks_options *options = pass->asked;
     struct stacks *stacks = calloc(1, sizeof *stacks);
@@ -217,12 +217,13 @@ static bool begin(struct trace_pass *pass)
     stacks->json = options->json;
     stacks->now_ns = INT64_MIN;
     stacks->colors = terminal_colors(&options->reading.terminal, pass->out.fd);
-    pass->sink = (struct trace_sink){.context = stacks, .track = take_track, .spans = take_spans};
+    pass->sink =
+        (struct trace_sink){.context = stacks, .track = stacks_on_track, .spans = stacks_on_spans};
     pass->state = stacks;
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code stacks_end(struct trace_pass *pass)
 {
     struct stacks *stacks = pass->state;
     bool whole = !stacks->failed && pass->trace && !pass->nothing && show(stacks);
@@ -237,7 +238,7 @@ static enum exit_code end(struct trace_pass *pass)
 
 enum exit_code stacks_show(const struct stacks_options *options, struct operands files)
 {
-    static const struct trace_maker maker = {.begin = begin, .end = end};
+    static const struct trace_maker maker = {.begin = stacks_begin, .end = stacks_end};
     progress_allow(&options->reading.terminal);
     return trace_pass(&maker, options, &options->reading, files);
 }

@@ -60,14 +60,14 @@ bool arg_text_make(struct arg_text *made, const struct trace_detail *detail,
     return true;
 }
 
-static uint32_t cut(struct trace_text text)
+static uint32_t arg_list_cut(struct trace_text text)
 {
     return text.bytes < ARG_LIST_TEXT_BYTES ? text.bytes : ARG_LIST_TEXT_BYTES;
 }
 
-static uint32_t put(char *to, struct trace_text key, const struct arg_text *value)
+static uint32_t arg_list_put(char *to, struct trace_text key, const struct arg_text *value)
 {
-    uint32_t key_bytes = cut(key), value_bytes = cut(value->text);
+    uint32_t key_bytes = arg_list_cut(key), value_bytes = arg_list_cut(value->text);
     to[0] = value->quoted;
     to[1] = (char)key_bytes;
     to[2] = (char)value_bytes;
@@ -87,7 +87,7 @@ bool arg_list_make(const struct trace_detail *detail, const struct trace_text *n
         if (!has_name(names, name_count, arg->key) ||
             !arg_text_make(&value, detail, arg, names, name_count))
             continue;
-        used += put(list + used, names[arg->key], &value);
+        used += arg_list_put(list + used, names[arg->key], &value);
         count++;
     }
     char *copy = used ? malloc(used) : NULL;

@@ -35,7 +35,7 @@ void arg_sums_name(struct arg_sums *sums, uint32_t number, struct trace_text nam
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-static bool is_same(const struct arg_sum *sum, const struct value *value)
+static bool arg_sums_is_same(const struct arg_sum *sum, const struct value *value)
 {
     if (sum->class != value->class || sum->bits != value->bits)
         return false;
@@ -44,23 +44,23 @@ static bool is_same(const struct arg_sum *sum, const struct value *value)
             memcmp(sum->row.name.text, value->text.text, value->text.bytes) == 0);
 }
 
-static uint64_t hash_of(uint8_t class, uint64_t bits, struct trace_text text)
+static uint64_t arg_sums_hash_of(uint8_t class, uint64_t bits, struct trace_text text)
 {
     uint64_t hash = text_hash(TEXT_HASH_FIRST, &bits, sizeof bits);
     return class == TEXT ? text_hash(hash, text.text, text.bytes) : hash + class;
 }
 
 /* The cell that has it, or the free one where it belongs. */
-static uint32_t *find(const struct arg_sums *sums, const struct value *value)
+static uint32_t *arg_sums_find(const struct arg_sums *sums, const struct value *value)
 {
-    for (uint64_t at = hash_of(value->class, value->bits, value->text);; at++) {
+    for (uint64_t at = arg_sums_hash_of(value->class, value->bits, value->text);; at++) {
         uint32_t *cell = &sums->cells[at & (sums->cell_count - 1)];
-        if (*cell == 0 || is_same(&sums->list[*cell - 1], value))
+        if (*cell == 0 || arg_sums_is_same(&sums->list[*cell - 1], value))
             return cell;
     }
 }
 
-static bool grow_cells(struct arg_sums *sums)
+static bool arg_sums_grow_cells(struct arg_sums *sums)
 {
     if (sums->cells && sums->count < sums->cell_count / 2)
         return true;
@@ -73,7 +73,7 @@ static bool grow_cells(struct arg_sums *sums)
     sums->cell_count = count;
     for (uint32_t i = 0; i < sums->count; i++) {
         const struct arg_sum *sum = &sums->list[i];
-        uint64_t at = hash_of(sum->class, sum->bits, sum->row.name);
+        uint64_t at = arg_sums_hash_of(sum->class, sum->bits, sum->row.name);
         while (cells[at & (count - 1)])
             at++;
         cells[at & (count - 1)] = i + 1;
@@ -81,7 +81,7 @@ static bool grow_cells(struct arg_sums *sums)
     return true;
 }
 
-static struct arg_sum *add(struct arg_sums *sums, const struct value *value)
+static struct arg_sum *arg_sums_add(struct arg_sums *sums, const struct value *value)
 {
     char *name = malloc(value->text.bytes + (size_t)1);
     if (!name || !grow_array32(&sums->list, &sums->room, sums->count + 1, sizeof *sums->list)) {
@@ -104,12 +104,12 @@ static struct arg_sum *add(struct arg_sums *sums, const struct value *value)
 
 static void count(struct arg_sums *sums, const struct value *value, const struct trace_span *span)
 {
-    if (sums->failed || !grow_cells(sums)) {
+    if (sums->failed || !arg_sums_grow_cells(sums)) {
         sums->failed = true;
         return;
     }
-    uint32_t *cell = find(sums, value);
-    struct arg_sum *sum = *cell ? &sums->list[*cell - 1] : add(sums, value);
+    uint32_t *cell = arg_sums_find(sums, value);
+    struct arg_sum *sum = *cell ? &sums->list[*cell - 1] : arg_sums_add(sums, value);
     if (sum && !*cell)
         *cell = sums->count;
     sums->failed |= !sum || !stats_row_count(&sum->row, span);
@@ -221,7 +221,8 @@ static void count_text(struct arg_sums *sums, const struct arg_text *made,
         memcpy(folded, value.text.text, value.text.bytes);
         value.text = (struct trace_text){folded, fold_literals(folded, value.text.bytes)};
     }
-    if (sums->texts >= ARG_SUMS_TEXTS && (!grow_cells(sums) || !*find(sums, &value)))
+    if (sums->texts >= ARG_SUMS_TEXTS &&
+        (!arg_sums_grow_cells(sums) || !*arg_sums_find(sums, &value)))
         value = (struct value){.class = OTHERS, .quoted = true, .text = trace_text("(others)")};
     count(sums, &value, span);
     free(folded);
@@ -254,7 +255,7 @@ static void free_sum(struct arg_sum *sum)
     histogram_free(&sum->row.durations);
 }
 
-static bool is_number(const struct arg_sum *sum)
+static bool arg_sums_is_number(const struct arg_sum *sum)
 {
     return sum->class <= REAL_RANGE;
 }
@@ -262,11 +263,11 @@ static bool is_number(const struct arg_sum *sum)
 static int in_order(const void *left, const void *right)
 {
     const struct arg_sum *a = left, *b = right;
-    if (is_number(a) != is_number(b))
-        return is_number(a) ? -1 : 1;
-    if (is_number(a) && a->least != b->least)
+    if (arg_sums_is_number(a) != arg_sums_is_number(b))
+        return arg_sums_is_number(a) ? -1 : 1;
+    if (arg_sums_is_number(a) && a->least != b->least)
         return a->least < b->least ? -1 : 1;
-    if (!is_number(a) && a->row.total_ns != b->row.total_ns)
+    if (!arg_sums_is_number(a) && a->row.total_ns != b->row.total_ns)
         return a->row.total_ns > b->row.total_ns ? -1 : 1;
     int order = strcmp(a->row.name.text, b->row.name.text);
     return order ? order : (a->bits > b->bits) - (a->bits < b->bits);

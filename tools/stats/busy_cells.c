@@ -15,7 +15,7 @@ static int64_t bounded(int64_t time_ns)
     return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
 }
 
-static uint64_t *cell_of(const struct busy_cells *cells, int64_t number)
+static uint64_t *busy_cells_cell_of(const struct busy_cells *cells, int64_t number)
 {
     return &cells->busy_ns[(uint64_t)number % BUSY_CELLS];
 }
@@ -25,14 +25,14 @@ static void fold(struct busy_cells *cells)
 {
     uint64_t folded[BUSY_CELLS] = {0};
     for (int64_t number = cells->first; number <= cells->last; number++)
-        folded[(uint64_t)(number >> 1) % BUSY_CELLS] += *cell_of(cells, number);
+        folded[(uint64_t)(number >> 1) % BUSY_CELLS] += *busy_cells_cell_of(cells, number);
     memcpy(cells->busy_ns, folded, sizeof folded);
     cells->first >>= 1;
     cells->last >>= 1;
     cells->power++;
 }
 
-static bool start(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns)
+static bool busy_cells_start(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns)
 {
     cells->busy_ns = calloc(BUSY_CELLS, sizeof *cells->busy_ns);
     if (!cells->busy_ns)
@@ -67,14 +67,14 @@ static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
 
 /* Sums may be below 0, and wrap around, while what is taken off came before what it is a part of.
  */
-static bool spread(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, uint64_t busy_ns,
-                   bool off)
+static bool busy_cells_spread(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns,
+                              uint64_t busy_ns, bool off)
 {
     start_ns = bounded(start_ns);
     stop_ns = bounded(stop_ns);
     if (start_ns >= stop_ns)
         return true;
-    if (!cells->busy_ns && !start(cells, start_ns, stop_ns))
+    if (!cells->busy_ns && !busy_cells_start(cells, start_ns, stop_ns))
         return false;
     cover(cells, start_ns, stop_ns);
     uint64_t length_ns = (uint64_t)(stop_ns - start_ns), given_ns = 0;
@@ -84,7 +84,7 @@ static bool spread(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, 
                              ? stop_ns
                              : (int64_t)((uint64_t)(number + 1) << cells->power);
         uint64_t until_ns = part_of(busy_ns, (uint64_t)(end_ns - start_ns), length_ns);
-        *cell_of(cells, number) += off ? given_ns - until_ns : until_ns - given_ns;
+        *busy_cells_cell_of(cells, number) += off ? given_ns - until_ns : until_ns - given_ns;
         given_ns = until_ns;
         at_ns = end_ns;
     }
@@ -93,13 +93,13 @@ static bool spread(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, 
 
 bool busy_cells_add(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, uint64_t busy_ns)
 {
-    return spread(cells, start_ns, stop_ns, busy_ns, false);
+    return busy_cells_spread(cells, start_ns, stop_ns, busy_ns, false);
 }
 
 bool busy_cells_take_off(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns)
 {
-    return start_ns >= stop_ns ||
-           spread(cells, start_ns, stop_ns, (uint64_t)stop_ns - (uint64_t)start_ns, true);
+    return start_ns >= stop_ns || busy_cells_spread(cells, start_ns, stop_ns,
+                                                    (uint64_t)stop_ns - (uint64_t)start_ns, true);
 }
 
 bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, int64_t shift_ns)
@@ -107,7 +107,7 @@ bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, i
     bool good = true;
     for (int64_t number = from->first; from->busy_ns && good && number <= from->last; number++) {
         int64_t start_ns = (int64_t)((uint64_t)number << from->power), moved_ns;
-        uint64_t busy_ns = *cell_of(from, number);
+        uint64_t busy_ns = *busy_cells_cell_of(from, number);
         if (busy_ns == 0 || __builtin_add_overflow(start_ns, shift_ns, &moved_ns))
             continue;
         good = busy_cells_add(cells, moved_ns, bounded(moved_ns) + (INT64_C(1) << from->power),
@@ -131,7 +131,7 @@ uint64_t busy_cells_between(const struct busy_cells *cells, int64_t from_ns, int
         int64_t stop_ns = start_ns + (INT64_C(1) << cells->power);
         int64_t low_ns = from_ns > start_ns ? from_ns : start_ns;
         int64_t high_ns = to_ns < stop_ns ? to_ns : stop_ns;
-        sum_ns += part_of(*cell_of(cells, number), (uint64_t)(high_ns - low_ns),
+        sum_ns += part_of(*busy_cells_cell_of(cells, number), (uint64_t)(high_ns - low_ns),
                           (uint64_t)1 << cells->power);
     }
     return sum_ns;

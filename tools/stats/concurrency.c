@@ -30,7 +30,7 @@ void concurrency_start(struct concurrency *concurrency)
     *concurrency = (struct concurrency){.fd = -1, .kept_most = CONCURRENCY_KEPT_BYTES};
 }
 
-static void fail(struct concurrency *concurrency, const char *why)
+static void concurrency_fail(struct concurrency *concurrency, const char *why)
 {
     if (!concurrency->failed)
         message("concurrency is left out: %s", why);
@@ -145,7 +145,7 @@ static size_t merge_stretch(struct concurrency *concurrency, size_t first)
     return end;
 }
 
-static void sort(struct concurrency *concurrency)
+static void concurrency_sort(struct concurrency *concurrency)
 {
     const size_t count = concurrency->count;
     if (count == 0 || run_end(concurrency->ends, 0, count) == count)
@@ -166,7 +166,7 @@ static uint8_t *put_step(uint8_t *at, uint64_t step)
 }
 
 /* Steps from end to end, the first from 0; over spare. How many bytes these are. */
-static size_t pack(struct concurrency *concurrency)
+static size_t concurrency_pack(struct concurrency *concurrency)
 {
     uint8_t *at = (uint8_t *)concurrency->spare;
     uint64_t before = 0;
@@ -178,8 +178,8 @@ static size_t pack(struct concurrency *concurrency)
 }
 
 /* False without a file, or if it cannot be written. */
-static bool write_piece(struct concurrency *concurrency, struct concurrency_piece *piece,
-                        size_t bytes)
+static bool concurrency_write_piece(struct concurrency *concurrency,
+                                    struct concurrency_piece *piece, size_t bytes)
 {
     if (concurrency->fd < 0)
         concurrency->fd = temporary_file();
@@ -188,7 +188,7 @@ static bool write_piece(struct concurrency *concurrency, struct concurrency_piec
         return false;
     }
     if (!write_all(concurrency->fd, (const char *)concurrency->spare, bytes)) {
-        fail(concurrency, strerror(errno));
+        concurrency_fail(concurrency, strerror(errno));
         return false;
     }
     piece->begin = concurrency->file_bytes;
@@ -198,12 +198,12 @@ static bool write_piece(struct concurrency *concurrency, struct concurrency_piec
 
 static void put_piece(struct concurrency *concurrency)
 {
-    sort(concurrency);
-    const size_t bytes = pack(concurrency);
+    concurrency_sort(concurrency);
+    const size_t bytes = concurrency_pack(concurrency);
     concurrency->count = 0;
     if (!grow_array32(&concurrency->pieces, &concurrency->piece_room, concurrency->piece_count + 1,
                       sizeof *concurrency->pieces)) {
-        fail(concurrency, "out of memory");
+        concurrency_fail(concurrency, "out of memory");
         return;
     }
     struct concurrency_piece *piece = &concurrency->pieces[concurrency->piece_count];
@@ -213,13 +213,13 @@ static void put_piece(struct concurrency *concurrency)
     if (piece->kept) {
         memcpy(piece->kept, concurrency->spare, bytes);
         concurrency->kept_bytes += bytes;
-    } else if (!write_piece(concurrency, piece, bytes)) {
+    } else if (!concurrency_write_piece(concurrency, piece, bytes)) {
         return;
     }
     concurrency->piece_count++;
 }
 
-static bool grow(struct concurrency *concurrency)
+static bool concurrency_grow(struct concurrency *concurrency)
 {
     size_t room = concurrency->room ? concurrency->room * 2 : 4096;
     size_t bytes = room * sizeof *concurrency->ends + LONG_STEPS_BYTES;
@@ -254,8 +254,8 @@ static void add_ends(struct concurrency *concurrency, int64_t start_ns, enum end
         return;
     if (concurrency->count == CONCURRENCY_ENDS)
         put_piece(concurrency);
-    if (concurrency->count == concurrency->room && !grow(concurrency)) {
-        fail(concurrency, "out of memory");
+    if (concurrency->count == concurrency->room && !concurrency_grow(concurrency)) {
+        concurrency_fail(concurrency, "out of memory");
         return;
     }
     concurrency->ends[concurrency->count++] = start_ns * (1 << END_BITS) + (int64_t)start;
@@ -311,7 +311,7 @@ static inline void pass_time(struct sweep *sweep, int64_t now_ns)
     sweep->at_ns = now_ns;
 }
 
-static inline bool take(struct sweep *sweep, int64_t end)
+static inline bool concurrency_take(struct sweep *sweep, int64_t end)
 {
     unsigned kind = (unsigned)end & ((1u << END_BITS) - 1);
     pass_time(sweep, end >> END_BITS);
@@ -349,7 +349,7 @@ static bool refill(struct concurrency *concurrency, struct piece *piece, size_t 
     size_t count = left < room - kept ? (size_t)left : room - kept;
     memmove(piece->bytes, piece->bytes + piece->at, kept);
     if (!read_all_at(concurrency->fd, piece->bytes + kept, count, piece->next)) {
-        fail(concurrency, errno ? strerror(errno) : "the temporary file was cut");
+        concurrency_fail(concurrency, errno ? strerror(errno) : "the temporary file was cut");
         return false;
     }
     piece->at = 0;
@@ -416,7 +416,7 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
         const int64_t until = next_head(heap, count);
         bool more;
         do {
-            if (!take(sweep, top->head))
+            if (!concurrency_take(sweep, top->head))
                 return false;
             more = advance(concurrency, top, room);
         } while (more && top->head <= until);
@@ -462,9 +462,9 @@ static bool sweep_all(struct concurrency *concurrency, struct sweep *sweep)
             put_piece(concurrency);
         return !concurrency->failed && merge_pieces(concurrency, sweep);
     }
-    sort(concurrency);
+    concurrency_sort(concurrency);
     for (size_t i = 0; i < concurrency->count; i++)
-        if (!take(sweep, concurrency->ends[i]))
+        if (!concurrency_take(sweep, concurrency->ends[i]))
             return false;
     return true;
 }
@@ -479,7 +479,7 @@ void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64
     struct sweep sweep = {
         .result = result_out, .at_ns = first_ns, .step_end_ns = first_ns + result_out->step_ns};
     if (!concurrency->failed && !sweep_all(concurrency, &sweep))
-        fail(concurrency, "out of memory");
+        concurrency_fail(concurrency, "out of memory");
     if (concurrency->failed)
         concurrency_free(result_out);
     else

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* The second comes behind the first in time. */
-static void join(struct counter_cell *cell, const struct counter_cell *next)
+static void counter_lines_join(struct counter_cell *cell, const struct counter_cell *next)
 {
     if (next->count == 0)
         return;
@@ -28,7 +28,7 @@ static void halve(struct counter_line *line)
     for (int i = 0; i < COUNTER_CELLS; i++) {
         struct counter_cell made = {0};
         for (int part = 2 * i; part < 2 * i + 2 && part < COUNTER_CELLS; part++)
-            join(&made, &line->cells[part]);
+            counter_lines_join(&made, &line->cells[part]);
         line->cells[i] = made;
     }
     line->cell_ns *= 2;
@@ -41,8 +41,8 @@ static void add(struct counter_line *line, const struct trace_sample *sample)
         sample->time_ns < line->first_ns ? 0 : (uint64_t)sample->time_ns - (uint64_t)line->first_ns;
     while (since_ns / line->cell_ns >= COUNTER_CELLS)
         halve(line);
-    join(&line->cells[since_ns / line->cell_ns],
-         &(struct counter_cell){1, value, value, value, value});
+    counter_lines_join(&line->cells[since_ns / line->cell_ns],
+                       &(struct counter_cell){1, value, value, value, value});
 }
 
 bool counter_lines_add(struct counter_lines *lines, uint32_t track,
@@ -87,7 +87,7 @@ bool counter_line_between(const struct counter_line *line, int64_t from_ns, int6
         if (start_ns >= to_ns)
             break;
         if (start_ns >= from_ns)
-            join(&found, cell);
+            counter_lines_join(&found, cell);
         held.last = cell->last;
         any = true;
     }

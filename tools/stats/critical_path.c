@@ -67,7 +67,7 @@ struct walk {
 
 /* ---- events ------------------------------------------------------------------------------- */
 
-static int compare(const void *left, const void *right)
+static int critical_path_compare(const void *left, const void *right)
 {
     const struct event *a = left, *b = right;
     if (a->time_ns != b->time_ns)
@@ -84,28 +84,28 @@ static int compare(const void *left, const void *right)
 static const struct merge_order events_order = {.what = "calls and messages",
                                                 .item_bytes = sizeof(struct event),
                                                 .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                .compare = compare};
+                                                .compare = critical_path_compare};
 
-static void fail(struct critical_path *path)
+static void critical_path_fail(struct critical_path *path)
 {
     if (!path->failed)
         message("out of memory: no critical path can be told");
     path->failed = true;
 }
 
-static void take_process(void *context, const struct trace_process *process)
+static void critical_path_on_process(void *context, const struct trace_process *process)
 {
     struct critical_path *path = context;
     if (!grow_zeroed32(&path->processes, &path->process_room, process->number + 1,
                        sizeof *path->processes))
-        fail(path);
+        critical_path_fail(path);
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void critical_path_on_track(void *context, const struct trace_track *track)
 {
     struct critical_path *path = context;
     if (!grow_zeroed32(&path->tracks, &path->track_room, track->number + 1, sizeof *path->tracks))
-        fail(path);
+        critical_path_fail(path);
     else
         path->tracks[track->number] =
             (struct critical_track){.is_thread = track->kind == TRACE_THREAD, .stop_ns = INT64_MIN};
@@ -125,7 +125,7 @@ static void add_call(struct critical_path *path, uint32_t process, const struct 
 }
 
 /* Handlers are sub-items: the call around one is known by then. */
-static void take_span(struct critical_path *path, const struct trace_span *span)
+static void critical_path_on_span(struct critical_path *path, const struct trace_span *span)
 {
     struct critical_track *track = &path->tracks[span->track];
     uint32_t process = trace_track_of(*path->trace, span->track)->process;
@@ -139,14 +139,14 @@ static void take_span(struct critical_path *path, const struct trace_span *span)
         add_call(path, process, span);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void critical_path_on_spans(void *context, const struct trace_span *spans, size_t count,
+                                   const struct trace_details *details)
 {
     struct critical_path *path = context;
     (void)details;
     for (size_t i = 0; i < count && !path->failed; i++)
         if (path->tracks[spans[i].track].is_thread)
-            take_span(path, &spans[i]);
+            critical_path_on_span(path, &spans[i]);
 }
 
 /* The thread below which the row stands; of a row without one its own track. */
@@ -187,7 +187,7 @@ static void take_message(void *context, const struct trace_message *message)
     merge_sorter_add(&path->events, &event, NULL);
 }
 
-static bool is_full(void *context)
+static bool critical_path_is_full(void *context)
 {
     const struct critical_path *path = context;
     return path->failed;
@@ -203,11 +203,11 @@ struct trace_sink critical_path_sink(struct critical_path *path)
 {
     return (struct trace_sink){
         .context = path,
-        .process = take_process,
-        .track = take_track,
-        .spans = take_spans,
+        .process = critical_path_on_process,
+        .track = critical_path_on_track,
+        .spans = critical_path_on_spans,
         .message = take_message,
-        .full = is_full,
+        .full = critical_path_is_full,
     };
 }
 
@@ -229,7 +229,7 @@ static void drop(struct link *link)
     }
 }
 
-static void put(struct link **place, struct link *link)
+static void critical_path_put(struct link **place, struct link *link)
 {
     struct link *old = *place;
     *place = hold(link);
@@ -248,7 +248,7 @@ static uint64_t place_for(const struct walk *walk, uint64_t key)
     return at & (walk->flight_room - 1);
 }
 
-static bool make_room(struct walk *walk)
+static bool critical_path_make_room(struct walk *walk)
 {
     if (2 * (walk->flight_count + 1) <= walk->flight_room)
         return true;
@@ -297,7 +297,7 @@ static struct link *cause_of(const struct critical_process *process, const struc
 
 static void send(struct walk *walk, const struct event *event)
 {
-    if (!make_room(walk)) {
+    if (!critical_path_make_room(walk)) {
         walk->failed = true;
         return;
     }
@@ -310,7 +310,7 @@ static void send(struct walk *walk, const struct event *event)
 }
 
 /* NULL: times of strangers, where nothing is behind the last one. */
-static struct flight *find(const struct walk *walk, uint64_t key)
+static struct flight *critical_path_find(const struct walk *walk, uint64_t key)
 {
     if (walk->flight_room == 0)
         return NULL;
@@ -321,7 +321,7 @@ static struct flight *find(const struct walk *walk, uint64_t key)
 static void arrive(struct walk *walk, const struct event *event)
 {
     const struct critical_process *process = &walk->path->processes[event->process];
-    struct flight *flight = find(walk, event->key);
+    struct flight *flight = critical_path_find(walk, event->key);
     if (!flight)
         return;
     flight->found_idle = process->busy == 0;
@@ -331,7 +331,7 @@ static void arrive(struct walk *walk, const struct event *event)
 static void handle(struct walk *walk, const struct event *event)
 {
     struct critical_process *process = &walk->path->processes[event->process];
-    const struct flight *found = find(walk, event->key);
+    const struct flight *found = critical_path_find(walk, event->key);
     if (!found)
         return;
     struct flight flight = *found;
@@ -344,15 +344,16 @@ static void handle(struct walk *walk, const struct event *event)
     }
     *link = (struct link){.before = flight.before, .refs = 1, .event = *event};
     if (flight.found_idle && flight.begins == process->begins)
-        put(&process->waited, link);
-    put(&process->recent[process->next_recent++ % HANDLERS_KEPT], link);
+        critical_path_put(&process->waited, link);
+    critical_path_put(&process->recent[process->next_recent++ % HANDLERS_KEPT], link);
     if (!walk->last || event->stop_ns > walk->last->event.stop_ns)
-        put(&walk->last, link);
+        critical_path_put(&walk->last, link);
     drop(link);
 }
 
 /* The run: calls that handle messages alone are around handlers, and are none of it. */
-static void widen(struct critical_path *path, int64_t start_ns, int64_t stop_ns, uint32_t process)
+static void critical_path_widen(struct critical_path *path, int64_t start_ns, int64_t stop_ns,
+                                uint32_t process)
 {
     if (!path->any || start_ns < path->first_ns)
         path->first_ns = start_ns;
@@ -369,7 +370,7 @@ static void count_call(struct critical_path *path, struct critical_process *proc
     bool begins = event->kind == CALL_BEGINS;
     process->busy += begins ? 1 : -1u;
     process->begins += begins;
-    widen(path, event->time_ns, event->time_ns, event->process);
+    critical_path_widen(path, event->time_ns, event->time_ns, event->process);
 }
 
 static bool take_event(void *context, const void *item, const uint64_t *payload)
@@ -386,7 +387,7 @@ static bool take_event(void *context, const void *item, const uint64_t *payload)
             count_call(walk->path, process, event);
         break;
     case SENT:
-        widen(walk->path, event->sent_ns, event->stop_ns, event->to_process);
+        critical_path_widen(walk->path, event->sent_ns, event->stop_ns, event->to_process);
         send(walk, event);
         break;
     case ARRIVED:
@@ -436,7 +437,7 @@ static void note_chain(struct critical_path *path, const struct link *last)
     path->hops = calloc(count + 1u, sizeof *path->hops);
     path->first_process = path->last_process;
     if (!path->hops) {
-        fail(path);
+        critical_path_fail(path);
         return;
     }
     path->hop_count = count;
@@ -467,7 +468,7 @@ void critical_path_finish(struct critical_path *path)
     struct walk walk = {.path = path};
     merge_sorter_finish(&path->events, take_event, &walk);
     if (walk.failed)
-        fail(path);
+        critical_path_fail(path);
     path->failed |= path->events.failed; /* the user was told */
     if (path->any && !path->failed)
         note_chain(path, end_of(&walk));

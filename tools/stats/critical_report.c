@@ -162,7 +162,7 @@ static double percent(const struct view *view, uint64_t ns)
     return 100 * share(view, ns).f64;
 }
 
-static void put_head(struct out *out, const struct view *view, struct colors colors)
+static void critical_report_put_head(struct out *out, const struct view *view, struct colors colors)
 {
     char run[QUANTITY_BYTES];
     const struct critical_path *path = &view->path;
@@ -181,14 +181,15 @@ static void behind_line(const struct result_view *view, const struct result_at *
     result_text_name(view, (struct trace_text){handler.text, handler.bytes});
 }
 
-static void put_text(struct out *out, const struct view *view, uint32_t most, struct colors colors)
+static void critical_report_put_text(struct out *out, const struct view *view, uint32_t most,
+                                     struct colors colors)
 {
     const struct result_view result = {out, colors, UINT16_MAX, false, 0};
     const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
     const struct critical_path *path = &view->path;
     struct result_rows rows = {(const char *)view->lines, sizeof *view->lines, view->count, NULL};
     char work[QUANTITY_BYTES];
-    put_head(out, view, colors);
+    critical_report_put_head(out, view, colors);
     result_text_titles(&result, &layout);
     out_format(out, "%7.1f%%%54s", percent(view, path->first_work_ns),
                quantity_rough(work, path->first_work_ns, 4));
@@ -203,7 +204,7 @@ static void put_text(struct out *out, const struct view *view, uint32_t most, st
 /* ---- the pass ----------------------------------------------------------------------------------
  */
 
-static bool begin(struct trace_pass *pass)
+static bool critical_report_begin(struct trace_pass *pass)
 {
     struct critical_path *path = malloc(sizeof *path);
     if (!path) {
@@ -216,7 +217,8 @@ static bool begin(struct trace_pass *pass)
     return true;
 }
 
-static enum exit_code show(struct trace_pass *pass, const struct critical_path *path)
+static enum exit_code critical_report_show(struct trace_pass *pass,
+                                           const struct critical_path *path)
 {
     const struct stats_report_options *options = pass->asked;
     struct view view = {.path = *path, .trace = pass->trace};
@@ -233,26 +235,28 @@ static enum exit_code show(struct trace_pass *pass, const struct critical_path *
     else if (options->json || options->csv)
         result_document(&pass->out, critical_columns, options->csv, &view, &view);
     else
-        put_text(&pass->out, &view, options->top.set ? options->top.count : LINES_DEFAULT,
-                 terminal_colors(&options->reading.terminal, pass->out.fd));
+        critical_report_put_text(&pass->out, &view,
+                                 options->top.set ? options->top.count : LINES_DEFAULT,
+                                 terminal_colors(&options->reading.terminal, pass->out.fd));
     free(view.lines);
     return good ? EXIT_GOOD : EXIT_PARTLY;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code critical_report_end(struct trace_pass *pass)
 {
     struct critical_path *path = pass->state;
     enum exit_code code = EXIT_PARTLY;
     if (pass->trace) {
         critical_path_finish(path);
-        code = show(pass, path);
+        code = critical_report_show(pass, path);
     }
     critical_path_free(path);
     free(path);
     return code;
 }
 
-static const struct trace_maker critical_maker = {.clips = true, .begin = begin, .end = end};
+static const struct trace_maker critical_maker = {
+    .clips = true, .begin = critical_report_begin, .end = critical_report_end};
 
 enum exit_code critical_report(const struct stats_report_options *options, struct operands files)
 {

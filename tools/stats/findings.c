@@ -44,7 +44,7 @@ struct search {
 /* ---- sentences ------------------------------------------------------------------------- */
 
 /* A finding begins; what is written to search->text is its sentence. False without memory. */
-static bool begin(struct search *search, enum finding_what what, double weight)
+static bool findings_begin(struct search *search, enum finding_what what, double weight)
 {
     search->now =
         (struct finding){.what = what, .track = TRACE_NONE, .row = TRACE_NONE, .weight = weight};
@@ -53,7 +53,7 @@ static bool begin(struct search *search, enum finding_what what, double weight)
     return search->text != NULL;
 }
 
-static void end(struct search *search)
+static void findings_end(struct search *search)
 {
     struct findings *findings = search->findings;
     bool written = fclose(search->text) == 0 && search->now.text;
@@ -66,7 +66,7 @@ static void end(struct search *search)
     findings->failed = true;
 }
 
-static void place(struct search *search, int64_t from_ns, int64_t to_ns)
+static void findings_place(struct search *search, int64_t from_ns, int64_t to_ns)
 {
     search->now.placed = true;
     search->now.from_ns = from_ns;
@@ -137,20 +137,20 @@ static uint64_t since(int64_t from_ns, int64_t to_ns)
 static void find_lost(struct search *search)
 {
     const struct stats *stats = search->stats;
-    if (stats->lost_records == 0 || !begin(search, FINDING_LOST, 4))
+    if (stats->lost_records == 0 || !findings_begin(search, FINDING_LOST, 4))
         return;
     say_number(search, stats->lost_records);
     fputs(" records were lost: all figures are too small", search->text);
-    end(search);
+    findings_end(search);
 }
 
 static void find_refused(void *context, const char *sentence)
 {
     struct search *search = context;
-    if (!begin(search, FINDING_REFUSED, 3.5))
+    if (!findings_begin(search, FINDING_REFUSED, 3.5))
         return;
     fputs(sentence, search->text);
-    end(search);
+    findings_end(search);
 }
 
 /* The call that met a rule: "call:NAME>LIMIT: 40.451 ms" (rules.c), as long as it says but for what
@@ -181,7 +181,7 @@ static void find_rules(struct search *search)
     const struct stats *stats = search->stats;
     for (uint32_t i = 0; i < stats->process_count; i++) {
         const struct stats_process *process = &stats->processes[i];
-        if (!process->by_rule || !begin(search, FINDING_RULE, 3.25))
+        if (!process->by_rule || !findings_begin(search, FINDING_RULE, 3.25))
             continue;
         fputs("a rule had this written", search->text);
         if (process->rule.bytes)
@@ -193,9 +193,9 @@ static void find_rules(struct search *search)
             say_row(search, call->row);
             fputs(" on ", search->text);
             say_track(search, call->track);
-            place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
+            findings_place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
         }
-        end(search);
+        findings_end(search);
     }
 }
 
@@ -205,7 +205,7 @@ static void find_hung(struct search *search)
     for (uint32_t i = 0, shown = 0; i < stats->open_count && shown < SHOWN; i++) {
         const struct stats_call *call = &stats->open[i];
         if (!stats_is_hung(stats, call) ||
-            !begin(search, FINDING_HUNG, 2 + part(search, call->duration_ns)))
+            !findings_begin(search, FINDING_HUNG, 2 + part(search, call->duration_ns)))
             continue;
         shown++;
         say_track(search, call->track);
@@ -219,8 +219,8 @@ static void find_hung(struct search *search)
             say_time(search, stats_after_run_ns(stats, call));
             fputs(" after the last work", search->text);
         }
-        place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
-        end(search);
+        findings_place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
+        findings_end(search);
     }
 }
 
@@ -271,12 +271,12 @@ static void say_idle(struct search *search, enum finding_what what, struct stret
     if (what == FINDING_IDLE)
         fputs(" on end", search->text);
     fprintf(search->text, " (%.1f %% of the run)", 100 * part(search, ns));
-    place(search, idle.from_ns, idle.to_ns);
+    findings_place(search, idle.from_ns, idle.to_ns);
 }
 
 static void say_more_idle(struct search *search, enum finding_what what, uint32_t more)
 {
-    if (!begin(search, what, 0.001))
+    if (!findings_begin(search, what, 0.001))
         return;
     fprintf(search->text, "%" PRIu32 " more worker%s %s for %.0f %% of the run or longer", more,
             more == 1 ? "" : "s",
@@ -284,7 +284,7 @@ static void say_more_idle(struct search *search, enum finding_what what, uint32_
             : what == FINDING_LATE_START ? "did nothing at its beginning"
                                          : "did nothing on end",
             100 * IDLE_PART);
-    end(search);
+    findings_end(search);
 }
 
 /* A tenth of the run, and a millisecond. */
@@ -320,11 +320,11 @@ static void find_idle(struct search *search, enum finding_what what, idle_of idl
     }
     for (uint32_t i = 0; i < shown; i++) {
         double weight = part(search, lengths_ns[i]) / (stats->workers ? stats->workers : 1);
-        if (!begin(search, what, weight))
+        if (!findings_begin(search, what, weight))
             continue;
         say_track(search, longest[i]);
         say_idle(search, what, idle(search, &stats->tracks[longest[i]]));
-        end(search);
+        findings_end(search);
     }
     if (all > shown)
         say_more_idle(search, what, all - shown);
@@ -345,13 +345,13 @@ static void find_uneven(struct search *search)
     uint64_t most_ns = stats->tracks[busiest].busy.busy_ns;
     uint64_t others_ns = (stats->worker_busy_ns - most_ns) / (stats->workers - 1);
     if (part(search, most_ns) < 0.5 || most_ns < 2 * others_ns ||
-        !begin(search, FINDING_UNEVEN, part(search, most_ns - others_ns) / 2))
+        !findings_begin(search, FINDING_UNEVEN, part(search, most_ns - others_ns) / 2))
         return;
     say_track(search, busiest);
     fprintf(search->text, " was busy for %.1f %% of the run, the other%s for %.1f %%%s",
             100 * part(search, most_ns), stats->workers == 2 ? "" : "s",
             100 * part(search, others_ns), stats->workers == 2 ? "" : " on average");
-    end(search);
+    findings_end(search);
 }
 
 /* Of several workers none was busy for a quarter of the run, or all for four fifths. */
@@ -367,17 +367,17 @@ static void find_all(struct search *search)
     if (stats->merged || stats->workers < 2)
         return;
     if (!has_gap && none_ns >= LEAST_NS && part(search, none_ns) >= ALL_PART &&
-        begin(search, FINDING_ALL_IDLE, part(search, none_ns))) {
+        findings_begin(search, FINDING_ALL_IDLE, part(search, none_ns))) {
         fprintf(search->text, "nobody was busy for %.1f %% of the run (",
                 100 * part(search, none_ns));
         say_time(search, none_ns);
         fputs(" in all)", search->text);
-        end(search);
+        findings_end(search);
     }
-    if (part(search, all_ns) >= ALL_BUSY_PART && begin(search, FINDING_ALL_BUSY, 0.1)) {
+    if (part(search, all_ns) >= ALL_BUSY_PART && findings_begin(search, FINDING_ALL_BUSY, 0.1)) {
         fprintf(search->text, "all %" PRIu32 " workers were busy for %.1f %% of the run",
                 stats->workers, 100 * part(search, all_ns));
-        end(search);
+        findings_end(search);
     }
 }
 
@@ -389,7 +389,7 @@ static void find_gpu_idle(struct search *search)
         const struct stats_track *track = &stats->tracks[i];
         double idle = 1 - part(search, track->busy.busy_ns);
         if (track->track.kind != TRACE_GPU || !track->busy.any || idle < GPU_IDLE_PART ||
-            !begin(search, FINDING_GPU_IDLE, idle / 2))
+            !findings_begin(search, FINDING_GPU_IDLE, idle / 2))
             continue;
         shown++;
         say_track(search, i);
@@ -398,10 +398,10 @@ static void find_gpu_idle(struct search *search)
             fputs(", for ", search->text);
             say_time(search, track->busy.longest_gap_ns);
             fputs(" on end", search->text);
-            place(search, track->busy.longest_gap_at_ns,
-                  track->busy.longest_gap_at_ns + (int64_t)track->busy.longest_gap_ns);
+            findings_place(search, track->busy.longest_gap_at_ns,
+                           track->busy.longest_gap_at_ns + (int64_t)track->busy.longest_gap_ns);
         }
-        end(search);
+        findings_end(search);
     }
 }
 
@@ -420,8 +420,8 @@ static void place_longest(struct search *search, uint32_t row)
     for (uint32_t i = 0; i < stats->longest_count; i++)
         if (stats->longest[i].row == row) {
             search->now.track = stats->longest[i].track;
-            place(search, stats->longest[i].start_ns,
-                  stats->longest[i].start_ns + (int64_t)stats->longest[i].duration_ns);
+            findings_place(search, stats->longest[i].start_ns,
+                           stats->longest[i].start_ns + (int64_t)stats->longest[i].duration_ns);
             return;
         }
 }
@@ -433,7 +433,7 @@ static void find_tail(struct search *search, uint32_t number)
     uint64_t p50_ns = stats_quantile_ns(row, 500), p99_ns = stats_quantile_ns(row, 990);
     double share = stats_share(search->stats, row->total_ns);
     if (row->count < TAIL_CALLS || p50_ns == 0 || p99_ns / p50_ns < TAIL_RATIO ||
-        share < TAIL_PART || !begin(search, FINDING_TAIL, share / 2))
+        share < TAIL_PART || !findings_begin(search, FINDING_TAIL, share / 2))
         return;
     fputs("p99 of ", search->text);
     say_row(search, number);
@@ -442,7 +442,7 @@ static void find_tail(struct search *search, uint32_t number)
     fputs(" against ", search->text);
     say_time(search, p50_ns);
     place_longest(search, number);
-    end(search);
+    findings_end(search);
 }
 
 /* One span that took half of the time of its row, and a tenth of the run. */
@@ -451,7 +451,7 @@ static void find_longest(struct search *search, uint32_t number)
     const struct stats_row *row = &search->stats->rows[number];
     if (row->count < 2 || row->max_ns < row->total_ns / 2 || row->max_ns < LEAST_NS ||
         part(search, row->max_ns) < IDLE_PART ||
-        !begin(search, FINDING_LONGEST, part(search, row->max_ns) / 2))
+        !findings_begin(search, FINDING_LONGEST, part(search, row->max_ns) / 2))
         return;
     fputs("one of ", search->text);
     say_number(search, row->count);
@@ -462,7 +462,7 @@ static void find_longest(struct search *search, uint32_t number)
     fprintf(search->text, ", %.0f %% of the time of all",
             100 * (double)row->max_ns / (double)row->total_ns);
     place_longest(search, number);
-    end(search);
+    findings_end(search);
 }
 
 /* A slot that workers pass to each other and never serve together, for a quarter of the run. */
@@ -474,13 +474,13 @@ static void find_in_turn(struct search *search, uint32_t number)
     struct slot_turns_result turns = slot_turns_of(&search->stats->turns, number);
     if (turns.workers < 2 || turns.overlaps || turns.handovers < TURN_HANDOVERS ||
         turns.handovers < turns.calls / 10 ||
-        !begin(search, FINDING_IN_TURN, part(search, row->total_ns)))
+        !findings_begin(search, FINDING_IN_TURN, part(search, row->total_ns)))
         return;
     fprintf(search->text, "%" PRIu32 " workers serve ", turns.workers);
     say_row(search, number);
     fprintf(search->text, " in turn, never two at once: %.1f %% of the run goes by in it",
             100 * part(search, row->total_ns));
-    end(search);
+    findings_end(search);
 }
 
 /* Work that waited longer than it ran, and a millisecond. */
@@ -495,7 +495,7 @@ static void find_queued(struct search *search, uint32_t number)
         uint64_t waited_ns = stats_mean_ns(queued), ran_ns = stats_mean_ns(row);
         if (row->category != TRACE_CALL || row->item != queued->item || waited_ns <= ran_ns ||
             stats_quantile_ns(queued, 990) < LEAST_NS || queued->count < TURN_HANDOVERS ||
-            !begin(search, FINDING_QUEUED, stats_share(stats, row->total_ns)))
+            !findings_begin(search, FINDING_QUEUED, stats_share(stats, row->total_ns)))
             continue;
         say_row(search, i);
         fputs(" waited for ", search->text);
@@ -504,7 +504,7 @@ static void find_queued(struct search *search, uint32_t number)
         say_time(search, stats_quantile_ns(queued, 990));
         fputs(") before it ran for ", search->text);
         say_time(search, ran_ns);
-        end(search);
+        findings_end(search);
         return;
     }
 }
@@ -518,13 +518,13 @@ static void find_polls(struct search *search)
         polls += stats->processes[i].empty_polls;
     for (uint32_t i = 0; i < stats->track_count; i++)
         calls += stats_is_worker(&stats->tracks[i]) ? stats->tracks[i].calls : 0;
-    if (polls < 1000 || polls / 100 < calls || !begin(search, FINDING_POLLS, 0.01))
+    if (polls < 1000 || polls / 100 < calls || !findings_begin(search, FINDING_POLLS, 0.01))
         return;
     say_number(search, polls);
     fputs(" polls found nothing, against ", search->text);
     say_number(search, calls);
     fputs(calls == 1 ? " call that did something" : " calls that did something", search->text);
-    end(search);
+    findings_end(search);
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */

@@ -33,13 +33,13 @@ struct block_sweep {
     struct block_open open[INSIDE_GROUPS_MAX][BLOCK_SWEEP_DEPTH];
 };
 
-static void add(uint64_t *sum, uint64_t ns)
+static void inside_kernels_add(uint64_t *sum, uint64_t ns)
 {
     *sum = stats_sum(*sum, ns);
 }
 
 /* What the innermost span of a group says from here on. */
-static void look(struct block_sweep *sweep, uint32_t group)
+static void inside_kernels_look(struct block_sweep *sweep, uint32_t group)
 {
     uint32_t bit = 1u << group, depth = sweep->depth[group];
     bool waits = depth && sweep->open[group][depth - 1].waits;
@@ -55,12 +55,13 @@ static void count_until(struct block_sweep *sweep, int64_t until_ns)
     uint64_t ns = (uint64_t)until_ns - (uint64_t)sweep->now_ns;
     sweep->now_ns = until_ns;
     for (uint32_t left = sweep->waiting; left; left &= left - 1)
-        add(&kernel->groups[__builtin_ctz(left)].waiting_ns, ns);
+        inside_kernels_add(&kernel->groups[__builtin_ctz(left)].waiting_ns, ns);
     for (uint32_t left = sweep->busy; left; left &= left - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(left);
-        add(&kernel->groups[group].busy_ns, ns);
+        inside_kernels_add(&kernel->groups[group].busy_ns, ns);
         for (uint32_t later = left & (left - 1); later; later &= later - 1)
-            add(&kernel->both_ns[inside_pair(group, (uint32_t)__builtin_ctz(later))], ns);
+            inside_kernels_add(&kernel->both_ns[inside_pair(group, (uint32_t)__builtin_ctz(later))],
+                               ns);
     }
 }
 
@@ -74,7 +75,7 @@ static void close_ended(struct block_sweep *sweep)
         if (depth == sweep->depth[group])
             continue;
         sweep->depth[group] = depth;
-        look(sweep, group);
+        inside_kernels_look(sweep, group);
     }
 }
 
@@ -112,7 +113,7 @@ static void block_sweep_add(struct block_sweep *sweep, uint32_t group, int64_t s
     if (stop_ns <= sweep->now_ns || sweep->depth[group] == BLOCK_SWEEP_DEPTH)
         return;
     sweep->open[group][sweep->depth[group]++] = (struct block_open){stop_ns, waits};
-    look(sweep, group);
+    inside_kernels_look(sweep, group);
 }
 
 /* To the end of the block, if one is begun. */
@@ -124,11 +125,11 @@ static void block_sweep_end(struct block_sweep *sweep)
     advance(sweep, sweep->last_ns);
     uint64_t time_ns = (uint64_t)sweep->last_ns - (uint64_t)sweep->first_ns;
     kernel->blocks++;
-    add(&kernel->time_ns, time_ns);
+    inside_kernels_add(&kernel->time_ns, time_ns);
     for (uint32_t left = sweep->present; left; left &= left - 1) {
         struct inside_group *group = &kernel->groups[__builtin_ctz(left)];
         group->lanes++;
-        add(&group->time_ns, time_ns);
+        inside_kernels_add(&group->time_ns, time_ns);
     }
     sweep->kernel = NULL;
 }
@@ -170,7 +171,7 @@ static const struct merge_order noted_order = {.what = "spans inside kernels",
                                                .payload_at = MERGE_SORTER_NO_PAYLOAD,
                                                .compare = compare_noted};
 
-static void fail(struct inside_kernels *inside)
+static void inside_kernels_fail(struct inside_kernels *inside)
 {
     if (!inside->failed)
         message("out of memory; what is told of the inside of kernels is not whole");
@@ -239,7 +240,7 @@ bool inside_is_wait(struct trace_text name)
 void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct trace_text name)
 {
     if (!grow_zeroed32(&inside->waits, &inside->waits_room, number + 1, sizeof *inside->waits)) {
-        fail(inside);
+        inside_kernels_fail(inside);
         return;
     }
     inside->waits[number] = inside_is_wait(name);
@@ -256,7 +257,7 @@ void inside_kernels_track(struct inside_kernels *inside, const struct trace_trac
 {
     if (!grow_zeroed32(&inside->tracks, &inside->track_room, track->number + 1,
                        sizeof *inside->tracks)) {
-        fail(inside);
+        inside_kernels_fail(inside);
         return;
     }
     struct inside_track *here = &inside->tracks[track->number];
@@ -304,7 +305,7 @@ static void add_work(struct inside_kernels *inside, const struct trace_span *spa
 {
     if (!grow_array32(&inside->works, &inside->work_room, inside->work_count + 1,
                       sizeof *inside->works)) {
-        fail(inside);
+        inside_kernels_fail(inside);
         return;
     }
     inside->works[inside->work_count++] =
@@ -454,7 +455,7 @@ static struct inside_kernel *find_kernel(struct finishing *finishing, uint32_t n
     if (!copy || !grow_zeroed32(&inside->kernels, &inside->kernel_room, inside->kernel_count + 1,
                                 sizeof *inside->kernels)) {
         free(copy);
-        fail(inside);
+        inside_kernels_fail(inside);
         return NULL;
     }
     *known = ++inside->kernel_count;
@@ -500,8 +501,9 @@ static struct inside_work *find_work(const struct finishing *finishing, const st
     return work_by_time(finishing->inside, noted);
 }
 
-static struct inside_kernel *begin_block(struct finishing *finishing, const struct noted *noted,
-                                         struct inside_work *work)
+static struct inside_kernel *inside_kernels_begin_block(struct finishing *finishing,
+                                                        const struct noted *noted,
+                                                        struct inside_work *work)
 {
     uint32_t name = work && work->name < finishing->name_count ? work->name : finishing->name_count;
     struct inside_kernel *kernel = find_kernel(finishing, name);
@@ -525,7 +527,7 @@ static bool take_noted(void *context, const void *item, const uint64_t *payload)
     (void)payload;
     if (!kernel || !is_same_block(&finishing->last, noted) || work != finishing->work) {
         block_sweep_end(&finishing->sweep);
-        kernel = begin_block(finishing, noted, work);
+        kernel = inside_kernels_begin_block(finishing, noted, work);
         if (!kernel)
             return false;
     }
@@ -566,7 +568,7 @@ static void order_kernels(struct inside_kernels *inside)
 {
     uint32_t *place = calloc(inside->kernel_count + 1, sizeof *place);
     if (!place) {
-        fail(inside);
+        inside_kernels_fail(inside);
         return;
     }
     for (uint32_t i = 0; i < inside->kernel_count; i++)
@@ -598,7 +600,7 @@ void inside_kernels_finish(struct inside_kernels *inside, const struct trace_tex
         block_sweep_end(&finishing->sweep);
         order_kernels(inside);
     } else {
-        fail(inside);
+        inside_kernels_fail(inside);
     }
     inside->failed |= inside->noted.failed;
     free(kernel_of_name);

@@ -97,7 +97,7 @@ static const struct merge_order by_lanes = {"records of kernels", sizeof(struct 
 static const struct merge_order by_steps = {"steps in kernels", sizeof(struct step),
                                             MERGE_SORTER_NO_PAYLOAD, order_steps};
 
-static void fail(struct kernel_lines *lines)
+static void kernel_lines_fail(struct kernel_lines *lines)
 {
     if (!lines->failed)
         message("out of memory; what is told of lines in kernels is not whole");
@@ -179,7 +179,7 @@ struct finishing {
     uint32_t kernel; /* whose lines, probes or edges come */
 };
 
-static struct trace_text text_of(struct finishing *finishing, uint32_t name)
+static struct trace_text kernel_lines_text_of(struct finishing *finishing, uint32_t name)
 {
     if (!name || name > finishing->name_count)
         return (struct trace_text){"", 0};
@@ -187,7 +187,7 @@ static struct trace_text text_of(struct finishing *finishing, uint32_t name)
     char *copy = text.bytes ? malloc(text.bytes) : NULL;
     if (!copy) {
         if (text.bytes)
-            fail(finishing->lines);
+            kernel_lines_fail(finishing->lines);
         return (struct trace_text){"", 0};
     }
     memcpy(copy, text.text, text.bytes);
@@ -238,13 +238,14 @@ static struct kernel_sums *kernel_of(struct finishing *finishing, uint32_t name)
         return &lines->kernels[lines->kernel_count - 1];
     if (!grow_zeroed32(&lines->kernels, &lines->kernel_room, lines->kernel_count + 1,
                        sizeof *lines->kernels)) {
-        fail(lines);
+        kernel_lines_fail(lines);
         return NULL;
     }
     struct kernel_sums *kernel = &lines->kernels[lines->kernel_count++];
     finishing->kernel = name;
-    *kernel = (struct kernel_sums){
-        .name = text_of(finishing, name), .first_line = lines->line_count, .number = name};
+    *kernel = (struct kernel_sums){.name = kernel_lines_text_of(finishing, name),
+                                   .first_line = lines->line_count,
+                                   .number = name};
     return kernel;
 }
 
@@ -260,19 +261,20 @@ static bool begin_line(struct finishing *finishing, const struct record *record)
     }
     if (!grow_zeroed32(&lines->lines, &lines->line_room, lines->line_count + 1,
                        sizeof *lines->lines)) {
-        fail(lines);
+        kernel_lines_fail(lines);
         return false;
     }
     finishing->line = &lines->lines[lines->line_count++];
     finishing->least = UINT64_MAX;
-    *finishing->line = (struct kernel_line){.place = text_of(finishing, record->place + 1),
-                                            .file = text_of(finishing, record->file),
-                                            .line = record->line};
+    *finishing->line =
+        (struct kernel_line){.place = kernel_lines_text_of(finishing, record->place + 1),
+                             .file = kernel_lines_text_of(finishing, record->file),
+                             .line = record->line};
     kernel->line_count++;
     return true;
 }
 
-static bool take_record(void *context, const void *item, const uint64_t *payload)
+static bool kernel_lines_on_record(void *context, const void *item, const uint64_t *payload)
 {
     struct finishing *finishing = context;
     const struct record *record = item, *last = &finishing->last;
@@ -300,7 +302,7 @@ static bool take_record(void *context, const void *item, const uint64_t *payload
         finishing->line->most = record->cycles;
     finishing->lane_cycles += record->cycles;
     if (!histogram_add(&finishing->cycles, record->cycles))
-        fail(lines);
+        kernel_lines_fail(lines);
     const struct step start = {record->first, 0, record->cycles, record->kernel,
                                lines->line_count - 1};
     merge_sorter_add(&finishing->starts, &start, NULL);
@@ -359,7 +361,7 @@ static void end_edge(struct finishing *finishing)
         lines->left_out++;
     } else if (!grow_zeroed32(&lines->edges, &lines->edge_room, lines->edge_count + 1,
                               sizeof *lines->edges)) {
-        fail(lines);
+        kernel_lines_fail(lines);
     } else {
         if (kernel->edge_count++ == 0)
             kernel->first_edge = lines->edge_count;
@@ -379,7 +381,7 @@ static void end_probe(struct finishing *finishing)
         lines->left_out++;
     } else if (!grow_zeroed32(&lines->probes, &lines->probe_room, lines->probe_count + 1,
                               sizeof *lines->probes)) {
-        fail(lines);
+        kernel_lines_fail(lines);
     } else {
         if (kernel->probe_count++ == 0)
             kernel->first_probe = lines->probe_count;
@@ -440,7 +442,7 @@ void kernel_lines_finish(struct kernel_lines *lines, const struct trace_text *na
     struct finishing finishing = {.lines = lines, .names = names, .name_count = count};
     merge_sorter_start(&finishing.steps, &by_steps);
     merge_sorter_start(&finishing.starts, &by_steps);
-    merge_sorter_finish(&lines->records, take_record, &finishing);
+    merge_sorter_finish(&lines->records, kernel_lines_on_record, &finishing);
     end_line(&finishing);
     histogram_free(&finishing.cycles);
     finishing.any = false;

@@ -42,7 +42,7 @@ bool message_sums_add(struct message_sums *sums, const struct trace_message *mes
            add(&sum->handling, stats_between_ns(handled->start_ns, handled->stop_ns));
 }
 
-static int compare(const void *left, const void *right)
+static int message_sums_compare(const void *left, const void *right)
 {
     const struct message_sum *a = left, *b = right;
     if (a->count != b->count)
@@ -65,7 +65,7 @@ bool message_sums_finish(struct message_sums *sums, const struct trace_text *nam
         sum->handler = (struct trace_text){copy, (uint32_t)strlen(copy)};
     }
     if (sums->count)
-        qsort(sums->list, sums->count, sizeof *sums->list, compare);
+        qsort(sums->list, sums->count, sizeof *sums->list, message_sums_compare);
     return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static void add_track(struct node_sum *node, const struct stats_track *track)
+static void node_sums_add_track(struct node_sum *node, const struct stats_track *track)
 {
     node->lost_records += track->lost_records;
     if (!stats_is_worker(track))
@@ -63,7 +63,7 @@ bool node_sums_make(struct node_sums *sums, const struct stats *stats)
         sums->list[i].node = stats->processes[i].node;
     }
     for (uint32_t i = 0; i < stats->track_count; i++)
-        add_track(&sums->list[stats->tracks[i].track.process], &stats->tracks[i]);
+        node_sums_add_track(&sums->list[stats->tracks[i].track.process], &stats->tracks[i]);
     keep_workers(sums, stats);
     qsort(sums->list, sums->count, sizeof *sums->list, by_node);
     return true;

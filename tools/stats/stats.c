@@ -68,8 +68,8 @@ static bool same_text(struct trace_text a, struct trace_text b)
 }
 
 /* The cell that holds the row, or the free one where it belongs. */
-static uint32_t *find_cell(const struct stats *stats, uint8_t category, uint32_t item,
-                           struct trace_text name)
+static uint32_t *stats_find_cell(const struct stats *stats, uint8_t category, uint32_t item,
+                                 struct trace_text name)
 {
     for (uint64_t at = row_hash(category, item, name);; at++) {
         uint32_t *cell = &stats->cells[at & (stats->cell_count - 1)];
@@ -82,7 +82,7 @@ static uint32_t *find_cell(const struct stats *stats, uint8_t category, uint32_t
 }
 
 /* At most half full. */
-static bool grow_cells(struct stats *stats)
+static bool stats_grow_cells(struct stats *stats)
 {
     if (stats->row_count * 2 < stats->cell_count)
         return true;
@@ -97,7 +97,7 @@ static bool grow_cells(struct stats *stats)
     stats->cell_count = count;
     for (uint32_t i = 0; i < stats->row_count; i++) {
         const struct stats_row *row = &stats->rows[i];
-        *find_cell(stats, row->category, row->item, row->name) = i + 1;
+        *stats_find_cell(stats, row->category, row->item, row->name) = i + 1;
     }
     return true;
 }
@@ -106,9 +106,9 @@ uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item, str
 {
     if (stats->row_count >= STATS_ROWS_MAX - 1)
         category = TRACE_OTHER, item = 0, name = trace_text("(others)");
-    if (!grow_cells(stats))
+    if (!stats_grow_cells(stats))
         return TRACE_NONE;
-    uint32_t *cell = find_cell(stats, category, item, name);
+    uint32_t *cell = stats_find_cell(stats, category, item, name);
     if (*cell)
         return *cell - 1;
     if (!grow(stats, &stats->rows, &stats->row_room, stats->row_count + 1, sizeof *stats->rows))
@@ -350,8 +350,8 @@ void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
 }
 
 /* Few calls stay, so what they were about is looked at last. */
-static void keep(struct stats *stats, struct stats_call *heap, uint32_t *count, uint32_t most,
-                 struct stats_call call, const struct trace_detail *detail)
+static void stats_keep(struct stats *stats, struct stats_call *heap, uint32_t *count, uint32_t most,
+                       struct stats_call call, const struct trace_detail *detail)
 {
     if (!stats_is_kept(heap, *count, most, &call))
         return;
@@ -376,9 +376,9 @@ static void keep_call(struct stats *stats, const struct trace_span *span, uint32
                               .row = row};
     if (span->flags & TRACE_OPEN) {
         stats->open_spans++;
-        keep(stats, stats->open, &stats->open_count, STATS_OPEN_MAX, call, detail);
+        stats_keep(stats, stats->open, &stats->open_count, STATS_OPEN_MAX, call, detail);
     } else if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED)) {
-        keep(stats, stats->longest, &stats->longest_count, stats->options.top, call, detail);
+        stats_keep(stats, stats->longest, &stats->longest_count, stats->options.top, call, detail);
     }
 }
 
@@ -395,7 +395,7 @@ static void order_longest(struct stats_call *heap, uint32_t count)
 
 /* ---- the sink -------------------------------------------------------------------------- */
 
-static void take_process(void *context, const struct trace_process *process)
+static void stats_on_process(void *context, const struct trace_process *process)
 {
     struct stats *stats = context;
     if (!grow(stats, &stats->processes, &stats->process_room, process->number + 1,
@@ -410,7 +410,7 @@ static void take_process(void *context, const struct trace_process *process)
     stats->process_count = process->number + 1;
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void stats_on_track(void *context, const struct trace_track *track)
 {
     struct stats *stats = context;
     if (!grow(stats, &stats->tracks, &stats->track_room, track->number + 1, sizeof *stats->tracks))
@@ -423,7 +423,7 @@ static void take_track(void *context, const struct trace_track *track)
         inside_kernels_track(&stats->inside, &stats->tracks[track->number].track);
 }
 
-static void take_name(void *context, uint32_t number, struct trace_text name)
+static void stats_on_name(void *context, uint32_t number, struct trace_text name)
 {
     struct stats *stats = context;
     if (grow(stats, &stats->names, &stats->name_room, number + 1, sizeof *stats->names))
@@ -445,8 +445,8 @@ static void count_turn(struct stats *stats, const struct stats_track *track,
         stats_fail(stats);
 }
 
-static void take_span(struct stats *stats, struct stats_track *track, const struct trace_span *span,
-                      const struct trace_detail *detail)
+static void stats_on_span(struct stats *stats, struct stats_track *track,
+                          const struct trace_span *span, const struct trace_detail *detail)
 {
     uint32_t row = row_of(stats, span);
     if (row == TRACE_NONE)
@@ -482,15 +482,15 @@ static void take_inside(struct stats *stats, const struct trace_span *spans, siz
 }
 
 /* All of one track. */
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void stats_on_spans(void *context, const struct trace_span *spans, size_t count,
+                           const struct trace_details *details)
 {
     struct stats *stats = context;
     if (count && stats->tracks[spans->track].track.kind == TRACE_LIFE)
         return;
     for (size_t i = 0; i < count && !stats->failed; i++)
-        take_span(stats, &stats->tracks[spans->track], &spans[i],
-                  details ? trace_detail_of(details, &spans[i]) : NULL);
+        stats_on_span(stats, &stats->tracks[spans->track], &spans[i],
+                      details ? trace_detail_of(details, &spans[i]) : NULL);
     for (size_t i = 0; stats->args.key && i < count; i++)
         arg_sums_span(&stats->args, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL,
                       stats->names, stats->name_room);
@@ -502,8 +502,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         take_inside(stats, spans, count, details);
 }
 
-static void take_samples(void *context, uint32_t number, const struct trace_sample *samples,
-                         size_t count)
+static void stats_on_samples(void *context, uint32_t number, const struct trace_sample *samples,
+                             size_t count)
 {
     struct stats *stats = context;
     struct stats_track *track = &stats->tracks[number];
@@ -514,13 +514,13 @@ static void take_samples(void *context, uint32_t number, const struct trace_samp
         counter_sums_add(track->counter, samples, count);
 }
 
-static void take_rows(void *context, const struct trace_rows *rows)
+static void stats_on_rows(void *context, const struct trace_rows *rows)
 {
     struct stats *stats = context;
     stats->table_rows += rows->rows->rows;
 }
 
-static void take_link(void *context, const struct trace_link *link)
+static void stats_on_link(void *context, const struct trace_link *link)
 {
     struct stats *stats = context;
     (void)link;
@@ -534,7 +534,7 @@ static void take_message(void *context, const struct trace_message *message)
         stats_fail(stats);
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
+static void stats_on_loss(void *context, const struct trace_loss *loss)
 {
     struct stats *stats = context;
     uint64_t *sum = loss->refused ? &stats->refused[loss->refused] : &stats->lost_records;
@@ -559,7 +559,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
 
 /* Of all facts only the count of empty polls, "process.0.discarded", and what had the file written.
  */
-static void take_fact(void *context, const char *key, struct trace_text value)
+static void stats_on_fact(void *context, const char *key, struct trace_text value)
 {
     struct stats *stats = context;
     unsigned number;
@@ -575,7 +575,7 @@ static void take_fact(void *context, const char *key, struct trace_text value)
         process->rule = copy_text(stats, value);
 }
 
-static bool is_full(void *context)
+static bool stats_is_full(void *context)
 {
     const struct stats *stats = context;
     return stats->failed;
@@ -585,17 +585,17 @@ struct trace_sink stats_sink(struct stats *stats)
 {
     return (struct trace_sink){
         .context = stats,
-        .process = take_process,
-        .track = take_track,
-        .name = take_name,
-        .spans = take_spans,
-        .samples = take_samples,
-        .link = take_link,
+        .process = stats_on_process,
+        .track = stats_on_track,
+        .name = stats_on_name,
+        .spans = stats_on_spans,
+        .samples = stats_on_samples,
+        .link = stats_on_link,
         .message = take_message,
-        .rows = take_rows,
-        .loss = take_loss,
-        .fact = take_fact,
-        .full = is_full,
+        .rows = stats_on_rows,
+        .loss = stats_on_loss,
+        .fact = stats_on_fact,
+        .full = stats_is_full,
     };
 }
 
@@ -637,7 +637,8 @@ static void free_filling(struct stats *stats)
     stats->name_room = stats->row_of_name_room = 0;
 }
 
-static void widen(int64_t *first_ns, int64_t *last_ns, bool *any, const struct stats_track *track)
+static void stats_widen(int64_t *first_ns, int64_t *last_ns, bool *any,
+                        const struct stats_track *track)
 {
     if (track->spans == 0)
         return;
@@ -658,9 +659,9 @@ static void find_run(struct stats *stats)
     bool any = false, any_worker = stats->run_set;
     for (uint32_t i = 0; i < stats->track_count; i++) {
         const struct stats_track *track = &stats->tracks[i];
-        widen(&stats->first_ns, &stats->last_ns, &any, track);
+        stats_widen(&stats->first_ns, &stats->last_ns, &any, track);
         if (stats_is_worker(track))
-            widen(&stats->run_first_ns, &stats->run_last_ns, &any_worker, track);
+            stats_widen(&stats->run_first_ns, &stats->run_last_ns, &any_worker, track);
     }
     if (!any_worker) {
         stats->run_first_ns = stats->first_ns;

@@ -82,7 +82,7 @@ static enum diff_verdict judge_row(const struct diff *diff, struct diff_row *row
 
 /* ---- runs of a side ---------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b)
+static int diff_compare_numbers(const void *a, const void *b)
 {
     uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
     return (left > right) - (left < right);
@@ -91,7 +91,7 @@ static int compare_numbers(const void *a, const void *b)
 /* Of two in the middle the mean. */
 static uint64_t median_number(uint64_t *values, uint32_t count)
 {
-    qsort(values, count, sizeof *values, compare_numbers);
+    qsort(values, count, sizeof *values, diff_compare_numbers);
     uint64_t low = values[(count - 1) / 2], high = values[count / 2];
     return low + (high - low) / 2;
 }
@@ -141,7 +141,7 @@ static bool take_run(struct diff *diff, struct diff_row *row, struct diff_run *r
 }
 
 /* A row, from all that have its name. */
-static bool add_row(struct diff *diff, const struct sided_row *sided, uint32_t count)
+static bool diff_add_row(struct diff *diff, const struct sided_row *sided, uint32_t count)
 {
     struct diff_run *runs = diff->runs + (size_t)diff->count * (diff->a_runs + diff->b_runs);
     struct diff_row *row = &diff->rows[diff->count++];
@@ -209,7 +209,7 @@ static bool make_rows(struct diff *diff, const struct stats *const *stats)
     for (uint32_t i = 0; i < count && done; i = next) {
         for (next = i + 1; next < count && compare_names(sided[i].row, sided[next].row) == 0;)
             next++;
-        done = add_row(diff, &sided[i], next - i);
+        done = diff_add_row(diff, &sided[i], next - i);
     }
     free(sided);
     for (uint32_t i = 0; i < diff->count && done; i++) {
@@ -367,8 +367,8 @@ static void add_counter(struct counter_side *to, const struct counter_sums *from
     to->length_ns += (double)((uint64_t)from->last_ns - (uint64_t)from->first_ns);
 }
 
-static void take_counter(struct diff *diff, struct counter_side *runs,
-                         const struct sided_track *track)
+static void diff_take_counter(struct diff *diff, struct counter_side *runs,
+                              const struct sided_track *track)
 {
     const struct trace_track *told = &track->stats->track;
     struct counter_diff *row =
@@ -459,7 +459,7 @@ static bool make_tracks(struct diff *diff, const struct stats *const *stats)
     diff->counters = calloc(count + 1u, sizeof *diff->counters);
     bool done = sided && launches && counters && diff->launches && diff->counters;
     for (uint32_t i = 0; i < count && done; i++) {
-        take_counter(diff, counters, &sided[i]);
+        diff_take_counter(diff, counters, &sided[i]);
         done = take_launches(diff, launches, &sided[i]);
     }
     if (done) {

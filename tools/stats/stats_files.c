@@ -56,7 +56,7 @@ static uint64_t question(const struct file_job *job)
     return hash;
 }
 
-static void run(void *context)
+static void files_run(void *context)
 {
     struct file_job *job = context;
     struct summary_cache cache = {job->cache, job->source->name, question(job)};
@@ -78,7 +78,7 @@ static void run(void *context)
 
 /* A file is read as it is, and what was read is shifted, so that its sums hold whatever it lies
  * beside; but for one whose clock drifted, which another place gives other sums. */
-static void place(struct file_job *job, const struct trace_axis *axis)
+static void files_place(struct file_job *job, const struct trace_axis *axis)
 {
     if (axis->point_count)
         job->axis = *axis;
@@ -86,7 +86,7 @@ static void place(struct file_job *job, const struct trace_axis *axis)
         job->shift_ns = axis->shift_ns;
 }
 
-static enum exit_code take(struct file_job *job, struct stats *all)
+static enum exit_code files_take(struct file_job *job, struct stats *all)
 {
     message_tell(&job->messages);
     if (!all->failed)
@@ -105,7 +105,7 @@ bool stats_files_wanted(const struct reading_options *reading, struct operands f
 enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sources *sources,
                                 const char *cache, struct stats *all)
 {
-    struct ordered_jobs *jobs = ordered_jobs_new(pass->threads, sizeof(struct file_job), run);
+    struct ordered_jobs *jobs = ordered_jobs_new(pass->threads, sizeof(struct file_job), files_run);
     enum exit_code code = EXIT_GOOD;
     struct file_job *job;
     struct stats_options options = all->options;
@@ -119,18 +119,18 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
         if (!shard_has(pass->options->inputs.shard, sources->list[i].number))
             continue;
         while (!(job = ordered_jobs_next(jobs)))
-            code = exit_worse(code, take(ordered_jobs_take(jobs), all));
+            code = exit_worse(code, files_take(ordered_jobs_take(jobs), all));
         *job = (struct file_job){
             .source = &sources->list[i],
             .cache = sources->list[i].path && !sources->list[i].earlier_count ? cache : NULL,
             .options = options,
         };
-        place(job, &sources->alignments[i].axis);
+        files_place(job, &sources->alignments[i].axis);
         ordered_jobs_submit(jobs);
         progress_at("files", (uint64_t)i, (uint64_t)sources->count);
     }
     while ((job = ordered_jobs_take(jobs)))
-        code = exit_worse(code, take(job, all));
+        code = exit_worse(code, files_take(job, all));
     ordered_jobs_free(jobs, NULL);
     return code;
 }

@@ -38,7 +38,7 @@ struct view {
     const struct stats_form *form;
 };
 
-static void number(struct out *out, int width, uint64_t value)
+static void forms_number(struct out *out, int width, uint64_t value)
 {
     char text[QUANTITY_BYTES];
     out_format(out, "%*s", width, quantity_grouped(text, value));
@@ -79,11 +79,11 @@ static void losses(const struct view *view)
     out_text(out, view->colors.red);
     out_text(out, "LOST ");
     if (stats->lost_records || !stats->skipped_bytes)
-        number(out, 0, stats->lost_records);
+        forms_number(out, 0, stats->lost_records);
     out_text(out, stats->lost_records || !stats->skipped_bytes ? " records" : "");
     if (stats->skipped_bytes) {
         out_text(out, stats->lost_records ? ", and skipped " : "what was in ");
-        number(out, 0, stats->skipped_bytes);
+        forms_number(out, 0, stats->skipped_bytes);
         out_text(out, " bytes of damaged files");
     }
     out_format(out, "%s: all sums are too small\n", stats->run_set ? " in the whole run" : "");
@@ -92,7 +92,7 @@ static void losses(const struct view *view)
         bool unknown = !loss->count && loss->bytes;
         if (loss->refused)
             continue;
-        number(out, 14, unknown ? loss->bytes : loss->count);
+        forms_number(out, 14, unknown ? loss->bytes : loss->count);
         out_text(out, unknown ? " bytes" : "");
         result_text_name(&view->result, loss->cause);
         if (loss->track < stats->track_count)
@@ -130,7 +130,7 @@ static void still_open(const struct view *view)
                    stats->open_spans - shown == 1 ? "span was" : "spans were");
 }
 
-static void head(const struct view *view)
+static void forms_head(const struct view *view)
 {
     const struct stats *stats = view->stats;
     uint64_t empty_polls = 0;
@@ -140,7 +140,7 @@ static void head(const struct view *view)
     losses(view);
     losses_each_refused(stats->refused, refused, (void *)(uintptr_t)view);
     still_open(view);
-    number(view->out, 0, stats->spans);
+    forms_number(view->out, 0, stats->spans);
     out_format(view->out, " span%s in %s", stats->spans == 1 ? "" : "s",
                quantity_duration(extent, stats_extent_ns(stats)));
     out_format(view->out, ", %" PRIu32 " worker%s busy %.1f %% of it", stats->workers,
@@ -150,7 +150,7 @@ static void head(const struct view *view)
                    100 * stats_share(stats, stats->worker_waiting_ns));
     if (empty_polls) {
         out_text(view->out, "; ");
-        number(view->out, 0, empty_polls);
+        forms_number(view->out, 0, empty_polls);
         out_format(view->out, " empty poll%s left no trace%s", empty_polls == 1 ? "" : "s",
                    stats->run_set ? " in the whole run" : "");
     }
@@ -663,7 +663,7 @@ void stats_text(struct out *out, const struct stats *stats, const struct stats_f
         {out, colors, terminal_width(out->fd), isatty(out->fd), stats->zero_ns},
         stats,
         form};
-    head(&view);
+    forms_head(&view);
     for (unsigned first = 0; first < 2; first++)
         for (unsigned i = 0; i < PARTS; i++)
             if ((parts[i].flags & FIRST_IN_TEXT) == !first)

@@ -8,7 +8,7 @@ static struct stats_load *load_of(struct trace_pass *pass)
     return (struct stats_load *)(uintptr_t)pass->asked;
 }
 
-static bool begin(struct trace_pass *pass)
+static bool load_begin(struct trace_pass *pass)
 {
     struct stats_load *load = load_of(pass);
     stats_start(&load->stats, &load->options);
@@ -17,7 +17,7 @@ static bool begin(struct trace_pass *pass)
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code load_end(struct trace_pass *pass)
 {
     struct stats_load *load = load_of(pass);
     stats_finish(&load->stats);
@@ -26,7 +26,8 @@ static enum exit_code end(struct trace_pass *pass)
 
 enum exit_code stats_load(struct stats_load *load, struct operands files)
 {
-    static const struct trace_maker maker = {.own_output = true, .begin = begin, .end = end};
+    static const struct trace_maker maker = {
+        .own_output = true, .begin = load_begin, .end = load_end};
     load->options.orphans = load->reading.filter.kinds != 0;
     struct operands found;
     bool usage;

@@ -20,7 +20,7 @@ static bool is_one_pass(const struct stats_report_options *options, struct opera
            !stats_files_wanted(&options->reading, files, options->cache);
 }
 
-static bool begin(struct trace_pass *pass)
+static bool stats_report_begin(struct trace_pass *pass)
 {
     const struct stats_report_options *options = pass->asked;
     bool one_pass = !pass->maker->read;
@@ -59,7 +59,7 @@ static unsigned sections_of(const struct stats_report_options *options, const st
     return sections;
 }
 
-static void show(struct trace_pass *pass, const struct stats *stats, unsigned sections)
+static void report_show(struct trace_pass *pass, const struct stats *stats, unsigned sections)
 {
     const struct stats_report_options *options = pass->asked;
     struct findings findings = {0};
@@ -81,7 +81,7 @@ static void show(struct trace_pass *pass, const struct stats *stats, unsigned se
     findings_free(&findings);
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code stats_report_end(struct trace_pass *pass)
 {
     const struct stats_report_options *options = pass->asked;
     struct stats *stats = pass->state;
@@ -95,7 +95,7 @@ static enum exit_code end(struct trace_pass *pass)
     unsigned sections = sections_of(options, stats);
     if (options->top.set)
         sections |= SECTION_LONGEST;
-    show(pass, stats, sections);
+    report_show(pass, stats, sections);
     bool whole = !stats->failed && !stats->inside.failed && !stats->lines.failed &&
                  stats->concurrency.levels > 0;
     enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTLY;
@@ -104,15 +104,17 @@ static enum exit_code end(struct trace_pass *pass)
     return code;
 }
 
-static enum exit_code read_files(struct trace_pass *pass, const struct trace_sources *sources)
+static enum exit_code stats_report_read_files(struct trace_pass *pass,
+                                              const struct trace_sources *sources)
 {
     const struct stats_report_options *options = pass->asked;
     return stats_files_read(pass, sources, options->cache, pass->state);
 }
 
-static const struct trace_maker stats_maker = {.clips = true, .begin = begin, .end = end};
+static const struct trace_maker stats_maker = {
+    .clips = true, .begin = stats_report_begin, .end = stats_report_end};
 static const struct trace_maker stats_files_maker = {
-    .begin = begin, .read = read_files, .end = end};
+    .begin = stats_report_begin, .read = stats_report_read_files, .end = stats_report_end};
 
 enum exit_code stats_report(const struct stats_report_options *options, struct operands files)
 {

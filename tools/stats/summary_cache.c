@@ -160,7 +160,7 @@ static uint64_t fingerprint(const struct summary_cache *cache)
 }
 
 /* In memory that the caller frees; NULL: there is none. */
-static char *name_of(const struct summary_cache *cache)
+static char *summary_cache_name_of(const struct summary_cache *cache)
 {
     char *name = NULL, whole[PATH_MAX];
     if (strcmp(cache->place, SUMMARY_BESIDE) == 0)
@@ -185,7 +185,8 @@ static bool is_trusted(const struct summary_cache *cache, const struct stat *sta
             (stat(cache->path, &recording) == 0 && status->st_uid == recording.st_uid));
 }
 
-static uint8_t *load(const struct summary_cache *cache, const char *name, size_t *count_out)
+static uint8_t *summary_cache_load(const struct summary_cache *cache, const char *name,
+                                   size_t *count_out)
 {
     struct stat status;
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -206,8 +207,8 @@ static uint8_t *load(const struct summary_cache *cache, const char *name, size_t
 bool summary_cache_read(const struct summary_cache *cache, struct stats *stats)
 {
     size_t count;
-    char *name = name_of(cache);
-    uint8_t *bytes = name ? load(cache, name, &count) : NULL;
+    char *name = summary_cache_name_of(cache);
+    uint8_t *bytes = name ? summary_cache_load(cache, name, &count) : NULL;
     bool good = bytes && memcmp(bytes, magic, sizeof magic) == 0 &&
                 load_le64(bytes + 8) == fingerprint(cache) &&
                 load_le32(bytes + 16) == crc32c(0, bytes + HEAD_BYTES, count - HEAD_BYTES) &&
@@ -240,7 +241,7 @@ void summary_cache_write(const struct summary_cache *cache, struct stats *stats)
 {
     struct buffer bytes = {0};
     uint8_t head[HEAD_BYTES] = {0};
-    char *name = name_of(cache);
+    char *name = summary_cache_name_of(cache);
     uint64_t file = fingerprint(cache);
     buffer_append(&bytes, head, sizeof head);
     if (name && file && stats_summary_write(stats, &bytes) && bytes.count <= SUMMARY_BYTES_MAX) {

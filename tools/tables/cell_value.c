@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static void put_text(struct out *out, struct rbwp_text text, enum cell_form form)
+static void cell_value_put_text(struct out *out, struct rbwp_text text, enum cell_form form)
 {
     struct trace_text cell = {text.text, text.bytes};
     const char *rest = text.text;
@@ -73,7 +73,7 @@ void cell_value(struct out *out, const struct cell_source *source, uint32_t colu
         break;
     case RBWP_COLUMN_NAME:
         if (cell)
-            put_text(out, rbwp_catalog_name(source->catalog, cell), form);
+            cell_value_put_text(out, rbwp_catalog_name(source->catalog, cell), form);
         else
             put_reference(out, 0, form);
         break;
@@ -81,7 +81,7 @@ void cell_value(struct out *out, const struct cell_source *source, uint32_t colu
         put_reference(out, cell, form);
         break;
     case RBWP_COLUMN_BYTES:
-        put_text(out, rbwp_rows_bytes(source->rows, cell), form);
+        cell_value_put_text(out, rbwp_rows_bytes(source->rows, cell), form);
         break;
     default:
         out_u64(out, cell);

@@ -48,8 +48,8 @@ static void put_heads(struct out *out, const struct rbwp_schema *schema,
     out_text(out, "\n");
 }
 
-static void put_row(struct out *out, const struct cell_source *source, uint32_t row,
-                    enum cell_form form)
+static void table_export_put_row(struct out *out, const struct cell_source *source, uint32_t row,
+                                 enum cell_form form)
 {
     out_u64(out, source->rows->first_row + row);
     for (uint32_t c = 0; c < source->rows->schema->column_count; c++) {
@@ -69,7 +69,8 @@ static void put_json_row(struct out *out, const struct cell_source *source, uint
 }
 
 /* Behind the last row: has the file such a table, with or without rows? */
-static const struct rbwp_schema *find(const struct rbwp_catalog *catalog, const char *table)
+static const struct rbwp_schema *table_export_find(const struct rbwp_catalog *catalog,
+                                                   const char *table)
 {
     for (uint32_t i = 0; i < rbwp_catalog_schema_count(catalog); i++)
         if (is_wanted(rbwp_catalog_schema(catalog, i), table))
@@ -78,8 +79,9 @@ static const struct rbwp_schema *find(const struct rbwp_catalog *catalog, const 
 }
 
 /* Rows of one block. False: the limit is reached. */
-static bool put_rows(struct out *out, const struct cell_source *source, struct row_filter *filter,
-                     const struct table_export *wanted, uint64_t *written)
+static bool table_export_put_rows(struct out *out, const struct cell_source *source,
+                                  struct row_filter *filter, const struct table_export *wanted,
+                                  uint64_t *written)
 {
     for (uint32_t i = 0; i < source->rows->rows; i++) {
         if (!row_filter_takes(filter, source->rows, i))
@@ -89,7 +91,7 @@ static bool put_rows(struct out *out, const struct cell_source *source, struct r
         if (wanted->form == CELL_JSON)
             put_json_row(out, source, i);
         else
-            put_row(out, source, i, wanted->form);
+            table_export_put_row(out, source, i, wanted->form);
         ++*written;
     }
     return true;
@@ -114,9 +116,9 @@ static const struct rbwp_schema *export_rows(struct out *out, struct file_tables
         if (!schema)
             put_heads(out, rows.schema, wanted);
         schema = rows.schema;
-        more = more && put_rows(out, &source, filter, wanted, &written);
+        more = more && table_export_put_rows(out, &source, filter, wanted, &written);
     }
-    if (schema || !(schema = find(walk->catalog, wanted->table)))
+    if (schema || !(schema = table_export_find(walk->catalog, wanted->table)))
         return schema;
     *unasked_out = row_filter_enter(filter, schema);
     if (!*unasked_out)

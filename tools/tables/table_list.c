@@ -71,8 +71,8 @@ static bool is_of(const struct rbwp_block *block, const char tag[4], uint32_t ta
 
 /* Shows the catalog the blocks with this tag in a range: the first that gives something if first,
  * else all. False if one is broken, or, with first, if none gives anything. */
-static bool show(struct glance *glance, const struct rbwp_table_range *range, const char tag[4],
-                 bool first)
+static bool table_list_show(struct glance *glance, const struct rbwp_table_range *range,
+                            const char tag[4], bool first)
 {
     struct rbwp_reader *reader = glance->input->reader;
     struct rbwp_block block;
@@ -103,7 +103,7 @@ static bool show_schemas(struct glance *glance)
             return false;
         if (range->table == 0 || glance->seen[range->table])
             continue;
-        if (!show(glance, range, RBWP_SCHEMA_TAG, true))
+        if (!table_list_show(glance, range, RBWP_SCHEMA_TAG, true))
             return false;
         glance->seen[range->table] = true;
     }
@@ -114,7 +114,7 @@ static bool show_names(struct glance *glance)
 {
     for (uint32_t i = 0; i < glance->count; i++) {
         const struct rbwp_table_range *range = &glance->ranges[i];
-        if (range->table == 0 && !show(glance, range, RBWP_NAMES_TAG, false))
+        if (range->table == 0 && !table_list_show(glance, range, RBWP_NAMES_TAG, false))
             return false;
         if (range->table)
             rbwp_catalog_pass(glance->catalog, range->table, range->last_row);
@@ -129,7 +129,7 @@ static bool show_rows(struct glance *glance)
         const struct rbwp_table_range *range = &glance->ranges[i];
         if (range->table == 0 || range->rows == 0 || glance->seen[range->table])
             continue;
-        if (!show(glance, range, RBWP_ROWS_TAG, true))
+        if (!table_list_show(glance, range, RBWP_ROWS_TAG, true))
             return false;
         glance->seen[range->table] = true;
     }
@@ -241,7 +241,7 @@ static void count_rows(struct listed *table, uint64_t rows, int64_t first_ns, in
     table->rows += rows;
 }
 
-static bool take_rows(struct list *list, const struct rbwp_rows *rows)
+static bool table_list_on_rows(struct list *list, const struct rbwp_rows *rows)
 {
     struct listed *table = line_of(list, rows->schema->table);
     if (!table || (table->rows == 0 && !keep_sample(&table->sample, rows)))
@@ -250,7 +250,7 @@ static bool take_rows(struct list *list, const struct rbwp_rows *rows)
     return true;
 }
 
-static bool take_sample(void *context, const struct rbwp_rows *rows)
+static bool table_list_take_sample(void *context, const struct rbwp_rows *rows)
 {
     struct listed *table = line_of(context, rows->schema->table);
     return table && keep_sample(&table->sample, rows);
@@ -260,7 +260,7 @@ static bool take_sample(void *context, const struct rbwp_rows *rows)
 static bool list_by_index(struct list *list, struct file_tables *walk, bool json)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(walk->input->reader);
-    if (!table_glance(walk->input, walk->catalog, json ? NULL : take_sample, list))
+    if (!table_glance(walk->input, walk->catalog, json ? NULL : table_list_take_sample, list))
         return false;
     for (uint32_t i = 0; i < trailer->table_range_count; i++) {
         const struct rbwp_table_range *range = &trailer->table_ranges[i];
@@ -275,7 +275,7 @@ static bool list_by_blocks(struct list *list, struct file_tables *walk)
 {
     struct rbwp_rows rows;
     while (file_tables_next(walk, &rows))
-        if (!take_rows(list, &rows))
+        if (!table_list_on_rows(list, &rows))
             return false;
     return room_for(list, rbwp_catalog_schema_count(walk->catalog));
 }
@@ -289,7 +289,7 @@ static void free_list(struct list *list)
 
 /* ---- text ------------------------------------------------------------------------- */
 
-static void put_name(struct out *out, const char *name, size_t bytes)
+static void table_list_put_name(struct out *out, const char *name, size_t bytes)
 {
     while (bytes) {
         char *at = out_room(out, 4096);
@@ -301,13 +301,13 @@ static void text_column(struct out *out, const struct rbwp_column *column)
 {
     const char *role = rbwp_column_role_name(column->role);
     out_text(out, "  ");
-    put_name(out, column->name, column->name_bytes);
+    table_list_put_name(out, column->name, column->name_bytes);
     out_format(out, ": %s", rbwp_column_type_name(column->type));
     if (column->table)
         out_format(out, " of table %u", column->table);
     if (column->unit_bytes) {
         out_text(out, " in ");
-        put_name(out, column->unit, column->unit_bytes);
+        table_list_put_name(out, column->unit, column->unit_bytes);
     }
     if (*role)
         out_format(out, ", %s", role);
@@ -322,7 +322,8 @@ static void text_sample(struct out *out, const struct rbwp_catalog *catalog,
         out_format(out, "  row %" PRIu64 ":", sample->first_row + i);
         for (uint32_t c = 0; c < sample->schema->column_count; c++) {
             out_text(out, c ? ", " : " ");
-            put_name(out, sample->schema->columns[c].name, sample->schema->columns[c].name_bytes);
+            table_list_put_name(out, sample->schema->columns[c].name,
+                                sample->schema->columns[c].name_bytes);
             out_text(out, "=");
             cell_value(out, &source, c, i, CELL_PEOPLE);
         }
@@ -334,7 +335,7 @@ static void text_table(struct out *out, const struct rbwp_catalog *catalog, uint
                        const struct listed *table)
 {
     const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, number);
-    put_name(out, schema->name, schema->name_bytes);
+    table_list_put_name(out, schema->name, schema->name_bytes);
     out_format(out, ": table %" PRIu32 ", version %u, %" PRIu64 " row%s", schema->table,
                schema->version, table->rows, table->rows == 1 ? "" : "s");
     if (table->first_ns || table->last_ns)

@@ -17,7 +17,7 @@ static int64_t bounded(int64_t time_ns)
     return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
 }
 
-static void fail(struct time_grid *grid)
+static void time_grid_fail(struct time_grid *grid)
 {
     if (!grid->failed)
         message("out of memory; the rest is left out");
@@ -111,7 +111,7 @@ static void fit(struct time_grid *grid, int64_t start_ns, int64_t stop_ns)
 
 /* ---- spans ----------------------------------------------------------------------------- */
 
-static bool make_cells(struct time_grid *grid, struct grid_track *track)
+static bool time_grid_make_cells(struct time_grid *grid, struct grid_track *track)
 {
     if (track->cells)
         return true;
@@ -119,7 +119,7 @@ static bool make_cells(struct time_grid *grid, struct grid_track *track)
         return false;
     track->cells = calloc(GRID_CELLS, sizeof *track->cells);
     if (!track->cells) {
-        fail(grid);
+        time_grid_fail(grid);
         return false;
     }
     grid->with_cells++;
@@ -138,8 +138,8 @@ static bool clip(const struct time_grid *grid, int64_t *from_ns, int64_t *to_ns,
     return true;
 }
 
-static void fill(struct time_grid *grid, struct grid_track *track, int64_t from_ns, int64_t to_ns,
-                 uint32_t name)
+static void time_grid_fill(struct time_grid *grid, struct grid_track *track, int64_t from_ns,
+                           int64_t to_ns, uint32_t name)
 {
     uint32_t cell;
     if (!clip(grid, &from_ns, &to_ns, &cell))
@@ -160,8 +160,8 @@ static bool sets_range(const struct time_grid *grid, const struct grid_track *tr
            !grid->any_worker;
 }
 
-static void widen(struct time_grid *grid, const struct grid_track *track, int64_t start_ns,
-                  int64_t stop_ns)
+static void time_grid_widen(struct time_grid *grid, const struct grid_track *track,
+                            int64_t start_ns, int64_t stop_ns)
 {
     if (!sets_range(grid, track))
         return;
@@ -172,18 +172,18 @@ static void widen(struct time_grid *grid, const struct grid_track *track, int64_
     grid->any_worker |= track->track.kind == TRACE_THREAD || track->track.kind == TRACE_PROCESSOR;
 }
 
-static void take_span(struct time_grid *grid, struct grid_track *track, int64_t start_ns,
-                      int64_t stop_ns, uint32_t name)
+static void time_grid_on_span(struct time_grid *grid, struct grid_track *track, int64_t start_ns,
+                              int64_t stop_ns, uint32_t name)
 {
     int64_t ended_from_ns, ended_until_ns, from_ns = start_ns;
     if (track->busy.any && track->busy.until_ns > from_ns)
         from_ns = track->busy.until_ns; /* what was covered before counts once */
     (void)busy_add(&track->busy, start_ns, stop_ns, &ended_from_ns, &ended_until_ns);
-    if (!make_cells(grid, track))
+    if (!time_grid_make_cells(grid, track))
         return;
-    widen(grid, track, start_ns, stop_ns);
+    time_grid_widen(grid, track, start_ns, stop_ns);
     if (from_ns < stop_ns)
-        fill(grid, track, from_ns, stop_ns, name);
+        time_grid_fill(grid, track, from_ns, stop_ns, name);
 }
 
 /* Its thread is there, and not busy; inside: of work, whose cells have the time. */
@@ -191,9 +191,9 @@ static void take_wait(struct time_grid *grid, struct grid_track *track, int64_t 
                       int64_t to_ns, bool inside)
 {
     uint32_t cell;
-    if (!make_cells(grid, track))
+    if (!time_grid_make_cells(grid, track))
         return;
-    widen(grid, track, from_ns, to_ns);
+    time_grid_widen(grid, track, from_ns, to_ns);
     if (!waits_again(track->waited, track->waited_to_ns, &from_ns, to_ns))
         return;
     track->waited = true;
@@ -210,8 +210,8 @@ static void take_wait(struct time_grid *grid, struct grid_track *track, int64_t 
     }
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void time_grid_on_spans(void *context, const struct trace_span *spans, size_t count,
+                               const struct trace_details *details)
 {
     struct time_grid *grid = context;
     (void)details;
@@ -222,22 +222,22 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                       work_depth_is_inside(&track->depth, &spans[i]));
         bool outermost = work_depth_take(&track->depth, &spans[i]);
         if (track->depth.failed)
-            fail(grid);
+            time_grid_fail(grid);
         if (outermost && (spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
-            take_span(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
-                      spans[i].name);
+            time_grid_on_span(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
+                              spans[i].name);
     }
     grid->spans += count;
 }
 
 /* ---- the rest of the sink -------------------------------------------------------------- */
 
-static void take_track(void *context, const struct trace_track *track)
+static void time_grid_on_track(void *context, const struct trace_track *track)
 {
     struct time_grid *grid = context;
     if (!thread_array_grow(&grid->tracks, &grid->track_room, track->number + 1,
                            sizeof *grid->tracks)) {
-        fail(grid);
+        time_grid_fail(grid);
         return;
     }
     grid->tracks[track->number] = (struct grid_track){.track = *track};
@@ -258,7 +258,7 @@ static void mark_loss(const struct time_grid *grid, struct grid_track *track, in
 }
 
 /* Damage of which nobody knows whom it struck is everybody's. */
-static void take_loss(void *context, const struct trace_loss *loss)
+static void time_grid_on_loss(void *context, const struct trace_loss *loss)
 {
     struct time_grid *grid = context;
     int64_t from_ns = bounded(loss->first_ns), to_ns = bounded(loss->last_ns);
@@ -270,7 +270,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
             mark_loss(grid, &grid->tracks[i], from_ns, to_ns);
 }
 
-static bool is_full(void *context)
+static bool time_grid_is_full(void *context)
 {
     const struct time_grid *grid = context;
     return grid->failed;
@@ -279,10 +279,10 @@ static bool is_full(void *context)
 struct trace_sink time_grid_sink(struct time_grid *grid)
 {
     return (struct trace_sink){.context = grid,
-                               .track = take_track,
-                               .spans = take_spans,
-                               .loss = take_loss,
-                               .full = is_full};
+                               .track = time_grid_on_track,
+                               .spans = time_grid_on_spans,
+                               .loss = time_grid_on_loss,
+                               .full = time_grid_is_full};
 }
 
 void time_grid_start(struct time_grid *grid, int64_t from_ns, int64_t to_ns, uint32_t cells)

@@ -63,7 +63,7 @@ static void start_grid(struct timeline *timeline)
 }
 
 /* The first call of the sink: only now the origin is known. */
-static void take_process(void *context, const struct trace_process *process)
+static void timeline_on_process(void *context, const struct trace_process *process)
 {
     struct timeline *timeline = context;
     (void)process;
@@ -72,8 +72,8 @@ static void take_process(void *context, const struct trace_process *process)
     timeline->started = true;
 }
 
-static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
-                         size_t count)
+static void timeline_on_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                                size_t count)
 {
     struct timeline *timeline = context;
     timeline->grid.failed |= !counter_lines_add(&timeline->counters, track, samples, count);
@@ -98,8 +98,8 @@ static void take_life(struct timeline *timeline, const struct trace_span *mark)
     }
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void timeline_on_spans(void *context, const struct trace_span *spans, size_t count,
+                              const struct trace_details *details)
 {
     struct timeline *timeline = context;
     bool life = count && timeline->grid.tracks[spans->track].track.kind == TRACE_LIFE;
@@ -266,7 +266,7 @@ static void track_lines(const struct timeline *timeline, const struct grid_track
 }
 
 /* As many digits as there is room for. */
-static void put_value(struct out *out, double value)
+static void timeline_put_value(struct out *out, double value)
 {
     char text[32];
     for (int digits = 4; digits > 0; digits--)
@@ -295,10 +295,10 @@ static void counter_line(const struct timeline *timeline, const struct grid_trac
         unsigned level = any && high > low ? (unsigned)(height / (high - low) * LEVELS + 0.5) : 0;
         out_text(out, block(timeline, any && level == 0 && height > 0 ? 1 : level));
     }
-    put_value(out, all.greatest);
+    timeline_put_value(out, all.greatest);
 }
 
-static void head(const struct timeline *timeline)
+static void timeline_head(const struct timeline *timeline)
 {
     char from[QUANTITY_BYTES], length[QUANTITY_BYTES], column[QUANTITY_BYTES];
     const struct time_grid *grid = &timeline->grid;
@@ -446,7 +446,7 @@ static bool show(struct timeline *timeline)
     choose_cells(timeline);
     if (!choose_letters(timeline, order, &letters))
         return false;
-    head(timeline);
+    timeline_head(timeline);
     if (!all_tracks(timeline))
         return false;
     if (timeline->grid.any)
@@ -479,14 +479,14 @@ static bool begin(struct trace_pass *pass)
     time_grid_start(&timeline->grid, 0, 0, 0);
     timeline->grid_sink = time_grid_sink(&timeline->grid);
     pass->sink = timeline->grid_sink;
-    pass->sink.spans = take_spans;
-    pass->sink.process = take_process;
-    pass->sink.samples = take_samples;
+    pass->sink.spans = timeline_on_spans;
+    pass->sink.process = timeline_on_process;
+    pass->sink.samples = timeline_on_samples;
     pass->state = timeline;
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code timeline_end(struct trace_pass *pass)
 {
     struct timeline *timeline = pass->state;
     bool whole = !timeline->grid.failed && pass->trace;
@@ -505,7 +505,7 @@ static enum exit_code end(struct trace_pass *pass)
 
 enum exit_code timeline_show(const struct timeline_options *options, struct operands files)
 {
-    static const struct trace_maker maker = {.clips = true, .begin = begin, .end = end};
+    static const struct trace_maker maker = {.clips = true, .begin = begin, .end = timeline_end};
     progress_allow(&options->reading.terminal);
     return trace_pass(&maker, options, &options->reading, files);
 }

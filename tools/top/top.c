@@ -143,13 +143,13 @@ static struct top_item *item_of(struct gathering *gathering, const struct trace_
 /* ---- spans ---------------------------------------------------------------------------------- */
 
 /* One that records counts, also while it does nothing. */
-static void take_process(void *context, const struct trace_process *process)
+static void top_on_process(void *context, const struct trace_process *process)
 {
     struct gathering *gathering = context;
     gathering->failed |= !program_of(gathering, process->number);
 }
 
-static void take_track(void *context, const struct trace_track *track)
+static void top_on_track(void *context, const struct trace_track *track)
 {
     struct gathering *gathering = context;
     if (grow_zeroed32(&gathering->process_of, &gathering->process_of_room, track->number + 1,
@@ -213,7 +213,7 @@ static void nest(struct gathering *gathering, struct top_track *track, struct to
     track->calls_work[depth] = work || (depth && track->calls_work[depth - 1]);
 }
 
-static void take_span(struct gathering *gathering, const struct trace_span *span)
+static void top_on_span(struct gathering *gathering, const struct trace_span *span)
 {
     if (span->track >= gathering->process_of_room || gathering->process_of[span->track] == 0 ||
         span->category > TRACE_GPU_WORK)
@@ -234,26 +234,28 @@ static void take_span(struct gathering *gathering, const struct trace_span *span
     nest(gathering, track, program, span, (uint32_t)(item - gathering->sample->items));
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void top_on_spans(void *context, const struct trace_span *spans, size_t count,
+                         const struct trace_details *details)
 {
     (void)details;
     for (size_t i = 0; i < count; i++)
-        take_span(context, &spans[i]);
+        top_on_span(context, &spans[i]);
 }
 
 /* ---- the pass ----------------------------------------------------------------------------- */
 
-static bool begin(struct trace_pass *pass)
+static bool top_begin(struct trace_pass *pass)
 {
     struct gathering *gathering = (void *)(uintptr_t)pass->asked;
     gathering->pass = pass;
-    pass->sink = (struct trace_sink){
-        .context = gathering, .process = take_process, .track = take_track, .spans = take_spans};
+    pass->sink = (struct trace_sink){.context = gathering,
+                                     .process = top_on_process,
+                                     .track = top_on_track,
+                                     .spans = top_on_spans};
     return true;
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static enum exit_code top_end(struct trace_pass *pass)
 {
     const struct gathering *gathering = pass->asked;
     if (gathering->failed)
@@ -265,7 +267,7 @@ static enum exit_code end(struct trace_pass *pass)
 static bool top_sample_add(struct top_sample *sample, const char *file)
 {
     static const struct trace_maker maker = {
-        .own_output = true, .empty_is_good = true, .begin = begin, .end = end};
+        .own_output = true, .empty_is_good = true, .begin = top_begin, .end = top_end};
     struct gathering gathering = {.sample = sample, .file = file};
     struct reading_options reading = {
         .live = true, .threads = 1, .filter.from = {.set = true, .ns = sample->from_ns}};
@@ -409,7 +411,7 @@ static uint64_t rank(const struct top_item *item)
     return item->busy_ns + item->waits_ns;
 }
 
-static int compare(const void *left, const void *right)
+static int top_compare(const void *left, const void *right)
 {
     const struct top_item *a = left, *b = right;
     int by_name = strcmp(a->name, b->name);
@@ -428,7 +430,7 @@ static double seconds(const struct top_sample *sample)
     return (double)(sample->to_ns - sample->from_ns) / 1e9;
 }
 
-static void head(struct out *out, const struct top_sample *sample, const struct colors *colors)
+static void top_head(struct out *out, const struct top_sample *sample, const struct colors *colors)
 {
     uint64_t busy_ns = 0;
     uint32_t threads = 0;
@@ -491,18 +493,19 @@ static uint32_t rows_of(int fd)
     return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
-static void tell(const struct top_options *options, struct out *out, struct top_sample *sample)
+static void top_report(const struct top_options *options, struct out *out,
+                       struct top_sample *sample)
 {
     const struct colors colors = terminal_colors(&options->terminal, out->fd);
     uint32_t rows = options->once ? 0 : rows_of(out->fd), shown = options->lines;
     if (!shown)
         shown = rows > 4 ? rows - 3 : UINT32_MAX;
     if (sample->item_count)
-        qsort(sample->items, sample->item_count, sizeof *sample->items, compare);
+        qsort(sample->items, sample->item_count, sizeof *sample->items, top_compare);
     if (rows && !options->json)
         out_text(out, "\033[H\033[2J");
     if (!options->json)
-        head(out, sample, &colors);
+        top_head(out, sample, &colors);
     for (uint32_t i = 0; i < sample->item_count && i < shown; i++)
         if (options->json)
             item_json(out, sample, &sample->items[i]);
@@ -523,7 +526,7 @@ static int64_t wall_ns(void)
 }
 
 /* Only a first look that finds nothing at all is a failure: programs come and go. */
-static bool look(const struct top_options *options, struct operands words, struct out *out)
+static bool top_look(const struct top_options *options, struct operands words, struct out *out)
 {
     struct files files = {0};
     struct top_sample sample = {.to_ns = wall_ns()};
@@ -532,7 +535,7 @@ static bool look(const struct top_options *options, struct operands words, struc
     for (size_t i = 0; i < files.count; i++)
         whole &= top_sample_add(&sample, files.list[i]);
     if (whole || sample.program_count > 0)
-        tell(options, out, &sample);
+        top_report(options, out, &sample);
     top_sample_free(&sample);
     free_files(&files);
     return whole;
@@ -557,10 +560,10 @@ enum exit_code top_show(const struct top_options *asked, struct operands words)
         return EXIT_BAD_DATA;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    enum exit_code code = look(&options, words, &out) ? EXIT_GOOD : EXIT_BAD_DATA;
+    enum exit_code code = top_look(&options, words, &out) ? EXIT_GOOD : EXIT_BAD_DATA;
     for (uint32_t i = 1; code == EXIT_GOOD && i != options.times && !out_failed(&out); i++) {
         wait_for(options.interval_ns);
-        if (interrupted || !look(&options, words, &out))
+        if (interrupted || !top_look(&options, words, &out))
             break;
     }
     return exit_worse(code, out_close(&out));

@@ -54,7 +54,7 @@ static bool align_parse_time(const char *text, int64_t *ns_out, struct option_er
     return true;
 }
 
-static bool add(struct align_offsets *offsets, const struct align_offset *offset)
+static bool align_add(struct align_offsets *offsets, const struct align_offset *offset)
 {
     if (!grow_array32(&offsets->list, &offsets->room, offsets->count + 1, sizeof *offsets->list))
         return false;
@@ -100,7 +100,7 @@ static bool align_offsets_read(struct align_offsets *offsets, const char *path)
         line[strcspn(line, "#")] = '\0';
         if (line[strspn(line, " \t\r\n")] == '\0')
             continue;
-        good = parse_line(line, &offset, &error) && add(offsets, &offset);
+        good = parse_line(line, &offset, &error) && align_add(offsets, &offset);
         if (!good)
             message("%s: line %u %s", path, number, error.text);
     }
@@ -483,7 +483,7 @@ static bool may_try(const struct aligner *aligner, int method, int i, int j)
     return strcmp(wanted, methods[method].option) == 0;
 }
 
-static bool place(struct aligner *aligner, int i)
+static bool align_place(struct aligner *aligner, int i)
 {
     aligner->reason[0] = '\0';
     if (contradicts(aligner, i))
@@ -506,7 +506,7 @@ static void place_all(struct aligner *aligner)
     for (bool more = true; more;) {
         more = false;
         for (int i = 0; i < aligner->count; i++)
-            if (!aligner->alignments[i].placed && place(aligner, i))
+            if (!aligner->alignments[i].placed && align_place(aligner, i))
                 more = true;
     }
 }
@@ -550,7 +550,7 @@ static bool fit_together(const struct aligner *aligner, int i)
     return true;
 }
 
-static void tell(const struct aligner *aligner, int i)
+static void align_report(const struct aligner *aligner, int i)
 {
     const struct alignment *made = &aligner->alignments[i];
     const struct trace_source *source = &aligner->sources[i];
@@ -621,9 +621,9 @@ static void advise(struct aligner *aligner, int i)
         starts ? ", --align start" : "");
 }
 
-static bool refuse(struct aligner *aligner, int i)
+static bool align_refuse(struct aligner *aligner, int i)
 {
-    if (place(aligner, i)) /* for the reason; or by one that was forced */
+    if (align_place(aligner, i)) /* for the reason; or by one that was forced */
         return true;
     message("%s: cannot be brought onto one axis with the others: %s", aligner->sources[i].name,
             *aligner->reason ? aligner->reason : "nothing in it tells when it was");
@@ -685,12 +685,12 @@ static bool align(struct aligner *aligner)
     place_all(aligner);
     for (int i = 0; i < aligner->count; i++)
         if (!aligner->alignments[i].placed)
-            good &= refuse(aligner, i);
+            good &= align_refuse(aligner, i);
     for (int i = 0; good && i < aligner->count && !aligner->options->quiet; i++)
         if (aligner->count > TOLD_EACH)
             tell_together(aligner, i);
         else
-            tell(aligner, i);
+            align_report(aligner, i);
     return good;
 }
 

@@ -47,7 +47,8 @@ static struct thread_args *thread_of(struct call_args *args, uint64_t thread_id)
     return number == THREAD_NONE ? NULL : &args->threads[number];
 }
 
-static bool add(struct call_args *args, uint64_t thread_id, struct argument argument, unsigned type)
+static bool call_args_add(struct call_args *args, uint64_t thread_id, struct argument argument,
+                          unsigned type)
 {
     struct thread_args *thread = thread_of(args, thread_id);
     if (!thread ||
@@ -60,7 +61,7 @@ static bool add(struct call_args *args, uint64_t thread_id, struct argument argu
     return true;
 }
 
-static void take_rows(struct loading *loading, const struct rbwp_rows *rows)
+static void call_args_on_rows(struct loading *loading, const struct rbwp_rows *rows)
 {
     struct call_args *args = loading->args;
     const uint16_t *at = loading->columns;
@@ -75,11 +76,12 @@ static void take_rows(struct loading *loading, const struct rbwp_rows *rows)
             loading->left_out++;
             continue;
         }
-        args->failed = !add(args, rows->cells[at[AT_argument_thread]][i],
-                            (struct argument){.begun_ns = begun_ns,
-                                              .value = rows->cells[at[AT_argument_value]][i],
-                                              .key = key < UINT32_MAX ? (uint32_t)key : 0},
-                            (unsigned)type);
+        args->failed =
+            !call_args_add(args, rows->cells[at[AT_argument_thread]][i],
+                           (struct argument){.begun_ns = begun_ns,
+                                             .value = rows->cells[at[AT_argument_value]][i],
+                                             .key = key < UINT32_MAX ? (uint32_t)key : 0},
+                           (unsigned)type);
         args->count++;
     }
 }
@@ -107,7 +109,7 @@ static uint32_t table_of(const struct rbwp_block *block)
 }
 
 /* What breaks a rule is told when the file is read for its spans. */
-static void take_block(struct loading *loading, const struct rbwp_block *block)
+static void call_args_on_block(struct loading *loading, const struct rbwp_block *block)
 {
     struct call_args *args = loading->args;
     struct rbwp_rows rows;
@@ -125,7 +127,7 @@ static void take_block(struct loading *loading, const struct rbwp_block *block)
             args->table = schema->table;
     }
     if (status == RBWP_OK && rows.schema->table == args->table)
-        take_rows(loading, &rows);
+        call_args_on_rows(loading, &rows);
 }
 
 static void take_blocks(struct loading *loading, uint64_t end)
@@ -133,7 +135,7 @@ static void take_blocks(struct loading *loading, uint64_t end)
     struct rbwp_block block;
     while (!loading->args->failed && rbwp_reader_next_block(loading->reader, &block) == RBWP_OK &&
            block.offset < end)
-        take_block(loading, &block);
+        call_args_on_block(loading, &block);
 }
 
 /* The first range of a table begins with its schema. False if the index is wrong. */
@@ -143,7 +145,7 @@ static bool see_schema(struct loading *loading, const struct rbwp_table_range *r
     if (rbwp_reader_seek(loading->reader, range->offset) != RBWP_OK ||
         rbwp_reader_next_block(loading->reader, &block) != RBWP_OK || block.offset != range->offset)
         return false;
-    take_block(loading, &block);
+    call_args_on_block(loading, &block);
     return true;
 }
 
@@ -228,7 +230,7 @@ static int by_call(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-static void tell(const struct loading *loading, const char *name)
+static void call_args_report(const struct loading *loading, const char *name)
 {
     if (loading->left_out)
         message("%s: arguments beyond %u are left out", name, CALL_ARGS_MAX);
@@ -319,7 +321,7 @@ void call_args_load(struct call_args *args, struct input *input, int64_t from_ns
             qsort(args->threads[i].list, args->threads[i].count, sizeof *args->threads[i].list,
                   by_call);
     keep_names(args, earlier, table);
-    tell(&loading, input->name);
+    call_args_report(&loading, input->name);
 }
 
 void call_args_free(struct call_args *args)
@@ -336,7 +338,7 @@ void call_args_free(struct call_args *args)
 /* ---- of a call ------------------------------------------------------------------------------- */
 
 /* The first that belongs to a call that began then, or later. */
-static uint32_t find(const struct thread_args *thread, int64_t begin_ns)
+static uint32_t call_args_find(const struct thread_args *thread, int64_t begin_ns)
 {
     uint32_t low = 0, end = thread->count;
     while (low < end) {
@@ -355,7 +357,7 @@ static uint32_t find_from_last(const struct thread_args *thread, int64_t begin_n
     uint32_t at = thread->next;
     bool before = at == 0 || thread->list[at - 1].begun_ns < begin_ns;
     bool after = at == thread->count || thread->list[at].begun_ns >= begin_ns;
-    return before && after ? at : find(thread, begin_ns);
+    return before && after ? at : call_args_find(thread, begin_ns);
 }
 
 static uint32_t look_up_name(const struct call_args *args, uint64_t number)
@@ -366,7 +368,7 @@ static uint32_t look_up_name(const struct call_args *args, uint64_t number)
 }
 
 /* Of a name of the file. Numbers of strangers may be anything. */
-static uint32_t name_of(struct call_args *args, uint64_t number)
+static uint32_t call_args_name_of(struct call_args *args, uint64_t number)
 {
     if (number >= KEPT_NAMES || !thread_array_grow(&args->names, &args->name_room,
                                                    (uint32_t)number + 1, sizeof *args->names))
@@ -384,7 +386,8 @@ static unsigned type_of(const struct argument *argument)
 
 /* The text that begins there; how many rows it has. Where its first pieces were not kept it says
  * so. */
-static uint32_t put_text(struct call_args *args, const struct argument *first, uint32_t left)
+static uint32_t call_args_put_text(struct call_args *args, const struct argument *first,
+                                   uint32_t left)
 {
     static const char cut[] = "\u2026";
     uint32_t rows = 0, bytes = type_of(first) == TEXT_MORE ? sizeof cut - 1 : 0;
@@ -396,24 +399,25 @@ static uint32_t put_text(struct call_args *args, const struct argument *first, u
     } while (rows < left && type_of(&first[rows]) == TEXT_MORE && first[rows].key == first->key);
     while (bytes && args->text[bytes - 1] == '\0')
         bytes--;
-    span_detail_text(&args->detail, name_of(args, first->key), TRACE_ARG_TEXT,
+    span_detail_text(&args->detail, call_args_name_of(args, first->key), TRACE_ARG_TEXT,
                      (struct trace_text){args->text, bytes});
     return rows;
 }
 
 /* The argument that begins there; how many rows it has. */
-static uint32_t put(struct call_args *args, const struct argument *first, uint32_t left)
+static uint32_t call_args_put(struct call_args *args, const struct argument *first, uint32_t left)
 {
     static const uint8_t types[] = {
         [U64] = TRACE_ARG_U64, [I64] = TRACE_ARG_I64, [F64] = TRACE_ARG_F64};
     unsigned type = type_of(first);
     if (type == TEXT || type == TEXT_MORE)
-        return put_text(args, first, left);
+        return call_args_put_text(args, first, left);
     if (type == NAME)
-        span_detail_arg(&args->detail, name_of(args, first->key), TRACE_ARG_NAME,
-                        name_of(args, first->value));
+        span_detail_arg(&args->detail, call_args_name_of(args, first->key), TRACE_ARG_NAME,
+                        call_args_name_of(args, first->value));
     else
-        span_detail_arg(&args->detail, name_of(args, first->key), types[type], first->value);
+        span_detail_arg(&args->detail, call_args_name_of(args, first->key), types[type],
+                        first->value);
     return 1;
 }
 
@@ -435,7 +439,7 @@ const struct trace_detail *call_args_of(struct call_args *args, uint64_t thread_
     span_detail_start(&args->detail);
     args->detail.head.category = category;
     while (from < end)
-        from += put(args, &thread->list[from], end - from);
+        from += call_args_put(args, &thread->list[from], end - from);
     args->failed |= args->detail.failed;
     return span_detail_finish(&args->detail);
 }

@@ -111,16 +111,16 @@ static void drop_ended(struct binding *binding, int64_t time_ns)
     binding->open_count = kept;
 }
 
-static void pass_batch(struct binding *binding)
+static void chrome_flows_pass_batch(struct binding *binding)
 {
     trace_add_spans(binding->trace, binding->batch, binding->count, binding->details);
     binding->count = 0;
 }
 
-static void pass(struct binding *binding, const struct trace_span *span)
+static void chrome_flows_pass(struct binding *binding, const struct trace_span *span)
 {
     if (binding->count == BATCH)
-        pass_batch(binding);
+        chrome_flows_pass_batch(binding);
     binding->batch[binding->count++] = *span;
     drop_ended(binding, span->start_ns);
     binding->open[binding->open_count++] = *span;
@@ -129,8 +129,8 @@ static void pass(struct binding *binding, const struct trace_span *span)
     binding->next_count = 0;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
+static void chrome_flows_on_spans(void *context, const struct trace_span *spans, size_t count,
+                                  const struct trace_details *details)
 {
     struct binding *binding = context;
     binding->details = details;
@@ -143,12 +143,12 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         if (spans[i].flags & MARKER)
             bind(binding, &spans[i]);
         else
-            pass(binding, &spans[i]);
+            chrome_flows_pass(binding, &spans[i]);
     }
-    pass_batch(binding);
+    chrome_flows_pass_batch(binding);
 }
 
-static bool is_full(void *context)
+static bool chrome_flows_is_full(void *context)
 {
     const struct binding *binding = context;
     return trace_is_full(binding->trace);
@@ -159,7 +159,8 @@ static bool is_full(void *context)
 void chrome_flows_finish(struct chrome_flows *flows, struct span_sorter *spans, struct trace *trace)
 {
     struct binding *binding = calloc(1, sizeof *binding);
-    const struct trace_sink sink = {.context = binding, .spans = take_spans, .full = is_full};
+    const struct trace_sink sink = {
+        .context = binding, .spans = chrome_flows_on_spans, .full = chrome_flows_is_full};
     struct trace *between = binding ? trace_new(&sink, 0) : NULL;
     if (between) {
         binding->flows = flows;

@@ -21,8 +21,8 @@ static void add_text(const struct target *target, const char *group, const char 
     trace_add_own_fact(target->trace, key, value);
 }
 
-static void add_number(const struct target *target, const char *group, const char *word,
-                       int64_t value)
+static void file_facts_add_number(const struct target *target, const char *group, const char *word,
+                                  int64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, value);
@@ -40,7 +40,7 @@ static void add_kept(const struct target *target, const struct rbwp_kept *kept)
                    {"part", kept->part}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value)
-            add_number(target, "kept", numbers[i].word, (int64_t)numbers[i].value);
+            file_facts_add_number(target, "kept", numbers[i].word, (int64_t)numbers[i].value);
     add_text(target, "kept", "why", trace_text(rbwp_kept_why_name(kept->why)));
     if (kept->text_bytes)
         add_text(target, "kept", "text", (struct trace_text){kept->text, kept->text_bytes});
@@ -52,7 +52,7 @@ static void add_job(const struct target *target, const struct rbwp_job_fact *fac
     if (fact->text_bytes)
         add_text(target, "job", word, (struct trace_text){fact->text, fact->text_bytes});
     else
-        add_number(target, "job", word, fact->number);
+        file_facts_add_number(target, "job", word, fact->number);
 }
 
 void file_facts_add(struct trace *trace, uint32_t process, const struct rbwp_trailer *trailer)
@@ -62,14 +62,14 @@ void file_facts_add(struct trace *trace, uint32_t process, const struct rbwp_tra
     if (trailer->kept_count)
         add_kept(&target, trailer->kept);
     for (uint32_t i = 0; i < trailer->left_count; i++)
-        add_number(&target, "left_out", rbwp_left_kind_name(trailer->left[i].kind),
-                   (int64_t)trailer->left[i].entries);
+        file_facts_add_number(&target, "left_out", rbwp_left_kind_name(trailer->left[i].kind),
+                              (int64_t)trailer->left[i].entries);
     for (uint32_t i = 0; i < trailer->job_fact_count; i++)
         add_job(&target, &trailer->job_facts[i]);
     for (uint32_t i = 0; i < trailer->loss_count; i++) {
         if (losses_are_known(trailer->losses[i].cause))
             continue;
         snprintf(cause, sizeof cause, "cause_%" PRIu32, trailer->losses[i].cause);
-        add_number(&target, "lost", cause, (int64_t)trailer->losses[i].count);
+        file_facts_add_number(&target, "lost", cause, (int64_t)trailer->losses[i].count);
     }
 }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct id_text *find(const struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b)
+static struct id_text *id_texts_find(const struct id_texts *texts, uint32_t table, uint64_t a,
+                                     uint64_t b)
 {
     for (uint64_t i = id_hash(a + id_hash(b + table));; i++) {
         struct id_text *cell = &texts->cells[i & (texts->cell_count - 1)];
@@ -14,7 +15,7 @@ static struct id_text *find(const struct id_texts *texts, uint32_t table, uint64
     }
 }
 
-static bool grow_cells(struct id_texts *texts)
+static bool id_texts_grow_cells(struct id_texts *texts)
 {
     if (texts->count * 2 < texts->cell_count)
         return true;
@@ -28,7 +29,7 @@ static bool grow_cells(struct id_texts *texts)
     for (uint32_t i = 0; i < texts->cell_count; i++) {
         const struct id_text *old = &texts->cells[i];
         if (old->table)
-            *find(&more, old->table, old->a, old->b) = *old;
+            *id_texts_find(&more, old->table, old->a, old->b) = *old;
     }
     free(texts->cells);
     *texts = more;
@@ -53,11 +54,11 @@ static bool grow_bytes(struct id_texts *texts, size_t bytes)
 void id_texts_set(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b,
                   struct trace_text text)
 {
-    if (!grow_cells(texts) || !grow_bytes(texts, text.bytes)) {
+    if (!id_texts_grow_cells(texts) || !grow_bytes(texts, text.bytes)) {
         texts->full = true;
         return;
     }
-    struct id_text *cell = find(texts, table, a, b);
+    struct id_text *cell = id_texts_find(texts, table, a, b);
     texts->count += cell->table == 0;
     *cell = (struct id_text){a, b, table, text.bytes, texts->used};
     if (text.bytes)
@@ -67,7 +68,7 @@ void id_texts_set(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b
 
 struct trace_text id_texts_get(const struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b)
 {
-    const struct id_text *cell = texts->cell_count ? find(texts, table, a, b) : NULL;
+    const struct id_text *cell = texts->cell_count ? id_texts_find(texts, table, a, b) : NULL;
     if (!cell || cell->table == 0 || cell->bytes == 0)
         return (struct trace_text){"", 0};
     return (struct trace_text){texts->bytes + cell->at, cell->bytes};

@@ -56,8 +56,8 @@ struct kernel_track {
 };
 
 /* The cell that has it, or the free one where it belongs. */
-static struct kernel_track *cell_of(const struct kernel_tracks *tracks,
-                                    const struct kernel_track *wanted)
+static struct kernel_track *kernel_tracks_cell_of(const struct kernel_tracks *tracks,
+                                                  const struct kernel_track *wanted)
 {
     uint64_t at =
         id_hash(wanted->id ^ (uint64_t)wanted->parent << 32 ^ (uint64_t)wanted->kind << 60);
@@ -69,7 +69,7 @@ static struct kernel_track *cell_of(const struct kernel_tracks *tracks,
     }
 }
 
-static bool make_room(struct kernel_tracks *tracks)
+static bool kernel_tracks_make_room(struct kernel_tracks *tracks)
 {
     struct kernel_tracks larger = *tracks;
     if (2 * tracks->count < tracks->cell_count)
@@ -82,7 +82,7 @@ static bool make_room(struct kernel_tracks *tracks)
     }
     for (uint32_t i = 0; i < tracks->cell_count; i++)
         if (tracks->cells[i].track)
-            *cell_of(&larger, &tracks->cells[i]) = tracks->cells[i];
+            *kernel_tracks_cell_of(&larger, &tracks->cells[i]) = tracks->cells[i];
     free(tracks->cells);
     *tracks = larger;
     return true;
@@ -94,7 +94,8 @@ static bool is_known(const struct kernel_tracks *tracks, const struct kernel_tra
 {
     if (!tracks->cell_count)
         return false;
-    *track_out = cell_of(tracks, wanted)->track - 1; /* of a free cell: none, as it wraps */
+    *track_out =
+        kernel_tracks_cell_of(tracks, wanted)->track - 1; /* of a free cell: none, as it wraps */
     return *track_out != TRACE_NONE;
 }
 
@@ -106,9 +107,10 @@ static uint32_t below(struct kernel_tracks *tracks, uint32_t parent, enum trace_
     uint32_t known;
     if (is_known(tracks, &wanted, &known))
         return known;
-    if (trace_failed(tracks->trace) || !make_room(tracks) || tracks->count == KERNEL_TRACKS_MAX)
+    if (trace_failed(tracks->trace) || !kernel_tracks_make_room(tracks) ||
+        tracks->count == KERNEL_TRACKS_MAX)
         return parent;
-    struct kernel_track *cell = cell_of(tracks, &wanted);
+    struct kernel_track *cell = kernel_tracks_cell_of(tracks, &wanted);
     *cell = wanted;
     cell->track =
         1 + trace_add_track_below(tracks->trace, parent,
@@ -164,7 +166,7 @@ struct kernel_place {
 };
 
 /* What find looks at, but for names. */
-static struct kernel_place place_of(const struct kernel_place_row *row)
+static struct kernel_place kernel_tracks_place_of(const struct kernel_place_row *row)
 {
     bool has_sm = row->sm != UINT64_MAX, by_warp = has_sm && row->warp != UINT64_MAX;
     struct kernel_place place = {.processor = row->processor, .kind = row->table * 4u};
@@ -192,7 +194,7 @@ static struct kernel_place *kept_place(const struct kernel_tracks *tracks,
 
 uint32_t kernel_tracks_known(const struct kernel_tracks *tracks, const struct kernel_place_row *row)
 {
-    const struct kernel_place wanted = place_of(row);
+    const struct kernel_place wanted = kernel_tracks_place_of(row);
     const struct kernel_place *kept = tracks->places ? kept_place(tracks, &wanted) : NULL;
     bool found = kept && kept->track && kept->where == wanted.where &&
                  kept->group == wanted.group && kept->processor == wanted.processor &&
@@ -204,7 +206,7 @@ uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
                             const struct kernel_place_row *row, struct trace_text group_name)
 {
     uint32_t track = find(tracks, gpu_track, row, group_name);
-    struct kernel_place place = place_of(row);
+    struct kernel_place place = kernel_tracks_place_of(row);
     place.track = track + 1;
     if (!tracks->places && !(tracks->places = calloc(PLACES, sizeof *tracks->places)))
         tracks->failed = true;

@@ -40,7 +40,7 @@ static const struct {
 };
 enum { CATEGORIES = sizeof categories / sizeof categories[0] };
 
-static int find(struct trace_text category)
+static int kineto_words_find(struct trace_text category)
 {
     int i = 0;
     while (i < CATEGORIES && (strlen(categories[i].word) != category.bytes ||
@@ -49,7 +49,7 @@ static int find(struct trace_text category)
     return i;
 }
 
-static bool ends_with(struct trace_text text, const char *end)
+static bool kineto_words_ends_with(struct trace_text text, const char *end)
 {
     size_t bytes = strlen(end);
     return text.bytes >= bytes && memcmp(text.text + text.bytes - bytes, end, bytes) == 0;
@@ -57,14 +57,15 @@ static bool ends_with(struct trace_text text, const char *end)
 
 bool kineto_is_category(struct trace_text category)
 {
-    return find(category) < CATEGORIES;
+    return kineto_words_find(category) < CATEGORIES;
 }
 
 uint8_t kineto_category(struct trace_text category)
 {
-    int known = find(category);
+    int known = kineto_words_find(category);
     if (known < CATEGORIES)
         return (uint8_t)categories[known].category;
-    bool is_call = ends_with(category, "_runtime") || ends_with(category, "_driver");
+    bool is_call =
+        kineto_words_ends_with(category, "_runtime") || kineto_words_ends_with(category, "_driver");
     return is_call ? TRACE_CALLED : TRACE_OTHER;
 }

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-static bool fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late, uint64_t group)
+static bool lanes_fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late,
+                       uint64_t group)
 {
     if (late && lane->last_stop_ns > start_ns)
         return false;
@@ -14,7 +15,7 @@ static bool fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late
     return lane->depth == 0 || (lane->open[lane->depth - 1] >= stop_ns && lane->group == group);
 }
 
-static bool push(struct lane *lane, int64_t stop_ns)
+static bool lanes_push(struct lane *lane, int64_t stop_ns)
 {
     if (!grow_array32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         return false;
@@ -43,11 +44,11 @@ uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_n
                                                  : NULL;
         if (!lane)
             break;
-        if (!fits(lane, start_ns, stop_ns, late, group))
+        if (!lanes_fits(lane, start_ns, stop_ns, late, group))
             continue;
         lane->group = group;
         *depth_out = (uint16_t)(lane->depth < UINT16_MAX ? lane->depth : UINT16_MAX);
-        if (!push(lane, stop_ns))
+        if (!lanes_push(lane, stop_ns))
             break;
         return (uint16_t)i;
     }

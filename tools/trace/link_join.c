@@ -23,18 +23,18 @@ struct link_join {
     void *context;
 };
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int link_join_compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
 static int compare_keys(const struct trace_link_end *a, const struct trace_link_end *b)
 {
-    int order = compare_numbers(a->space, b->space);
-    order = order ? order : compare_numbers(a->process, b->process);
+    int order = link_join_compare_numbers(a->space, b->space);
+    order = order ? order : link_join_compare_numbers(a->process, b->process);
     if (order == 0 && a->space != TRACE_NONE)
-        order = compare_numbers(a->kind, b->kind);
-    return order ? order : compare_numbers(a->key, b->key);
+        order = link_join_compare_numbers(a->kind, b->kind);
+    return order ? order : link_join_compare_numbers(a->key, b->key);
 }
 
 /* At one time, what departs comes before what passes by, and that before what arrives. */
@@ -44,7 +44,7 @@ static int rank(const struct trace_link_end *end)
 }
 
 /* Of equals by time that order of coming does not decide, so that the result is the same. */
-static int compare(const void *left, const void *right)
+static int link_join_compare(const void *left, const void *right)
 {
     const struct trace_link_end *a = left, *b = right;
     int order = compare_keys(a, b);
@@ -53,14 +53,14 @@ static int compare(const void *left, const void *right)
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
     order = rank(a) - rank(b);
-    order = order ? order : compare_numbers(a->track, b->track);
-    return order ? order : compare_numbers(a->span, b->span);
+    order = order ? order : link_join_compare_numbers(a->track, b->track);
+    return order ? order : link_join_compare_numbers(a->span, b->span);
 }
 
 static const struct merge_order ends_order = {.what = "links",
                                               .item_bytes = sizeof(struct trace_link_end),
                                               .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                              .compare = compare};
+                                              .compare = link_join_compare};
 
 struct link_join *link_join_new(void)
 {
@@ -82,7 +82,7 @@ void link_join_add(struct link_join *join, const struct trace_link_end *end)
     merge_sorter_add(&join->ends, end, NULL);
 }
 
-static void pass(struct link_join *join, const struct trace_link_end *to)
+static void link_join_pass(struct link_join *join, const struct trace_link_end *to)
 {
     const struct trace_link_end *from = &join->departure;
     const unsigned meant = from->meant ? from->meant : to->meant;
@@ -113,19 +113,19 @@ static void depart(struct link_join *join, const struct trace_link_end *from)
     join->departed = true;
     join->used = false;
     for (uint32_t i = 0; i < join->waiting_count; i++)
-        pass(join, &join->waiting[i]);
+        link_join_pass(join, &join->waiting[i]);
     join->waiting_count = 0;
 }
 
 static void arrive(struct link_join *join, const struct trace_link_end *end)
 {
-    pass(join, end);
+    link_join_pass(join, end);
     if (!end->passes_on)
         return;
     join->departure = *end; /* its link is used: it came */
 }
 
-static bool take(void *context, const void *item, const uint64_t *payload)
+static bool link_join_take(void *context, const void *item, const uint64_t *payload)
 {
     struct link_join *join = context;
     const struct trace_link_end *end = item;
@@ -154,7 +154,7 @@ uint64_t link_join_finish(struct link_join *join,
 {
     join->found = found;
     join->context = context;
-    merge_sorter_finish(&join->ends, take, join);
+    merge_sorter_finish(&join->ends, link_join_take, join);
     end_key(join);
     *failed_out = join->ends.failed;
     return join->lone;

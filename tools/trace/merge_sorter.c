@@ -39,7 +39,7 @@ void merge_sorter_stop(struct merge_sorter *sorter)
         close(sorter->fd);
 }
 
-static void fail(struct merge_sorter *sorter, const char *why)
+static void merge_sorter_fail(struct merge_sorter *sorter, const char *why)
 {
     if (!sorter->failed)
         message("%s are missing: %s", sorter->order->what, why);
@@ -47,12 +47,12 @@ static void fail(struct merge_sorter *sorter, const char *why)
 }
 
 /* False when out of memory. */
-static bool grow(struct merge_sorter *sorter, void *array, uint32_t *room, uint64_t count,
-                 size_t bytes)
+static bool merge_sorter_grow(struct merge_sorter *sorter, void *array, uint32_t *room,
+                              uint64_t count, size_t bytes)
 {
     bool grown = count <= UINT32_MAX && grow_array32(array, room, (uint32_t)count, bytes);
     if (!grown)
-        fail(sorter, "out of memory");
+        merge_sorter_fail(sorter, "out of memory");
     return grown;
 }
 
@@ -88,7 +88,7 @@ static bool in_order(const struct merge_sorter *sorter)
     return true;
 }
 
-static void sort(struct merge_sorter *sorter)
+static void merge_sorter_sort(struct merge_sorter *sorter)
 {
     if (sorter->count > 1 && !in_order(sorter))
         qsort(sorter->items, sorter->count, sorter->order->item_bytes, sorter->order->compare);
@@ -97,7 +97,7 @@ static void sort(struct merge_sorter *sorter)
 static void put_bytes(struct merge_sorter *sorter, const void *bytes, size_t count)
 {
     if (count && !sorter->failed && !write_all(sorter->fd, bytes, count))
-        fail(sorter, strerror(errno));
+        merge_sorter_fail(sorter, strerror(errno));
     sorter->file_bytes += count;
 }
 
@@ -107,7 +107,7 @@ static void put_mixed(struct merge_sorter *sorter)
     size_t item_bytes = sorter->order->item_bytes, used = 0;
     char *buffer = malloc(WRITE_BYTES);
     if (!buffer)
-        fail(sorter, "out of memory");
+        merge_sorter_fail(sorter, "out of memory");
     for (uint32_t i = 0; i < sorter->count && !sorter->failed; i++) {
         char *item = sorter->items + i * item_bytes;
         const uint64_t *payload = payload_of(sorter, item);
@@ -133,11 +133,12 @@ static void put_mixed(struct merge_sorter *sorter)
 
 static void put_piece(struct merge_sorter *sorter)
 {
-    sort(sorter);
+    merge_sorter_sort(sorter);
     if (sorter->fd < 0 && (sorter->fd = temporary_file()) < 0)
         sorter->failed = true; /* with the message given */
-    if (sorter->failed || !grow(sorter, &sorter->pieces, &sorter->piece_room,
-                                sorter->piece_count + UINT64_C(1), sizeof *sorter->pieces))
+    if (sorter->failed ||
+        !merge_sorter_grow(sorter, &sorter->pieces, &sorter->piece_room,
+                           sorter->piece_count + UINT64_C(1), sizeof *sorter->pieces))
         return;
     uint64_t begin = sorter->file_bytes;
     if (sorter->payload_count)
@@ -157,10 +158,10 @@ void merge_sorter_add(struct merge_sorter *sorter, const void *item, const uint6
         (words && sorter->payload_count + words > MERGE_SORTER_PAYLOAD_WORDS))
         put_piece(sorter);
     if (sorter->failed ||
-        !grow(sorter, &sorter->items, &sorter->room, sorter->count + UINT64_C(1),
-              order->item_bytes) ||
-        !grow(sorter, &sorter->payload, &sorter->payload_room,
-              (uint64_t)sorter->payload_count + words, sizeof *sorter->payload))
+        !merge_sorter_grow(sorter, &sorter->items, &sorter->room, sorter->count + UINT64_C(1),
+                           order->item_bytes) ||
+        !merge_sorter_grow(sorter, &sorter->payload, &sorter->payload_room,
+                           (uint64_t)sorter->payload_count + words, sizeof *sorter->payload))
         return;
     char *to = sorter->items + sorter->count++ * order->item_bytes;
     memcpy(to, item, order->item_bytes);
@@ -197,7 +198,7 @@ static size_t head_bytes(const struct merge_order *order, const struct merge_pie
 }
 
 /* Moves what is in memory to the front and reads behind it. */
-static bool fill(struct merge_sorter *sorter, struct merge_piece *piece, size_t needed)
+static bool merge_sorter_fill(struct merge_sorter *sorter, struct merge_piece *piece, size_t needed)
 {
     size_t have = piece->filled - piece->at;
     memmove(piece->buffer, piece->buffer + piece->at, have);
@@ -206,7 +207,7 @@ static bool fill(struct merge_sorter *sorter, struct merge_piece *piece, size_t 
     if (needed > piece->room) {
         char *moved = realloc(piece->buffer, needed);
         if (!moved) {
-            fail(sorter, "out of memory");
+            merge_sorter_fail(sorter, "out of memory");
             return false;
         }
         piece->buffer = moved;
@@ -217,7 +218,7 @@ static bool fill(struct merge_sorter *sorter, struct merge_piece *piece, size_t 
     errno = 0;
     if (have + count < needed ||
         !read_all_at(sorter->fd, piece->buffer + have, count, piece->next)) {
-        fail(sorter, errno ? strerror(errno) : "the temporary file was cut");
+        merge_sorter_fail(sorter, errno ? strerror(errno) : "the temporary file was cut");
         return false;
     }
     piece->next += count;
@@ -234,7 +235,7 @@ static bool has_head(struct merge_sorter *sorter, struct merge_piece *piece)
         size_t needed = head_bytes(sorter->order, piece);
         if (needed <= piece->filled - piece->at)
             return true;
-        if (!fill(sorter, piece, needed))
+        if (!merge_sorter_fill(sorter, piece, needed))
             return false;
     }
 }
@@ -284,7 +285,7 @@ static bool start_merge(struct merge_sorter *sorter)
         piece->room = bytes < room ? (size_t)bytes : room;
         piece->buffer = malloc(piece->room);
         if (!piece->buffer)
-            fail(sorter, "out of memory");
+            merge_sorter_fail(sorter, "out of memory");
         if (sorter->failed || !has_head(sorter, piece)) /* no piece is empty */
             return false;
     }
@@ -300,7 +301,7 @@ void merge_sorter_finish(struct merge_sorter *sorter,
     bool more = true;
     if (sorter->piece_count == 0) {
         size_t bytes = sorter->order->item_bytes;
-        sort(sorter);
+        merge_sorter_sort(sorter);
         for (uint32_t i = 0; more && i < sorter->count; i++)
             more = take(context, sorter->items + i * bytes,
                         payload_of(sorter, sorter->items + i * bytes));

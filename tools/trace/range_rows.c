@@ -20,7 +20,7 @@ struct range_row {
     uint64_t order;               /* of coming */
 };
 
-static int compare(const void *left, const void *right)
+static int range_rows_compare(const void *left, const void *right)
 {
     const struct range_row *a = left, *b = right;
     if (a->cell[AT_range_range] != b->cell[AT_range_range])
@@ -35,7 +35,7 @@ static int compare(const void *left, const void *right)
 static const struct merge_order halves_order = {.what = "ranges",
                                                 .item_bytes = sizeof(struct range_row),
                                                 .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                .compare = compare};
+                                                .compare = range_rows_compare};
 
 void range_rows_start(struct range_rows *ranges)
 {
@@ -70,19 +70,19 @@ static uint32_t key(struct range_rows *ranges, unsigned which)
     return *known - 1;
 }
 
-static void tell(struct range_rows *ranges, unsigned which, enum trace_arg_type type,
-                 uint64_t value)
+static void range_rows_report(struct range_rows *ranges, unsigned which, enum trace_arg_type type,
+                              uint64_t value)
 {
     span_detail_arg(&ranges->detail, key(ranges, which), type, value);
 }
 
 /* The number of a name of the trace. */
-static uint32_t name_of(struct range_rows *ranges, uint64_t label)
+static uint32_t range_rows_name_of(struct range_rows *ranges, uint64_t label)
 {
     return label ? (uint32_t)label - 1 : trace_add_name(ranges->trace, "unnamed", 7);
 }
 
-static uint32_t add_track(struct range_rows *ranges, uint32_t above)
+static uint32_t range_rows_add_track(struct range_rows *ranges, uint32_t above)
 {
     const struct trace_track made = {
         .process = ranges->process, .kind = TRACE_TABLE, .id = 0, .name = trace_text("ranges")};
@@ -102,7 +102,7 @@ static uint32_t track_of(struct range_rows *ranges, uint64_t thread_id, int64_t 
         return TRACE_NONE;
     }
     if (!ranges->tracks[number])
-        ranges->tracks[number] = 1 + add_track(ranges, above);
+        ranges->tracks[number] = 1 + range_rows_add_track(ranges, above);
     return ranges->tracks[number] - 1;
 }
 
@@ -110,12 +110,13 @@ static void tell_range(struct range_rows *ranges, const uint64_t *cell)
 {
     static const uint8_t types[] = {TRACE_ARG_U64, TRACE_ARG_U64, TRACE_ARG_I64, TRACE_ARG_F64};
     span_detail_start(&ranges->detail);
-    tell(ranges, KEY_ID, TRACE_ARG_U64, cell[AT_range_id]);
-    tell(ranges, KEY_RANGE, TRACE_ARG_U64, cell[AT_range_range]);
+    range_rows_report(ranges, KEY_ID, TRACE_ARG_U64, cell[AT_range_id]);
+    range_rows_report(ranges, KEY_RANGE, TRACE_ARG_U64, cell[AT_range_range]);
     if (cell[AT_range_parent])
-        tell(ranges, KEY_PARENT, TRACE_ARG_U64, cell[AT_range_parent]);
+        range_rows_report(ranges, KEY_PARENT, TRACE_ARG_U64, cell[AT_range_parent]);
     if (cell[AT_range_payload_type] && cell[AT_range_payload_type] < sizeof types)
-        tell(ranges, KEY_PAYLOAD, types[cell[AT_range_payload_type]], cell[AT_range_payload]);
+        range_rows_report(ranges, KEY_PAYLOAD, types[cell[AT_range_payload_type]],
+                          cell[AT_range_payload]);
 }
 
 static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
@@ -137,7 +138,7 @@ static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
                                 !ranges->host.clip(ranges->host.context, &span)))
         return;
     span.id = ranges->host.new_ids(ranges->host.context, 1);
-    span.name = name_of(ranges, cell[AT_range_name]);
+    span.name = range_rows_name_of(ranges, cell[AT_range_name]);
     tell_range(ranges, cell);
     span_sorter_add(&ranges->spans, &span, span_detail_finish(&ranges->detail));
     ranges->failed |= ranges->detail.failed;
@@ -284,12 +285,12 @@ static void annotate(struct range_rows *ranges, const struct rbwp_annotation *an
                                     .stop_ns = annotation->stop_ns,
                                     .id = ranges->host.new_ids(ranges->host.context, 1),
                                     .track = stream_track(ranges, annotation),
-                                    .name = name_of(ranges, annotation->name),
+                                    .name = range_rows_name_of(ranges, annotation->name),
                                     .category = TRACE_ANNOTATION};
     span_detail_start(&ranges->detail);
-    tell(ranges, KEY_ID, TRACE_ARG_U64, annotation->tag);
-    tell(ranges, KEY_RANGE, TRACE_ARG_U64, annotation->range);
-    tell(ranges, KEY_WORKS, TRACE_ARG_U64, annotation->activities);
+    range_rows_report(ranges, KEY_ID, TRACE_ARG_U64, annotation->tag);
+    range_rows_report(ranges, KEY_RANGE, TRACE_ARG_U64, annotation->range);
+    range_rows_report(ranges, KEY_WORKS, TRACE_ARG_U64, annotation->activities);
     span_sorter_add(&ranges->spans, &span, span_detail_finish(&ranges->detail));
     ranges->failed |= ranges->detail.failed;
 }

@@ -61,7 +61,7 @@ static int compare_works(const struct gpu_work *a, const struct gpu_work *b)
     return (a->stop_ns > b->stop_ns) - (a->stop_ns < b->stop_ns);
 }
 
-static int compare(const void *left, const void *right)
+static int rbwp_gpu_compare(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
     int order = compare_works(&a->work, &b->work);
@@ -71,7 +71,7 @@ static int compare(const void *left, const void *right)
 static const struct merge_order items_order = {.what = "GPU spans",
                                                .item_bytes = sizeof(struct item),
                                                .payload_at = offsetof(struct item, payload),
-                                               .compare = compare};
+                                               .compare = rbwp_gpu_compare};
 
 static void gpu_join_start(struct gpu_join *join)
 {
@@ -122,7 +122,7 @@ static const struct gpu_fact *fact_of(struct group *group, const struct gpu_work
     return NULL;
 }
 
-static bool take(void *context, const void *sorted, const uint64_t *payload)
+static bool rbwp_gpu_take(void *context, const void *sorted, const uint64_t *payload)
 {
     struct group *group = context;
     const struct item *item = sorted;
@@ -154,7 +154,7 @@ static bool gpu_join_finish(struct gpu_join *join,
     }
     group->found = found;
     group->context = context;
-    merge_sorter_finish(&join->items, take, group);
+    merge_sorter_finish(&join->items, rbwp_gpu_take, group);
     end_group(group);
     free(group);
     return !join->items.failed;
@@ -205,7 +205,7 @@ static void gpu_shapes_free(struct gpu_shapes *shapes)
 
 /* ---- rbwp gpu -------------------------------------------------------------------------------- */
 
-static void take_fact(void *context, const struct gpu_fact *fact)
+static void rbwp_gpu_on_fact(void *context, const struct gpu_fact *fact)
 {
     struct rbwp_gpu *gpu = context;
     gpu_join_fact(&gpu->join, fact);
@@ -213,7 +213,7 @@ static void take_fact(void *context, const struct gpu_fact *fact)
 
 static void want_calls(struct rbwp_gpu *gpu)
 {
-    if (!gpu->calls && !(gpu->calls = launch_calls_new(take_fact, gpu)))
+    if (!gpu->calls && !(gpu->calls = launch_calls_new(rbwp_gpu_on_fact, gpu)))
         gpu->failed = true;
 }
 
@@ -362,7 +362,7 @@ static unsigned api_of(uint64_t proc_id)
 }
 
 /* A Realm processor id has tag, node and index; others are shown as they are. */
-static uint32_t add_track(struct rbwp_gpu *gpu, uint64_t proc_id)
+static uint32_t rbwp_gpu_add_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 {
     static const char *const apis[APIS + 1] = {"", "", "", " (OpenCL)"};
     char name[64];
@@ -388,7 +388,7 @@ uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id)
         return gpu->gpus[RBWP_GPUS_MAX - 1].track;
     if (i == gpu->gpu_count) {
         gpu->gpus[i].proc_id = proc_id;
-        gpu->gpus[i].track = add_track(gpu, proc_id);
+        gpu->gpus[i].track = rbwp_gpu_add_track(gpu, proc_id);
         gpu->gpu_count++;
     }
     return gpu->gpus[i].track;

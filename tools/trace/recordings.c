@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int recordings_compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -29,10 +29,10 @@ static int compare_texts(struct trace_text a, struct trace_text b)
 static int compare_recordings(const struct trace_facts *a, const struct trace_facts *b)
 {
     const struct trace_identity *left = &a->identity, *right = &b->identity;
-    int order = compare_numbers(left->os_id, right->os_id);
+    int order = recordings_compare_numbers(left->os_id, right->os_id);
     order = order ? order : compare_times(left->session_ns, right->session_ns);
     order = order ? order : compare_times(left->start_ns, right->start_ns);
-    order = order ? order : compare_numbers(a->node, b->node);
+    order = order ? order : recordings_compare_numbers(a->node, b->node);
     order = order ? order : memcmp(left->boot_id, right->boot_id, sizeof left->boot_id);
     return order ? order : compare_texts(a->host, b->host);
 }
@@ -41,12 +41,12 @@ static int compare_recordings(const struct trace_facts *a, const struct trace_fa
 static int compare_places(const struct trace_facts *a, const struct trace_facts *b)
 {
     int order = compare_times(a->last_ns, b->last_ns);
-    order = order ? order : compare_numbers(a->identity.part, b->identity.part);
+    order = order ? order : recordings_compare_numbers(a->identity.part, b->identity.part);
     order = order ? order : compare_times(a->identity.from_ns, b->identity.from_ns);
-    return order ? order : compare_numbers(a->identity.why, b->identity.why);
+    return order ? order : recordings_compare_numbers(a->identity.why, b->identity.why);
 }
 
-static int compare(const void *left, const void *right)
+static int recordings_compare(const void *left, const void *right)
 {
     const struct trace_source *a = *(struct trace_source *const *)left;
     const struct trace_source *b = *(struct trace_source *const *)right;
@@ -172,7 +172,7 @@ enum exit_code recordings_join(struct trace_source *sources, int *count)
         if (sources[i].facts.identity.kept && sources[i].facts.identity.session_ns)
             order[kept++] = &sources[i];
     if (order && gone) {
-        qsort(order, (size_t)kept, sizeof *order, compare);
+        qsort(order, (size_t)kept, sizeof *order, recordings_compare);
         code = join_all(sources, order, kept, gone);
         for (int i = 0; i < *count; i++)
             if (!gone[i])

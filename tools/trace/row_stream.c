@@ -136,7 +136,8 @@ static uint64_t rows_waiting(const struct row_stream *stream, const struct rbwp_
 }
 
 /* False without memory. */
-static bool judge(struct row_stream *stream, const struct rbwp_trailer *trailer, bool *suits_out)
+static bool row_stream_judge(struct row_stream *stream, const struct rbwp_trailer *trailer,
+                             bool *suits_out)
 {
     uint32_t table = stream->rows.schema->table;
     if (!find_floors(stream, trailer, table))
@@ -162,7 +163,7 @@ bool row_stream_new(const struct rbwp_trailer *trailer, const struct rbwp_schema
     stream->cells = calloc(schema->column_count, sizeof *stream->cells);
     stream->columns = calloc(schema->column_count, sizeof *stream->columns);
     stream->rows = (struct rbwp_rows){.schema = schema, .cells = stream->columns};
-    bool good = stream->cells && stream->columns && judge(stream, trailer, &suits);
+    bool good = stream->cells && stream->columns && row_stream_judge(stream, trailer, &suits);
     if (suits)
         *stream_out = stream;
     else
@@ -205,7 +206,7 @@ static void find_floor(struct row_stream *stream, const struct rbwp_rows *rows)
 }
 
 /* Room for so many rows of cells that are kept. */
-static bool reserve(struct row_stream *stream, uint32_t rows)
+static bool row_stream_reserve(struct row_stream *stream, uint32_t rows)
 {
     uint32_t room = stream->room;
     for (uint32_t c = 0; c < stream->rows.schema->column_count; c++) {
@@ -226,7 +227,7 @@ const struct rbwp_rows *row_stream_add(struct row_stream *stream, const struct r
         !grow_array32(&stream->order, &stream->order_room, count, sizeof *stream->order) ||
         !grow_array32(&stream->waits, &stream->waits_room, count, sizeof *stream->waits) ||
         !grow_array32(&stream->other, &stream->other_room, count, sizeof *stream->other) ||
-        (waiting && !reserve(stream, count)))
+        (waiting && !row_stream_reserve(stream, count)))
         return NULL;
     for (uint32_t c = 0; c < columns; c++) {
         stream->columns[c] = waiting ? stream->cells[c] : rows->cells[c];
@@ -280,7 +281,7 @@ static void merge(const struct row_stream *stream, uint32_t *rows, uint32_t midd
     memcpy(rows + to, left + i, (middle - i) * sizeof *rows);
 }
 
-static void sort(const struct row_stream *stream, uint32_t *rows, uint32_t count)
+static void row_stream_sort(const struct row_stream *stream, uint32_t *rows, uint32_t count)
 {
     uint32_t i = 1;
     while (i < count && !precedes(stream, rows[i], rows[i - 1]))
@@ -351,7 +352,7 @@ const uint32_t *row_stream_ready(struct row_stream *stream, bool all, uint32_t *
     deal_out(stream, tracks);
     for (uint32_t i = 0; i < tracks; i++) {
         uint32_t *end = &stream->counts[stream->tracks[i]];
-        sort(stream, stream->order + from, *end - from);
+        row_stream_sort(stream, stream->order + from, *end - from);
         from = *end;
         *end = 0;
     }
@@ -363,7 +364,7 @@ bool row_stream_drop(struct row_stream *stream)
 {
     uint32_t left = stream->waiting;
     stream->rows.rows = 0;
-    if (left && !reserve(stream, left))
+    if (left && !row_stream_reserve(stream, left))
         return false;
     for (uint32_t i = 0; i < left; i++)
         move_mark(&stream->marks, stream->waits[i], i);

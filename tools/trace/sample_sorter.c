@@ -9,7 +9,7 @@ struct item {
     uint64_t track;
 };
 
-static int compare(const void *left, const void *right)
+static int sample_sorter_compare(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
     if (a->track != b->track)
@@ -22,7 +22,7 @@ static int compare(const void *left, const void *right)
 static const struct merge_order order = {.what = "samples",
                                          .item_bytes = sizeof(struct item),
                                          .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                         .compare = compare};
+                                         .compare = sample_sorter_compare};
 
 void sample_sorter_start(struct sample_sorter *sorter)
 {
@@ -48,20 +48,20 @@ struct passing {
     struct trace_sample batch[BATCH];
 };
 
-static void pass_batch(struct passing *passing)
+static void sample_sorter_pass_batch(struct passing *passing)
 {
     if (passing->count)
         trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
     passing->count = 0;
 }
 
-static bool take(void *context, const void *entry, const uint64_t *payload)
+static bool sample_sorter_take(void *context, const void *entry, const uint64_t *payload)
 {
     struct passing *passing = context;
     const struct item *item = entry;
     (void)payload;
     if (passing->count == BATCH || item->track != passing->track)
-        pass_batch(passing);
+        sample_sorter_pass_batch(passing);
     passing->track = (uint32_t)item->track;
     passing->batch[passing->count++] = item->sample;
     return !trace_is_full(passing->trace);
@@ -70,7 +70,7 @@ static bool take(void *context, const void *entry, const uint64_t *payload)
 bool sample_sorter_finish(struct sample_sorter *sorter, struct trace *trace)
 {
     struct passing passing = {.trace = trace};
-    merge_sorter_finish(&sorter->samples, take, &passing);
-    pass_batch(&passing);
+    merge_sorter_finish(&sorter->samples, sample_sorter_take, &passing);
+    sample_sorter_pass_batch(&passing);
     return !sorter->samples.failed;
 }

@@ -16,7 +16,7 @@ void span_detail_start(struct detail_maker *maker)
     maker->set = maker->has_texts = false;
 }
 
-static bool reserve(struct detail_maker *maker, uint32_t words)
+static bool span_detail_reserve(struct detail_maker *maker, uint32_t words)
 {
     if (!grow_array32(&maker->packed, &maker->packed_room, words, sizeof *maker->packed))
         maker->failed = true;
@@ -30,7 +30,7 @@ static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum 
         maker->cut++;
         return NULL;
     }
-    if (!reserve(maker, HEAD_WORDS + (count + 1) * ARG_WORDS))
+    if (!span_detail_reserve(maker, HEAD_WORDS + (count + 1) * ARG_WORDS))
         return NULL;
     maker->head.arg_count++;
     maker->set = true;
@@ -106,7 +106,7 @@ const struct trace_detail *span_detail_finish(struct detail_maker *maker)
         return NULL;
     uint32_t text_words = (maker->text_bytes + 7) / 8;
     head->words = HEAD_WORDS + head->arg_count * ARG_WORDS + text_words;
-    if (!reserve(maker, head->words))
+    if (!span_detail_reserve(maker, head->words))
         return NULL;
     if (text_words)
         maker->packed[head->words - 1] = 0;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static int compare(const void *a, const void *b)
+static int span_sorter_compare(const void *a, const void *b)
 {
     const struct trace_span *left = a, *right = b;
     if (left->track != right->track)
@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
 static const struct merge_order order = {.what = "spans",
                                          .item_bytes = sizeof(struct trace_span),
                                          .payload_at = offsetof(struct trace_span, detail),
-                                         .compare = compare};
+                                         .compare = span_sorter_compare};
 
 void span_sorter_start(struct span_sorter *sorter)
 {
@@ -46,7 +46,7 @@ struct passing {
     uint32_t track;
 };
 
-static bool pass(void *context, const void *item, const uint64_t *payload)
+static bool span_sorter_pass(void *context, const void *item, const uint64_t *payload)
 {
     struct passing *passing = context;
     const struct trace_span *span = item;
@@ -68,7 +68,7 @@ void span_sorter_finish(struct span_sorter *sorter, struct trace *trace)
         return;
     }
     passing->batch.trace = trace;
-    merge_sorter_finish(&sorter->spans, pass, passing);
+    merge_sorter_finish(&sorter->spans, span_sorter_pass, passing);
     sorter->failed = sorter->spans.failed;
     span_batch_pass(&passing->batch);
     lanes_free(&passing->place.lanes);

@@ -21,23 +21,24 @@ struct stack_track {
 
 /* ---- the tree ------------------------------------------------------------------------ */
 
-static bool same(const struct stack_node *a, const struct stack_node *b)
+static bool stack_tree_same(const struct stack_node *a, const struct stack_node *b)
 {
     return a->parent == b->parent && a->group == b->group && a->what == b->what;
 }
 
-static uint32_t *find_cell(const struct stack_tree *tree, const struct stack_node *wanted)
+static uint32_t *stack_tree_find_cell(const struct stack_tree *tree,
+                                      const struct stack_node *wanted)
 {
     uint64_t hash = ((uint64_t)wanted->parent << 32 | wanted->what) * UINT64_C(0x9e3779b97f4a7c15);
     hash = (hash ^ wanted->group) * UINT64_C(0xff51afd7ed558ccd);
     for (uint64_t at = hash >> 24;; at++) {
         uint32_t *cell = &tree->cells[at & (tree->cell_count - 1)];
-        if (*cell == 0 || same(&tree->nodes[*cell], wanted))
+        if (*cell == 0 || stack_tree_same(&tree->nodes[*cell], wanted))
             return cell;
     }
 }
 
-static bool grow_cells(struct stack_tree *tree)
+static bool stack_tree_grow_cells(struct stack_tree *tree)
 {
     uint32_t count = tree->cell_count ? tree->cell_count * 2 : 1024;
     uint32_t *cells = calloc(count, sizeof *cells);
@@ -47,18 +48,18 @@ static bool grow_cells(struct stack_tree *tree)
     tree->cells = cells;
     tree->cell_count = count;
     for (uint32_t i = 1; i < tree->count; i++)
-        *find_cell(tree, &tree->nodes[i]) = i;
+        *stack_tree_find_cell(tree, &tree->nodes[i]) = i;
     return true;
 }
 
 /* The number of this stack; its parent's when there is no room. */
 static uint32_t node_number(struct stack_tree *tree, struct stack_node wanted)
 {
-    if (tree->count * 2 >= tree->cell_count && !grow_cells(tree)) {
+    if (tree->count * 2 >= tree->cell_count && !stack_tree_grow_cells(tree)) {
         tree->failed = true;
         return wanted.parent;
     }
-    uint32_t *cell = find_cell(tree, &wanted);
+    uint32_t *cell = stack_tree_find_cell(tree, &wanted);
     if (*cell)
         return *cell;
     if (tree->count == tree->most) {

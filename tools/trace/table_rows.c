@@ -122,8 +122,8 @@ static inline uint32_t word_of(struct table_rows *tables, const struct rbwp_rows
 }
 
 /* A value of a column that names something, as text. */
-static int put_value(struct table_rows *tables, const struct rbwp_column *column, uint64_t value,
-                     char *to, size_t room)
+static int table_rows_put_value(struct table_rows *tables, const struct rbwp_column *column,
+                                uint64_t value, char *to, size_t room)
 {
     if (column->type == RBWP_COLUMN_NAME) {
         uint32_t label = label_of(tables, value);
@@ -240,8 +240,8 @@ static void name_track(struct table_rows *tables, const struct rbwp_schema *sche
                         schema->name_bytes < NAME_BYTES / 2 ? schema->name_bytes : NAME_BYTES / 2,
                         schema->name);
     if (split)
-        used +=
-            put_value(tables, &schema->columns[by], track->value, name + used, room - (size_t)used);
+        used += table_rows_put_value(tables, &schema->columns[by], track->value, name + used,
+                                     room - (size_t)used);
     if (shape->counter_count > 1) {
         const struct rbwp_column *column = &schema->columns[track->column];
         int bytes = column->name_bytes < NAME_BYTES / 2 ? column->name_bytes : NAME_BYTES / 2;
@@ -284,23 +284,24 @@ static uint64_t hash(const struct table_track *track)
     return value ^ value >> 29;
 }
 
-static bool is_same(const struct table_track *a, const struct table_track *b)
+static bool table_rows_is_same(const struct table_track *a, const struct table_track *b)
 {
     return a->value == b->value && a->thread_id == b->thread_id && a->unit == b->unit &&
            a->table == b->table && a->column == b->column;
 }
 
 /* The cell that has the track, or the free one where it belongs. */
-static uint32_t *find_cell(const struct table_rows *tables, const struct table_track *track)
+static uint32_t *table_rows_find_cell(const struct table_rows *tables,
+                                      const struct table_track *track)
 {
     for (uint64_t at = hash(track);; at++) {
         uint32_t *found = &tables->cells[at & (tables->cell_count - 1)];
-        if (*found == 0 || is_same(&tables->tracks[*found - 1], track))
+        if (*found == 0 || table_rows_is_same(&tables->tracks[*found - 1], track))
             return found;
     }
 }
 
-static bool make_cells(struct table_rows *tables)
+static bool table_rows_make_cells(struct table_rows *tables)
 {
     if (tables->cells)
         return true;
@@ -316,9 +317,9 @@ static const struct table_track *track_of(struct table_rows *tables,
                                           struct table_track wanted, int64_t time_ns)
 {
     wanted.table = (uint16_t)schema->table;
-    if (!make_cells(tables))
+    if (!table_rows_make_cells(tables))
         return NULL;
-    uint32_t *found = find_cell(tables, &wanted);
+    uint32_t *found = table_rows_find_cell(tables, &wanted);
     if (*found)
         return &tables->tracks[*found - 1];
     if (tables->track_count == TABLE_TRACKS_MAX)
@@ -348,8 +349,8 @@ static struct trace_sample sample_of(unsigned type, uint64_t value)
     return sample;
 }
 
-static void take_counter(struct table_rows *tables, const struct table_shape *shape,
-                         const struct rbwp_rows *rows, uint16_t column)
+static void table_rows_take_counter(struct table_rows *tables, const struct table_shape *shape,
+                                    const struct rbwp_rows *rows, uint16_t column)
 {
     const struct rbwp_schema *schema = rows->schema;
     struct table_track key = {.column = column};
@@ -542,7 +543,7 @@ static uint32_t span_name(struct table_rows *tables, const struct table_shape *s
     if (column->type == RBWP_COLUMN_NAME) {
         label = label_of(tables, value);
     } else {
-        int bytes = put_value(tables, column, value, number, sizeof number);
+        int bytes = table_rows_put_value(tables, column, value, number, sizeof number);
         label = add_label(tables, number + 1, (uint32_t)bytes - 1);
     }
     return label ? label - 1 : trace_add_name(tables->trace, "unnamed", 7);
@@ -675,9 +676,9 @@ static void mark_category(struct table_rows *tables, const struct table_shape *s
     span->category = (uint8_t)(category == TRACE_QUEUED && !item ? TRACE_RANGE : category);
 }
 
-static inline void make_span(struct table_rows *tables, const struct table_shape *shape,
-                             const struct rbwp_rows *rows, uint32_t row,
-                             const struct row_marks *marks, struct trace_span *span)
+static inline void table_rows_make_span(struct table_rows *tables, const struct table_shape *shape,
+                                        const struct rbwp_rows *rows, uint32_t row,
+                                        const struct row_marks *marks, struct trace_span *span)
 {
     *span = (struct trace_span){.start_ns = marks->start_ns[row],
                                 .stop_ns = marks->stop_ns[row],
@@ -770,7 +771,7 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
     for (uint32_t i = 0; i < rows->rows && !tables->failed; i++) {
         if (marks->track[i] == TRACE_NONE)
             continue;
-        make_span(tables, shape, rows, i, marks, &span);
+        table_rows_make_span(tables, shape, rows, i, marks, &span);
         bool delayed = has(shape->wait.waker) && make_delay(tables, shape, rows, i, &span, &delay);
         if (clips && !tables->host.clip(tables->host.context, &span))
             continue;
@@ -784,7 +785,7 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
 /* ---- rows that come nearly in order --------------------------------------------- */
 
 /* NULL without memory. */
-static inline struct span_place *place_of(struct table_rows *tables, uint32_t track)
+static inline struct span_place *table_rows_place_of(struct table_rows *tables, uint32_t track)
 {
     uint32_t number = track - tables->first_track;
     if (number < tables->place_room ||
@@ -812,8 +813,8 @@ static void pass_ready(struct table_rows *tables, const struct table_shape *shap
         return;
     }
     for (uint32_t i = 0; i < count && !tables->failed; i++) {
-        struct span_place *place = place_of(tables, marks->track[ready[i]]);
-        make_span(tables, shape, rows, ready[i], marks, &span);
+        struct span_place *place = table_rows_place_of(tables, marks->track[ready[i]]);
+        table_rows_make_span(tables, shape, rows, ready[i], marks, &span);
         bool delayed =
             has(shape->wait.waker) && make_delay(tables, shape, rows, ready[i], &span, &delay);
         add_ends(tables, shape, rows, ready[i], &span);
@@ -866,7 +867,7 @@ void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catal
     switch (shape->kind) {
     case TABLE_COUNTERS:
         for (uint32_t i = 0; i < shape->counter_count; i++)
-            take_counter(tables, shape, rows, shape->counters[i]);
+            table_rows_take_counter(tables, shape, rows, shape->counters[i]);
         break;
     case TABLE_SPANS:
     case TABLE_INSTANTS:
@@ -890,19 +891,19 @@ struct passing {
     uint32_t track;
 };
 
-static void pass_batch(struct passing *passing)
+static void table_rows_pass_batch(struct passing *passing)
 {
     trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
     passing->count = 0;
 }
 
-static bool pass(void *context, const void *item, const uint64_t *payload)
+static bool table_rows_pass(void *context, const void *item, const uint64_t *payload)
 {
     struct passing *passing = context;
     const struct sample *sample = item;
     (void)payload;
     if (passing->count == BATCH_SAMPLES || passing->track != sample->track)
-        pass_batch(passing);
+        table_rows_pass_batch(passing);
     passing->track = sample->track;
     passing->batch[passing->count++] = sample->sample;
     return !trace_is_full(passing->trace);
@@ -913,7 +914,7 @@ bool table_rows_finish(struct table_rows *tables)
     struct passing passing = {.trace = tables->trace};
     pass_left(tables);
     span_sorter_finish(&tables->spans, tables->trace);
-    merge_sorter_finish(&tables->samples, pass, &passing);
-    pass_batch(&passing);
+    merge_sorter_finish(&tables->samples, table_rows_pass, &passing);
+    table_rows_pass_batch(&passing);
     return !tables->spans.failed && !tables->samples.failed;
 }

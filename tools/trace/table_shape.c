@@ -106,7 +106,7 @@ uint8_t table_link_kind(struct trace_text word)
 
 /* ---- table shape ----------------------------------------------------------------------------- */
 
-static bool is_number(unsigned type)
+static bool table_shape_is_number(unsigned type)
 {
     return type == RBWP_COLUMN_U64 || type == RBWP_COLUMN_I64;
 }
@@ -120,7 +120,7 @@ static bool suits(unsigned role, unsigned type)
         return type == RBWP_COLUMN_TIME || type == RBWP_COLUMN_DURATION;
     case RBWP_ROLE_TRACK:
     case RBWP_ROLE_LABEL:
-        return is_number(type) || type == RBWP_COLUMN_NAME;
+        return table_shape_is_number(type) || type == RBWP_COLUMN_NAME;
     case RBWP_ROLE_CATEGORY:
     case RBWP_ROLE_LINK_KIND:
         return type == RBWP_COLUMN_NAME;
@@ -128,19 +128,20 @@ static bool suits(unsigned role, unsigned type)
     case RBWP_ROLE_THREAD:
     case RBWP_ROLE_LINK_FROM:
     case RBWP_ROLE_LINK_TO:
-        return is_number(type);
+        return table_shape_is_number(type);
     case RBWP_ROLE_START_BOUND:
     case RBWP_ROLE_STOP_BOUND:
         return type == RBWP_COLUMN_DURATION;
     case RBWP_ROLE_COUNTER:
-        return is_number(type) || type == RBWP_COLUMN_F64 || type == RBWP_COLUMN_DURATION;
+        return table_shape_is_number(type) || type == RBWP_COLUMN_F64 ||
+               type == RBWP_COLUMN_DURATION;
     default:
         return false;
     }
 }
 
 /* Where a column of the role is remembered; NULL: nowhere. */
-static uint16_t *place_of(struct table_shape *shape, unsigned role)
+static uint16_t *table_shape_place_of(struct table_shape *shape, unsigned role)
 {
     switch (role) {
     case RBWP_ROLE_START:
@@ -176,7 +177,7 @@ static void take_column(struct table_shape *shape, const struct rbwp_schema *sch
 {
     const struct rbwp_column *column = &schema->columns[at];
     bool good = suits(column->role, column->type);
-    uint16_t *place = good ? place_of(shape, column->role) : NULL;
+    uint16_t *place = good ? table_shape_place_of(shape, column->role) : NULL;
     if (place && *place == TABLE_NO_COLUMN)
         *place = at;
     else if (good && column->role == RBWP_ROLE_COUNTER)
@@ -185,7 +186,7 @@ static void take_column(struct table_shape *shape, const struct rbwp_schema *sch
         shape->args[shape->arg_count++] = at;
 }
 
-static enum table_kind kind_of(const struct table_shape *shape)
+static enum table_kind table_shape_kind_of(const struct table_shape *shape)
 {
     if (shape->start == TABLE_NO_COLUMN)
         return TABLE_UNKNOWN;
@@ -224,7 +225,7 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
             take_column(shape, schema, i);
     for (uint16_t i = 0; i < schema->column_count; i++)
         shape->has_bytes |= schema->columns[i].type == RBWP_COLUMN_BYTES;
-    shape->kind = kind_of(shape);
+    shape->kind = table_shape_kind_of(shape);
     shape->stop_is_duration =
         shape->stop != TABLE_NO_COLUMN && schema->columns[shape->stop].type == RBWP_COLUMN_DURATION;
     if (shape->kind == TABLE_COUNTERS) {

@@ -43,26 +43,26 @@ struct message_join {
     void *context;
 };
 
-static int compare_numbers(uint64_t a, uint64_t b)
+static int trace_compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int compare(const void *left, const void *right)
+static int trace_compare(const void *left, const void *right)
 {
     const struct trace_message_end *a = left, *b = right;
-    int order = compare_numbers(a->key, b->key);
+    int order = trace_compare_numbers(a->key, b->key);
     order = order ? order : (int)a->handled - (int)b->handled;
     if (order == 0 && a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    order = order ? order : compare_numbers(a->track, b->track);
-    return order ? order : compare_numbers(a->span, b->span);
+    order = order ? order : trace_compare_numbers(a->track, b->track);
+    return order ? order : trace_compare_numbers(a->span, b->span);
 }
 
 static const struct merge_order ends_order = {.what = "messages",
                                               .item_bytes = sizeof(struct trace_message_end),
                                               .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                              .compare = compare};
+                                              .compare = trace_compare};
 
 /* NULL without memory. */
 static struct message_join *message_join_new(void)
@@ -85,7 +85,7 @@ static void message_join_add(struct message_join *join, const struct trace_messa
     merge_sorter_add(&join->ends, end, NULL);
 }
 
-static bool take(void *context, const void *item, const uint64_t *payload)
+static bool trace_take(void *context, const void *item, const uint64_t *payload)
 {
     struct message_join *join = context;
     const struct trace_message_end *end = item;
@@ -115,7 +115,7 @@ static bool message_join_finish(struct message_join *join,
 {
     join->found = found;
     join->context = context;
-    merge_sorter_finish(&join->ends, take, join);
+    merge_sorter_finish(&join->ends, trace_take, join);
     *sent_alone_out = join->sent_alone + join->waits;
     *handled_alone_out = join->handled_alone;
     return !join->ends.failed;
@@ -137,7 +137,7 @@ static uint32_t hash(struct trace_text text)
 }
 
 /* The cell that holds the text, or the free one where it belongs. */
-static uint32_t *find_cell(const struct text_set *set, struct trace_text text)
+static uint32_t *trace_find_cell(const struct text_set *set, struct trace_text text)
 {
     for (uint32_t i = hash(text);; i++) {
         uint32_t *cell = &set->cells[i & (set->cell_count - 1)];
@@ -152,7 +152,7 @@ static uint32_t *find_cell(const struct text_set *set, struct trace_text text)
 /* TRACE_NONE if it is not there. Zero is an empty set. */
 static uint32_t text_set_find(const struct text_set *set, struct trace_text text)
 {
-    uint32_t found = set->cell_count ? *find_cell(set, text) : 0;
+    uint32_t found = set->cell_count ? *trace_find_cell(set, text) : 0;
     return found ? found - 1 : TRACE_NONE;
 }
 
@@ -170,7 +170,7 @@ static bool text_set_grow(struct text_set *set)
     set->cells = cells;
     set->cell_count = cell_count;
     for (uint32_t i = 0; i < set->count; i++)
-        *find_cell(set, set->texts[i]) = i + 1;
+        *trace_find_cell(set, set->texts[i]) = i + 1;
     return true;
 }
 
@@ -179,7 +179,7 @@ static bool text_set_add(struct text_set *set, struct trace_text text)
 {
     if (set->count * 2 == set->cell_count && !text_set_grow(set))
         return false;
-    uint32_t *cell = find_cell(set, text);
+    uint32_t *cell = trace_find_cell(set, text);
     set->texts[set->count] = text;
     *cell = ++set->count;
     return true;
@@ -264,7 +264,7 @@ void trace_work_behind(struct trace *trace, struct job_threads *threads)
 }
 
 /* Before anything that the sink may look up is changed, and before it is called from here. */
-static inline void settle(struct trace *trace)
+static inline void trace_settle(struct trace *trace)
 {
     if (trace->behind)
         trace_behind_settle(trace->behind);
@@ -321,7 +321,7 @@ void trace_out_of_memory(struct trace *trace)
 
 /* ---- texts ---------------------------------------------------------------- */
 
-static struct trace_text keep(struct trace *trace, const char *text, uint32_t bytes)
+static struct trace_text trace_keep(struct trace *trace, const char *text, uint32_t bytes)
 {
     if (bytes == 0)
         return (struct trace_text){"", 0};
@@ -342,7 +342,8 @@ static struct trace_text keep(struct trace *trace, const char *text, uint32_t by
     return (struct trace_text){kept, bytes};
 }
 
-static bool grow(struct trace *trace, void *array, uint32_t *room, uint32_t count, size_t bytes)
+static bool trace_grow(struct trace *trace, void *array, uint32_t *room, uint32_t count,
+                       size_t bytes)
 {
     bool grown = count < UINT32_MAX && grow_array32(array, room, count + 1, bytes);
     if (!grown)
@@ -355,8 +356,8 @@ uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes)
     uint32_t number = text_set_find(&trace->names, (struct trace_text){text, bytes});
     if (number != TRACE_NONE)
         return number;
-    settle(trace);
-    struct trace_text kept = keep(trace, text, bytes);
+    trace_settle(trace);
+    struct trace_text kept = trace_keep(trace, text, bytes);
     if (!text_set_add(&trace->names, kept)) {
         trace_out_of_memory(trace);
         return 0;
@@ -386,7 +387,7 @@ struct trace_text trace_label_of(const struct trace *trace, uint32_t label)
 
 static void keep_text(struct trace *trace, struct trace_text *text)
 {
-    *text = keep(trace, text->text, text->bytes);
+    *text = trace_keep(trace, text->text, text->bytes);
 }
 
 /* Viewers join processes of equal names. What a name leaves of room is for the number, which is the
@@ -414,9 +415,9 @@ static struct trace_text unique_name(struct trace *trace, struct trace_text name
 uint32_t trace_add_process(struct trace *trace, struct trace_process process)
 {
     char made[256];
-    settle(trace);
-    if (!grow(trace, &trace->processes, &trace->process_room, trace->process_count,
-              sizeof *trace->processes))
+    trace_settle(trace);
+    if (!trace_grow(trace, &trace->processes, &trace->process_room, trace->process_count,
+                    sizeof *trace->processes))
         return 0;
     process.name = unique_name(trace, process.name, made, sizeof made);
     keep_text(trace, &process.name);
@@ -441,8 +442,9 @@ const struct trace_process *trace_process_of(const struct trace *trace, uint32_t
 
 static uint32_t add_track(struct trace *trace, struct trace_track track)
 {
-    settle(trace);
-    if (!grow(trace, &trace->tracks, &trace->track_room, trace->track_count, sizeof *trace->tracks))
+    trace_settle(trace);
+    if (!trace_grow(trace, &trace->tracks, &trace->track_room, trace->track_count,
+                    sizeof *trace->tracks))
         return 0;
     keep_text(trace, &track.name);
     keep_text(trace, &track.unit);
@@ -618,7 +620,7 @@ static void pass_message(void *context, const struct trace_message_end *sent,
                                               .to_ns = handled->start_ns,
                                               .from_span = sent->span,
                                               .to_span = handled->span});
-    settle(trace);
+    trace_settle(trace);
     if (trace->sink.message && !trace_is_full(trace))
         trace->sink.message(trace->sink.context, &message);
 }
@@ -636,14 +638,14 @@ void trace_finish(struct trace *trace)
     if (trace->messages)
         failed |= !message_join_finish(trace->messages, pass_message, trace,
                                        &trace->totals.sent_alone, &trace->totals.handled_alone);
-    settle(trace);
+    trace_settle(trace);
     trace->failed |= failed; /* the user was told */
 }
 
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema)
 {
     const struct trace_table table = {(uint32_t)trace->totals.tables++, process, schema};
-    settle(trace);
+    trace_settle(trace);
     if (trace->sink.table)
         trace->sink.table(trace->sink.context, &table);
     return table.number;
@@ -654,7 +656,7 @@ void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
     if (trace_is_full(trace))
         return;
     trace->totals.rows += rows->rows->rows;
-    settle(trace);
+    trace_settle(trace);
     if (trace->sink.rows)
         trace->sink.rows(trace->sink.context, rows);
 }
@@ -681,7 +683,7 @@ void trace_add_loss(struct trace *trace, struct trace_loss loss)
 {
     trace->totals.losses++;
     *(loss.refused ? &trace->totals.refused_calls : &trace->totals.lost_records) += loss.count;
-    settle(trace);
+    trace_settle(trace);
     if (trace->sink.loss && !trace_is_full(trace))
         trace->sink.loss(trace->sink.context, &loss);
 }
@@ -693,7 +695,7 @@ void trace_add_fact(struct trace *trace, const char *key, const char *format, ..
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
-    settle(trace);
+    trace_settle(trace);
     if (trace->sink.fact)
         trace->sink.fact(trace->sink.context, key, trace_text(value));
 }

@@ -56,7 +56,8 @@ static void pass_spans(const struct trace_sink *sink, const struct head *head,
                 head->detail_words ? &details : NULL);
 }
 
-static void pass(const struct trace_sink *sink, const struct head *head, const uint64_t *words)
+static void behind_pass(const struct trace_sink *sink, const struct head *head,
+                        const uint64_t *words)
 {
     switch (head->kind) {
     case SPANS:
@@ -83,7 +84,7 @@ static uint32_t words_behind(const struct head *head)
     }
 }
 
-static bool ask(struct trace_behind *behind)
+static bool behind_ask(struct trace_behind *behind)
 {
     bool full = behind->sink->full && behind->sink->full(behind->sink->context);
     if (full)
@@ -91,21 +92,21 @@ static bool ask(struct trace_behind *behind)
     return full;
 }
 
-static void run(void *context)
+static void behind_run(void *context)
 {
     struct batch *batch = context;
     struct trace_behind *behind = batch->behind;
-    for (uint32_t at = 0; at < batch->count && !ask(behind);) {
+    for (uint32_t at = 0; at < batch->count && !behind_ask(behind);) {
         struct head head;
         memcpy(&head, batch->words + at, sizeof head);
         at += HEAD_WORDS;
-        pass(behind->sink, &head, batch->words + at);
+        behind_pass(behind->sink, &head, batch->words + at);
         at += words_behind(&head);
     }
-    (void)ask(behind);
+    (void)behind_ask(behind);
 }
 
-static void stop(void *context)
+static void behind_stop(void *context)
 {
     struct batch *batch = context;
     free(batch->words);
@@ -119,7 +120,7 @@ struct trace_behind *trace_behind_new(const struct trace_sink *sink, struct job_
     if (!behind)
         return NULL;
     behind->sink = sink;
-    behind->jobs = ordered_jobs_new_serial(threads, sizeof(struct batch), run);
+    behind->jobs = ordered_jobs_new_serial(threads, sizeof(struct batch), behind_run);
     if (behind->jobs)
         return behind;
     free(behind);
@@ -146,14 +147,14 @@ void trace_behind_free(struct trace_behind *behind)
     if (!behind)
         return;
     trace_behind_settle(behind);
-    ordered_jobs_free(behind->jobs, stop);
+    ordered_jobs_free(behind->jobs, behind_stop);
     free(behind);
 }
 
 bool trace_behind_is_full(struct trace_behind *behind)
 {
     if (!behind->under_way) /* then nobody else asks */
-        return ask(behind);
+        return behind_ask(behind);
     return atomic_load_explicit(&behind->full, memory_order_relaxed);
 }
 
@@ -171,7 +172,7 @@ static struct batch *batch_to_fill(struct trace_behind *behind)
 }
 
 /* Where what is behind the head goes; NULL without memory. */
-static uint64_t *add(struct trace_behind *behind, const struct head *head)
+static uint64_t *behind_add(struct trace_behind *behind, const struct head *head)
 {
     uint32_t words = HEAD_WORDS + words_behind(head);
     if (behind->batch && behind->batch->count + words > BATCH_WORDS)
@@ -196,8 +197,9 @@ bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *sp
 {
     struct head head = {
         .kind = SPANS, .count = (uint32_t)count, .detail_words = details ? details->count : 0};
-    uint64_t *at =
-        behind->sink->spans && is_possible(count, head.detail_words) ? add(behind, &head) : NULL;
+    uint64_t *at = behind->sink->spans && is_possible(count, head.detail_words)
+                       ? behind_add(behind, &head)
+                       : NULL;
     if (!at)
         return !behind->sink->spans;
     memcpy(at, spans, count * sizeof *spans);
@@ -211,7 +213,8 @@ bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
                           const struct trace_sample *samples, size_t count)
 {
     struct head head = {.kind = SAMPLES, .track = track, .count = (uint32_t)count};
-    uint64_t *at = behind->sink->samples && is_possible(count, 0) ? add(behind, &head) : NULL;
+    uint64_t *at =
+        behind->sink->samples && is_possible(count, 0) ? behind_add(behind, &head) : NULL;
     if (!at)
         return !behind->sink->samples;
     memcpy(at, samples, count * sizeof *samples);
@@ -220,7 +223,7 @@ bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
 
 bool trace_behind_link(struct trace_behind *behind, const struct trace_link *link)
 {
-    uint64_t *at = behind->sink->link ? add(behind, &(struct head){.kind = LINK}) : NULL;
+    uint64_t *at = behind->sink->link ? behind_add(behind, &(struct head){.kind = LINK}) : NULL;
     if (!at)
         return !behind->sink->link;
     memcpy(at, link, sizeof *link);

@@ -97,7 +97,7 @@ static int by_rank(const void *left, const void *right)
 }
 
 /* Sorted by rank; NULL without memory. */
-static const struct trace_source **sort(const struct trace_source *sources, int count)
+static const struct trace_source **pass_sort(const struct trace_source *sources, int count)
 {
     const struct trace_source **order = calloc((size_t)count + 1, sizeof *order);
     for (int i = 0; order && i < count; i++)
@@ -111,7 +111,7 @@ static const struct trace_source **sort(const struct trace_source *sources, int 
 
 static void leave_out_twice(const struct trace_source *sources, int count, bool *left_out)
 {
-    const struct trace_source **order = sort(sources, count);
+    const struct trace_source **order = pass_sort(sources, count);
     for (int i = 1, first = 0; order && i < count; i++) {
         if (!is_again(order[first], order[i])) {
             first = order[first]->facts.job.rank == order[i]->facts.job.rank ? first : i;
@@ -181,7 +181,7 @@ enum exit_code job_files_missing(const struct trace_source *sources, int count)
 {
     const struct trace_source *job = find_job(sources, count);
     uint32_t ranks = job ? job->facts.job.ranks : 0, next = 0, missing[MISSING_SHOWN], gone = 0;
-    const struct trace_source **order = ranks > 1 ? sort(sources, count) : NULL;
+    const struct trace_source **order = ranks > 1 ? pass_sort(sources, count) : NULL;
     for (int i = 0; order && i <= count; i++) {
         if (i < count && !same_id(&order[i]->facts.job, &job->facts.job))
             continue;
@@ -240,7 +240,8 @@ static bool descends(const struct place *places, int from, int ancestor)
     return from == ancestor;
 }
 
-static int parent_of(const struct place *places, struct place *const *sorted, int count, int at)
+static int pass_parent_of(const struct place *places, struct place *const *sorted, int count,
+                          int at)
 {
     const struct trace_identity *child = places[at].identity;
     int64_t born_ns = 0;
@@ -260,11 +261,11 @@ static int parent_of(const struct place *places, struct place *const *sorted, in
 }
 
 /* From the last on: each child is put before those that were given later. */
-static void join(struct place *places, struct place *const *sorted, int count,
-                 struct trace_source *sources)
+static void pass_join(struct place *places, struct place *const *sorted, int count,
+                      struct trace_source *sources)
 {
     for (int i = count; i-- > 0;) {
-        int parent = parent_of(places, sorted, count, i);
+        int parent = pass_parent_of(places, sorted, count, i);
         if (parent < 0)
             continue;
         places[i].parent = parent;
@@ -309,7 +310,7 @@ static void parents_first(struct trace_source *sources, int count)
     }
     if (places && sorted && ordered && count > 1) {
         qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
-        join(places, sorted, count, sources);
+        pass_join(places, sorted, count, sources);
         move(sources, ordered, places, count);
     }
     free(places);

@@ -86,7 +86,7 @@ static bool recognises(const uint8_t *head, size_t bytes)
     return bytes >= 4 && memcmp(head, RBWP_MAGIC, 4) == 0;
 }
 
-static void fail(struct rbwp_source *source)
+static void rbwp_fail(struct rbwp_source *source)
 {
     if (!source->failed)
         message("%s: out of memory; spans are missing", source->input->name);
@@ -300,8 +300,8 @@ static uint32_t look_up_name(struct rbwp_source *source, const struct name_set *
 
 /* The number of an id's name. cache has number + 1 of ids with one name, SEVERAL where time
  * decides. */
-static inline uint32_t name_of(struct rbwp_source *source, const struct name_set *set,
-                               uint32_t *cache, const char *kind, uint32_t id, int64_t time_ns)
+static inline uint32_t rbwp_name_of(struct rbwp_source *source, const struct name_set *set,
+                                    uint32_t *cache, const char *kind, uint32_t id, int64_t time_ns)
 {
     if (cache[id] != NOT_LOOKED && cache[id] != SEVERAL)
         return cache[id] - 1;
@@ -331,14 +331,15 @@ static inline void name_sub_item(struct rbwp_source *source, struct trace_span *
     }
     span->category = source->categories[id];
     span->item = id;
-    span->name = name_of(source, set, source->sub_items, "sub-item", id, time_ns);
+    span->name = rbwp_name_of(source, set, source->sub_items, "sub-item", id, time_ns);
 }
 
 static inline void name_slot(struct rbwp_source *source, struct trace_span *span, int slot,
                              int64_t time_ns)
 {
     span->item = (uint32_t)slot;
-    span->name = name_of(source, &source->names->slots, source->slots, "slot", span->item, time_ns);
+    span->name =
+        rbwp_name_of(source, &source->names->slots, source->slots, "slot", span->item, time_ns);
 }
 
 /* ---- tracks ----------------------------------------------------------------- */
@@ -370,7 +371,7 @@ static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t t
         if (source->map.count == THREAD_MAP_MAX)
             leave_out_threads(source, THREAD_MAP_MAX, "");
         else
-            fail(source);
+            rbwp_fail(source);
         return NULL;
     }
     struct rbwp_thread *thread = &source->threads[number];
@@ -385,8 +386,8 @@ static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t t
 }
 
 /* The same; nearly always it is the one of the span before. */
-static inline struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thread_id,
-                                              int64_t time_ns)
+static inline struct rbwp_thread *rbwp_find_thread(struct rbwp_source *source, uint64_t thread_id,
+                                                   int64_t time_ns)
 {
     if (!source->thread || source->thread_id != thread_id) {
         source->thread = look_up_thread(source, thread_id, time_ns);
@@ -407,8 +408,8 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
 /* Field by field, where it is going to stay: this is done for each span of a file. Lane, depth and
  * track are not known yet. Names are for those that are wanted: their order is that of a file that
  * has no others. */
-static inline void make_span(struct rbwp_source *source, const struct span *span,
-                             struct trace_span *made)
+static inline void rbwp_make_span(struct rbwp_source *source, const struct span *span,
+                                  struct trace_span *made)
 {
     const struct trace_axis *axis = &source->options->axis;
     const uint8_t flags =
@@ -462,8 +463,8 @@ static inline uint32_t slot_kind(struct rbwp_source *source, uint8_t slot)
 }
 
 /* What was made of it, with what there is more to tell: nearly always nothing. */
-static inline bool add_span(struct rbwp_source *source, const struct span *span,
-                            struct track_batch *batch)
+static inline bool rbwp_add_span(struct rbwp_source *source, const struct span *span,
+                                 struct track_batch *batch)
 {
     const bool is_call = span->kind == SPAN_COARSE, outermost = span->parent == 0;
     const uint32_t label =
@@ -478,11 +479,11 @@ static inline bool add_span(struct rbwp_source *source, const struct span *span,
     return track_batch_add(batch, &kind, outermost);
 }
 
-static void take_span(void *context, const struct span *span)
+static void rbwp_on_span(void *context, const struct span *span)
 {
     struct rbwp_source *source = context;
     /* Spans that are given up come with their thread, not in a block of it. */
-    (void)find_thread(source, span->thread_id, span_name_time_ns(span));
+    (void)rbwp_find_thread(source, span->thread_id, span_name_time_ns(span));
     source->last_id = span->id > source->last_id ? span->id : source->last_id;
     if (!source->thread || !span->has_begin)
         return;
@@ -493,10 +494,10 @@ static void take_span(void *context, const struct span *span)
     struct track_batch *batch = &source->thread->batch;
     struct trace_span *made = track_batch_next(batch, source->trace);
     if (!made) {
-        fail(source);
+        rbwp_fail(source);
         return;
     }
-    make_span(source, span, made);
+    rbwp_make_span(source, span, made);
     if (span->kind == SPAN_COARSE)
         rbwp_gpu_call(&source->gpu, span, made->start_ns, batch->track);
     source->thread->last_ns =
@@ -506,8 +507,8 @@ static void take_span(void *context, const struct span *span)
     name_span(source, span, made);
     if (batch->track == TRACE_NONE) /* its thread got the name that is wanted later */
         batch->track = add_thread_track(source, span->thread_id, span_name_time_ns(span));
-    if (!add_span(source, span, batch))
-        fail(source);
+    if (!rbwp_add_span(source, span, batch))
+        rbwp_fail(source);
 }
 
 /* ---- what the GPUs need ------------------------------------------------------ */
@@ -515,7 +516,7 @@ static void take_span(void *context, const struct span *span)
 static bool make_gpu_span(void *context, const struct span *span, struct trace_span *made_out)
 {
     struct rbwp_source *source = context;
-    make_span(source, span, made_out);
+    rbwp_make_span(source, span, made_out);
     if (source->filtered && !(is_wanted(source, span) && clip(source, made_out)))
         return false;
     name_span(source, span, made_out);
@@ -573,7 +574,7 @@ static uint32_t make_thread_track(void *context, uint64_t thread_id, int64_t tim
         return TRACE_NONE;
     }
     source->row_threads += fresh;
-    const struct rbwp_thread *thread = find_thread(source, thread_id, time_ns);
+    const struct rbwp_thread *thread = rbwp_find_thread(source, thread_id, time_ns);
     return thread ? thread->batch.track : TRACE_NONE;
 }
 
@@ -586,7 +587,7 @@ static uint32_t gpu_track(void *context, uint64_t processor)
 static uint32_t slot_name(void *context, uint32_t slot, int64_t time_ns)
 {
     struct rbwp_source *source = context;
-    return name_of(source, &source->names->slots, source->slots, "slot", slot, time_ns);
+    return rbwp_name_of(source, &source->names->slots, source->slots, "slot", slot, time_ns);
 }
 
 static bool is_row_wanted(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
@@ -651,7 +652,7 @@ static void start_gpus(struct rbwp_source *source)
 
 /* ---- blocks ------------------------------------------------------------------ */
 
-static void take_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
+static void rbwp_on_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
 {
     filter_resolve(&source->filter, rows->first_ns);
     source->ranges.last_ns = at_least(source->ranges.last_ns, rows->last_ns);
@@ -670,14 +671,14 @@ static void take_opaque(void *context, const struct rbwp_block *block)
     if (rbwp_gpu_block(&source->gpu, block))
         return;
     if (!source->catalog && !(source->catalog = rbwp_catalog_new())) {
-        fail(source);
+        rbwp_fail(source);
         return;
     }
     enum rbwp_status status = rbwp_catalog_take(source->catalog, block, &rows, &error);
     if (status == RBWP_OK && (source->from_ns != INT64_MIN || source->until_ns != INT64_MAX))
         catalog_keep_rows(source->catalog, &rows, source->from_ns, source->until_ns);
     if (status == RBWP_OK && rows.rows)
-        take_rows(source, &rows);
+        rbwp_on_rows(source, &rows);
     else if (status < 0 && source->broken_tables++ < INPUT_PROBLEM_LINES)
         message("%s: %s", source->input->name, error.text);
 }
@@ -693,19 +694,19 @@ static void see_block(struct rbwp_source *source, const struct rbwp_block *block
     trace_saw(source->trace, trace_on_axis(axis, first_ns), trace_on_axis(axis, last_ns));
 }
 
-static void begin_block(void *context, const struct rbwp_block *block)
+static void rbwp_begin_block(void *context, const struct rbwp_block *block)
 {
     struct rbwp_source *source = context;
     filter_resolve(&source->filter, block->first_ns);
     if (source->filtered)
         see_block(source, block);
-    (void)find_thread(source, block->header.thread_id, block->first_ns);
+    (void)rbwp_find_thread(source, block->header.thread_id, block->first_ns);
 }
 
 static void end_block(void *context, const struct rbwp_block *block)
 {
     struct rbwp_source *source = context;
-    struct rbwp_thread *thread = find_thread(source, block->header.thread_id, block->first_ns);
+    struct rbwp_thread *thread = rbwp_find_thread(source, block->header.thread_id, block->first_ns);
     if (!thread)
         return;
     thread->last_ns = at_least(thread->last_ns, block->last_ns);
@@ -730,7 +731,7 @@ static void take_damage(void *context, const struct span_damage *damage)
                     });
 }
 
-static bool is_full(void *context)
+static bool rbwp_is_full(void *context)
 {
     const struct rbwp_source *source = context;
     return trace_is_full(source->trace);
@@ -833,7 +834,7 @@ static void add_losses(struct rbwp_source *source)
         if (!refused && !losses_are_records(loss->cause))
             continue;
         struct rbwp_thread *thread =
-            loss->thread_id ? find_thread(source, loss->thread_id, loss->first_ns) : NULL;
+            loss->thread_id ? rbwp_find_thread(source, loss->thread_id, loss->first_ns) : NULL;
         bool timed = loss->first_ns || loss->last_ns;
         kept_losses_add(&source->losses,
                         &(struct trace_loss){
@@ -856,8 +857,8 @@ static void add_recording_fact(struct rbwp_source *source, const struct trace_fa
                       source->input->name);
 }
 
-static void add_facts(struct rbwp_source *source, const struct trace_facts *facts,
-                      const struct span_walk *walk)
+static void rbwp_add_facts(struct rbwp_source *source, const struct trace_facts *facts,
+                           const struct span_walk *walk)
 {
     const struct rbwp_reader *reader = source->input->reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
@@ -934,7 +935,7 @@ static void begin_complete(struct rbwp_source *source, const struct trace_identi
 /* Of a part that is not read. */
 static void know_thread(void *context, uint64_t thread_id, int64_t time_ns)
 {
-    struct rbwp_thread *thread = find_thread(context, thread_id, time_ns);
+    struct rbwp_thread *thread = rbwp_find_thread(context, thread_id, time_ns);
     if (thread)
         thread->last_ns = at_least(thread->last_ns, time_ns);
 }
@@ -988,7 +989,7 @@ static void begin_file(struct rbwp_source *source, struct trace_source *file, bo
         catalog_next_file(source->catalog);
     thread_infos_start(&source->thread_infos, trailer);
     if (trailer && !rbwp_gpu_devices(&source->gpu, trailer->gpus, trailer->gpu_count))
-        fail(source);
+        rbwp_fail(source);
     if (source->options->threads)
         input_decode_ahead(source->input, source->options->threads);
 }
@@ -1079,7 +1080,7 @@ static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_
                                        enum span_join *join)
 {
     enum exit_code code = EXIT_GOOD;
-    for (uint32_t i = 0; i < opened->earlier_count && !is_full(source); i++) {
+    for (uint32_t i = 0; i < opened->earlier_count && !rbwp_is_full(source); i++) {
         const uint64_t lost = source->lost;
         int64_t until_ns;
         enum exit_code read = read_earlier(source, opened, i, *join);
@@ -1093,7 +1094,7 @@ static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_
     return code;
 }
 
-static enum exit_code read_files(struct rbwp_source *source, struct trace_source *opened)
+static enum exit_code rbwp_read_files(struct rbwp_source *source, struct trace_source *opened)
 {
     enum exit_code code = load_args(source, opened) ? EXIT_GOOD : EXIT_BAD_DATA;
     enum span_join join = SPAN_JOIN_NEXT;
@@ -1120,12 +1121,12 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
 {
     struct rbwp_source *source = opened->state;
     struct span_walk walk = {.context = source,
-                             .span = take_span,
-                             .block_begins = begin_block,
+                             .span = rbwp_on_span,
+                             .block_begins = rbwp_begin_block,
                              .block_ended = end_block,
                              .damaged = take_damage,
                              .opaque = take_opaque,
-                             .enough = is_full};
+                             .enough = rbwp_is_full};
     source->input = &source->own_input;
     source->names = &source->own_names;
     source->has_earlier = opened->earlier_count > 0;
@@ -1147,7 +1148,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->walk = &walk;
     if (source->has_earlier)
         span_walk_start(&walk);
-    enum exit_code code = read_files(source, opened);
+    enum exit_code code = rbwp_read_files(source, opened);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);
     bool good = finish_gpus(source);
@@ -1158,10 +1159,10 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     kept_losses_tell(&source->damages, trace);
     for (uint32_t i = 0; i < opened->earlier_count; i++)
         add_recording_fact(source, &opened->earlier[i].facts);
-    add_facts(source, &opened->facts, &walk);
+    rbwp_add_facts(source, &opened->facts, &walk);
     if (source->gpu.failed || source->args.failed || source->tables.failed ||
         source->ranges.failed || source->losses.failed || source->damages.failed)
-        fail(source);
+        rbwp_fail(source);
     if (source->failed || source->threads_left_out || !good || source->broken_tables ||
         trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);

@@ -127,7 +127,7 @@ void trace_formats_list(void)
 
 /* ---- what it is ------------------------------------------------------------- */
 
-static size_t read_head(int fd, uint8_t *head, size_t room)
+static size_t source_read_head(int fd, uint8_t *head, size_t room)
 {
     size_t bytes = 0;
     while (bytes < room) {
@@ -164,7 +164,7 @@ static bool recognise(struct trace_source *source)
 {
     uint8_t head[HEAD_BYTES], unpacked[HEAD_BYTES];
     const uint8_t *seen = head;
-    size_t bytes = read_head(source->fd, head, sizeof head);
+    size_t bytes = source_read_head(source->fd, head, sizeof head);
     if (bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
         if (!unpack_head(head, bytes, unpacked, sizeof unpacked, &bytes)) {
             message("%s: no memory to read it", source->name);
@@ -183,7 +183,7 @@ static bool recognise(struct trace_source *source)
 
 enum { FACT_TEXTS = 5 };
 
-static struct trace_text *text_of(struct trace_facts *facts, int number)
+static struct trace_text *source_text_of(struct trace_facts *facts, int number)
 {
     struct trace_job *job = &facts->job;
     struct trace_text *const texts[FACT_TEXTS] = {&facts->host, &job->id, &job->step,
@@ -194,7 +194,7 @@ static struct trace_text *text_of(struct trace_facts *facts, int number)
 static void drop_facts(struct trace_facts *facts)
 {
     for (int i = 0; i < FACT_TEXTS; i++)
-        free((char *)(uintptr_t)text_of(facts, i)->text);
+        free((char *)(uintptr_t)source_text_of(facts, i)->text);
     free((void *)(uintptr_t)facts->clocks);
 }
 
@@ -213,7 +213,7 @@ static bool keep_facts(const struct trace_facts *facts, struct trace_facts *kept
     bool good = facts->latency_count == 0;
     *kept_out = *facts;
     for (int i = 0; i < FACT_TEXTS; i++) {
-        struct trace_text *text = text_of(kept_out, i);
+        struct trace_text *text = source_text_of(kept_out, i);
         text->text = copy(text->text, text->bytes);
         good = good && text->text;
     }
@@ -235,7 +235,7 @@ static int open_stream(const struct trace_source *source, int fd)
 }
 
 /* A descriptor that can be read from anywhere, -1 with the message given. */
-static int open_file(struct trace_source *source, const char *path)
+static int source_open_file(struct trace_source *source, const char *path)
 {
     struct stat status;
     bool is_stdin = strcmp(path, "-") == 0;
@@ -274,7 +274,7 @@ bool trace_same_job(const struct trace_job *a, const struct trace_job *b)
 bool trace_source_open(struct trace_source *source, const char *path, bool live)
 {
     *source = (struct trace_source){.fd = -1, .live = live};
-    source->fd = open_file(source, path);
+    source->fd = source_open_file(source, path);
     if (source->fd < 0)
         return false;
     if (recognise(source) && source->format->open(source))

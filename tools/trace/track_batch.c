@@ -22,15 +22,15 @@ void track_batch_free(struct track_batch *batch)
     span_details_free(&batch->details);
 }
 
-static int compare(const void *a, const void *b)
+static int track_batch_compare(const void *a, const void *b)
 {
     return span_order(a, b);
 }
 
-static void sort(struct trace_span *spans, size_t count)
+static void track_batch_sort(struct trace_span *spans, size_t count)
 {
     if (count > SMALL_TREE) {
-        qsort(spans, count, sizeof *spans, compare);
+        qsort(spans, count, sizeof *spans, track_batch_compare);
         return;
     }
     for (size_t i = 1; i < count; i++) {
@@ -47,7 +47,7 @@ static void sort(struct trace_span *spans, size_t count)
 
 void track_batch_close_tree(struct track_batch *batch)
 {
-    sort(batch->spans + batch->tree, batch->count - batch->tree);
+    track_batch_sort(batch->spans + batch->tree, batch->count - batch->tree);
     for (uint32_t i = batch->tree; i < batch->count; i++) {
         struct trace_span *span = &batch->spans[i];
         bool late = span->start_ns < batch->last_start_ns;

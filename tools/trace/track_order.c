@@ -26,7 +26,8 @@ static uint32_t skip_zeros(struct trace_text text, uint32_t at, uint32_t end)
 }
 
 /* Of the numbers at *i and *j, which are passed. */
-static int compare_numbers(struct trace_text a, uint32_t *i, struct trace_text b, uint32_t *j)
+static int track_order_compare_numbers(struct trace_text a, uint32_t *i, struct trace_text b,
+                                       uint32_t *j)
 {
     uint32_t a_end = digits_end(a, *i), b_end = digits_end(b, *j);
     uint32_t a_at = skip_zeros(a, *i, a_end), b_at = skip_zeros(b, *j, b_end);
@@ -43,7 +44,7 @@ static int compare_names(struct trace_text a, struct trace_text b)
     while (i < a.bytes && j < b.bytes) {
         int order;
         if (is_digit(a.text[i]) && is_digit(b.text[j]))
-            order = compare_numbers(a, &i, b, &j);
+            order = track_order_compare_numbers(a, &i, b, &j);
         else
             order = (unsigned char)a.text[i++] - (unsigned char)b.text[j++];
         if (order)
@@ -67,7 +68,7 @@ struct tracks {
     size_t bytes;
 };
 
-static int compare(const void *a, const void *b, void *context)
+static int track_order_compare(const void *a, const void *b, void *context)
 {
     const struct tracks *tracks = context;
     const char *left = tracks->first + *(const uint32_t *)a * tracks->bytes;
@@ -82,6 +83,6 @@ uint32_t *track_order_all(const void *tracks, size_t bytes, uint32_t count)
     for (uint32_t i = 0; order && i < count; i++)
         order[i] = i;
     if (order && count)
-        qsort_r(order, count, sizeof *order, compare, &all);
+        qsort_r(order, count, sizeof *order, track_order_compare, &all);
     return order;
 }

@@ -177,7 +177,7 @@ static enum rbwp_status progress(struct rbwp_channel *channel, struct job *job,
     return status;
 }
 
-static bool serve(void *argument, struct rbwp_deadline deadline)
+static bool channel_serve(void *argument, struct rbwp_deadline deadline)
 {
     struct rbwp_channel *const channel = argument;
     bool cancels = inbox_take(channel);
@@ -204,8 +204,8 @@ static bool serve(void *argument, struct rbwp_deadline deadline)
 
 /* ---- the public calls ------------------------------------------------------------ */
 
-static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status,
-                               const char *reason)
+static enum rbwp_status channel_refuse(struct rbwp_error *error, enum rbwp_status status,
+                                       const char *reason)
 {
     if (!error)
         return status;
@@ -224,7 +224,7 @@ enum rbwp_status rbwp_transfer_shape_make(const struct rbwp_transfer *given,
     if (status != RBWP_OK)
         return status;
     status = channel_shape_make(&transfer, shape_out, &reason);
-    return status == RBWP_OK ? status : refuse(error, status, reason);
+    return status == RBWP_OK ? status : channel_refuse(error, status, reason);
 }
 
 enum rbwp_status rbwp_channel_new(struct rbwp_work_manager *manager, const char *name, int domain,
@@ -233,10 +233,11 @@ enum rbwp_status rbwp_channel_new(struct rbwp_work_manager *manager, const char 
     *channel_out = NULL;
     pthread_once(&sub_items_once, register_sub_items);
     if (sub_items_status != RBWP_OK)
-        return refuse(error, sub_items_status, "no sub-item ids left to name transfers with");
+        return channel_refuse(error, sub_items_status,
+                              "no sub-item ids left to name transfers with");
     struct rbwp_channel *channel = malloc(sizeof *channel);
     if (!channel)
-        return refuse(error, RBWP_E_MEMORY, "no memory for a channel");
+        return channel_refuse(error, RBWP_E_MEMORY, "no memory for a channel");
     channel->manager = manager;
     channel->first = NULL;
     channel->last = &channel->first;
@@ -244,10 +245,10 @@ enum rbwp_status rbwp_channel_new(struct rbwp_work_manager *manager, const char 
     atomic_init(&channel->last_id, 0);
     atomic_init(&channel->closing, false);
     const enum rbwp_status status =
-        rbwp_work_add(manager, name, serve, channel, domain, &channel->handle);
+        rbwp_work_add(manager, name, channel_serve, channel, domain, &channel->handle);
     if (status != RBWP_OK) {
         free(channel);
-        return refuse(error, status, "the manager does not take another work item");
+        return channel_refuse(error, status, "the manager does not take another work item");
     }
     *channel_out = channel;
     return RBWP_OK;
@@ -265,14 +266,14 @@ enum rbwp_status rbwp_channel_submit(struct rbwp_channel *channel,
     if (status != RBWP_OK)
         return status;
     if (atomic_load_explicit(&channel->closing, memory_order_acquire))
-        return refuse(error, RBWP_E_STATE, "it is being freed and takes no more transfers");
+        return channel_refuse(error, RBWP_E_STATE, "it is being freed and takes no more transfers");
     struct job *job = malloc(sizeof *job + channel_transfer_fill_bytes(&transfer));
     if (!job)
-        return refuse(error, RBWP_E_MEMORY, "no memory to queue a transfer");
+        return channel_refuse(error, RBWP_E_MEMORY, "no memory to queue a transfer");
     status = channel_transfer_begin(&job->transfer, &transfer, job->fill, &reason);
     if (status != RBWP_OK) {
         free(job);
-        return refuse(error, status, reason);
+        return channel_refuse(error, status, reason);
     }
     const uint64_t id = 1 + atomic_fetch_add_explicit(&channel->last_id, 1, memory_order_relaxed);
     job->mail = (struct mail){.id = id};

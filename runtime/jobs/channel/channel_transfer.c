@@ -96,7 +96,8 @@ static uint8_t *piece_memory(const struct channel_transfer *t, uint8_t *buffer)
     return (t->writes_file ? t->source.base : t->target.base) + t->piece_at;
 }
 
-static enum rbwp_status fail(struct channel_transfer *t, enum rbwp_status status, int os_errno)
+static enum rbwp_status channel_transfer_fail(struct channel_transfer *t, enum rbwp_status status,
+                                              int os_errno)
 {
     const bool reached_target = t->phase == CHANNEL_WRITING || skips_buffer(t);
     t->bytes_done = t->piece_at + (reached_target ? t->piece_done : 0);
@@ -110,24 +111,24 @@ static enum rbwp_status read_piece(struct channel_transfer *t, uint8_t *buffer)
                               (size_t)(t->piece_bytes - t->piece_done),
                               (off_t)(t->file_offset + t->piece_at + t->piece_done));
     if (got < 0)
-        return errno == EINTR ? RBWP_AGAIN : fail(t, RBWP_E_IO, errno);
+        return errno == EINTR ? RBWP_AGAIN : channel_transfer_fail(t, RBWP_E_IO, errno);
     if (got == 0)
-        return fail(t, RBWP_E_TRUNCATED, 0);
+        return channel_transfer_fail(t, RBWP_E_TRUNCATED, 0);
     t->piece_done += (uint64_t)got;
     if (t->piece_done == t->piece_bytes)
         t->phase = CHANNEL_WALKING;
     return RBWP_AGAIN;
 }
 
-static enum rbwp_status write_piece(struct channel_transfer *t, uint8_t *buffer)
+static enum rbwp_status channel_transfer_write_piece(struct channel_transfer *t, uint8_t *buffer)
 {
     const ssize_t put = pwrite(t->fd, piece_memory(t, buffer) + t->piece_done,
                                (size_t)(t->piece_bytes - t->piece_done),
                                (off_t)(t->file_offset + t->piece_at + t->piece_done));
     if (put < 0)
-        return errno == EINTR ? RBWP_AGAIN : fail(t, RBWP_E_IO, errno);
+        return errno == EINTR ? RBWP_AGAIN : channel_transfer_fail(t, RBWP_E_IO, errno);
     if (put == 0) /* not for regular files; others must not keep us here for ever */
-        return fail(t, RBWP_E_IO, ENOSPC);
+        return channel_transfer_fail(t, RBWP_E_IO, ENOSPC);
     t->piece_done += (uint64_t)put;
     if (t->piece_done == t->piece_bytes)
         t->phase = CHANNEL_NEXT_PIECE;
@@ -179,7 +180,7 @@ static enum rbwp_status step_file(struct channel_transfer *t, uint8_t *buffer, u
         walk_piece(t, cost);
         break;
     case CHANNEL_WRITING:
-        status = write_piece(t, buffer);
+        status = channel_transfer_write_piece(t, buffer);
         break;
     }
     if (t->phase == CHANNEL_NEXT_PIECE && status == RBWP_AGAIN) {

@@ -91,9 +91,9 @@ static enum rbwp_status check_transport(const struct rbwp_transport *transport,
     return RBWP_OK;
 }
 
-static struct rbwp_endpoint *allocate(struct rbwp_work_manager *manager,
-                                      struct rbwp_transport *transport,
-                                      const struct rbwp_endpoint_config *config)
+static struct rbwp_endpoint *endpoint_allocate(struct rbwp_work_manager *manager,
+                                               struct rbwp_transport *transport,
+                                               const struct rbwp_endpoint_config *config)
 {
     struct rbwp_endpoint *endpoint = aligned_alloc(64, sizeof *endpoint);
     if (!endpoint)
@@ -171,7 +171,7 @@ static enum rbwp_status new_on(struct rbwp_work_manager *manager, struct rbwp_tr
         status = check_transport(transport, error);
     if (status != RBWP_OK)
         return status;
-    struct rbwp_endpoint *endpoint = allocate(manager, transport, &config);
+    struct rbwp_endpoint *endpoint = endpoint_allocate(manager, transport, &config);
     if (!endpoint)
         return failure(error, RBWP_E_MEMORY, 0, "message: no memory for an endpoint");
     status = make_parts(endpoint, &config);
@@ -417,7 +417,7 @@ enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint)
 
 /* ---- what has become of messages, told once each --------------------------------------------- */
 
-static const char *name_of(const struct rbwp_endpoint *endpoint, uint64_t hash)
+static const char *endpoint_name_of(const struct rbwp_endpoint *endpoint, uint64_t hash)
 {
     for (uint32_t i = 0; hash && i < endpoint->handler_count; i++)
         if (endpoint->handlers[i].hash == hash)
@@ -477,7 +477,7 @@ void endpoint_tell(struct rbwp_endpoint *endpoint, int kind, uint32_t node, uint
 {
     struct rbwp_message_problem problem = {.kind = (enum rbwp_message_problem_kind)kind,
                                            .node = node,
-                                           .handler = name_of(endpoint, hash)};
+                                           .handler = endpoint_name_of(endpoint, hash)};
     fill_line(endpoint, kind, node, problem.handler, detail, &problem.error);
     pthread_mutex_lock(&endpoint->problem_lock);
     const bool is_new = note_told(endpoint, kind, node, hash);
@@ -528,7 +528,7 @@ void endpoint_lose(struct rbwp_endpoint *endpoint, uint32_t node, const char *te
     outbox_changed(endpoint);
 }
 
-static void take_loss(struct rbwp_endpoint *endpoint, const struct lost_note *note)
+static void endpoint_on_loss(struct rbwp_endpoint *endpoint, const struct lost_note *note)
 {
     _Atomic uint32_t *first = note->in_order ? &endpoint->left_node : &endpoint->lost_node;
     uint32_t none = endpoint->nodes;
@@ -558,7 +558,7 @@ bool endpoint_take_losses(struct rbwp_endpoint *endpoint)
     while (notes) {
         struct lost_note *note = notes;
         notes = note->next;
-        take_loss(endpoint, note);
+        endpoint_on_loss(endpoint, note);
         free(note);
     }
     outbox_changed(endpoint);

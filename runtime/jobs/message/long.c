@@ -111,7 +111,7 @@ void long_unmake(struct rbwp_endpoint *endpoint)
 
 /* ---- the sender's side ---------------------------------------------------------- */
 
-static uint64_t number_of(const struct message_longs *longs, const struct long_send *send)
+static uint64_t long_number_of(const struct message_longs *longs, const struct long_send *send)
 {
     return (uint64_t)send->generation << 32 | (uint64_t)(send - longs->sends);
 }
@@ -123,7 +123,7 @@ static struct long_send *find_send(struct message_longs *longs, uint64_t number,
     if (index >= longs->send_max)
         return NULL;
     struct long_send *send = &longs->sends[index];
-    return send->state != LONG_FREE && number_of(longs, send) == number && send->node == node
+    return send->state != LONG_FREE && long_number_of(longs, send) == number && send->node == node
                ? send
                : NULL;
 }
@@ -162,7 +162,7 @@ static bool put_send(struct message_longs *longs, const struct long_send *put, u
         longs->free_send = send->next_free;
         *send = *put;
         send->generation = generation;
-        *number_out = number_of(longs, send);
+        *number_out = long_number_of(longs, send);
         atomic_fetch_add(&longs->sending, 1);
     }
     pthread_mutex_unlock(&longs->lock);

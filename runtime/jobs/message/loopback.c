@@ -35,7 +35,7 @@ struct loopback_hub {
 };
 
 /* NULL: it is not open. Else to be given back by leave. */
-static struct rbwp_endpoint *enter(struct loopback_node *node)
+static struct rbwp_endpoint *loopback_enter(struct loopback_node *node)
 {
     atomic_fetch_add(&node->users, 1);
     if (atomic_load(&node->state) == LOOPBACK_OPEN)
@@ -44,7 +44,7 @@ static struct rbwp_endpoint *enter(struct loopback_node *node)
     return NULL;
 }
 
-static void leave(struct loopback_node *node)
+static void loopback_leave(struct loopback_node *node)
 {
     atomic_fetch_sub_explicit(&node->users, 1, memory_order_release);
 }
@@ -52,11 +52,11 @@ static void leave(struct loopback_node *node)
 static enum rbwp_status try_send(struct loopback_node *from, struct loopback_node *to,
                                  const struct rbwp_packet *packet)
 {
-    struct rbwp_endpoint *endpoint = enter(to);
+    struct rbwp_endpoint *endpoint = loopback_enter(to);
     if (!endpoint)
         return atomic_load(&to->state) == LOOPBACK_CLOSED ? RBWP_E_IO : RBWP_AGAIN;
     enum rbwp_status status = rbwp_transport_arrived(endpoint, from->transport.node, packet);
-    leave(to);
+    loopback_leave(to);
     return status;
 }
 
@@ -81,10 +81,10 @@ static void loopback_room(struct rbwp_transport *transport)
         struct loopback_node *node = &hub->nodes[i];
         if (!atomic_load(&node->starved) || !atomic_exchange(&node->starved, false))
             continue;
-        struct rbwp_endpoint *endpoint = enter(node);
+        struct rbwp_endpoint *endpoint = loopback_enter(node);
         if (endpoint) {
             rbwp_transport_room(endpoint);
-            leave(node);
+            loopback_leave(node);
         }
     }
 }
@@ -104,12 +104,12 @@ static void tell_others(struct loopback_node *gone, bool in_order)
 {
     struct loopback_hub *hub = gone->hub;
     for (uint32_t i = 0; i < hub->count; i++) {
-        struct rbwp_endpoint *endpoint = enter(&hub->nodes[i]);
+        struct rbwp_endpoint *endpoint = loopback_enter(&hub->nodes[i]);
         if (!endpoint)
             continue;
         rbwp_transport_lost(endpoint, gone->transport.node,
                             in_order ? NULL : "it has left before the job was quiet");
-        leave(&hub->nodes[i]);
+        loopback_leave(&hub->nodes[i]);
     }
 }
 

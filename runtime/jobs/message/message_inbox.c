@@ -60,7 +60,7 @@ static bool has_room(struct inbox *inbox, uint64_t until)
 }
 
 /* Reserves length bytes in a row. UINT64_MAX: there is no room. */
-static uint64_t reserve(struct inbox *inbox, uint64_t length)
+static uint64_t message_inbox_reserve(struct inbox *inbox, uint64_t length)
 {
     uint64_t tail = atomic_load_explicit(&inbox->tail, memory_order_relaxed);
     for (;;) {
@@ -106,7 +106,7 @@ enum inbox_put_result inbox_put(struct inbox *inbox, uint32_t node, uint64_t arr
                                 const struct rbwp_packet *packet)
 {
     uint64_t length = sizeof(struct inbox_entry) + ((packet->bytes + UINT64_C(7)) & ~UINT64_C(7));
-    uint64_t place = reserve(inbox, length);
+    uint64_t place = message_inbox_reserve(inbox, length);
     if (place == UINT64_MAX)
         return INBOX_FULL;
     struct inbox_entry *entry = entry_at(inbox, place);

@@ -102,8 +102,8 @@ enum rbwp_status outbox_send(struct rbwp_endpoint *endpoint, uint32_t node,
 
 /* ---- keeping ---------------------------------------------------------------- */
 
-static enum rbwp_status keep(struct rbwp_endpoint *endpoint, uint32_t node,
-                             const struct rbwp_packet *packet, bool in_front)
+static enum rbwp_status outbox_keep(struct rbwp_endpoint *endpoint, uint32_t node,
+                                    const struct rbwp_packet *packet, bool in_front)
 {
     struct message_peer *peer = &endpoint->peers[node];
     struct kept_packet *kept = malloc(offsetof(struct kept_packet, head) + (size_t)packet->bytes);
@@ -140,7 +140,7 @@ enum rbwp_status outbox_send_or_keep(struct rbwp_endpoint *endpoint, uint32_t no
                                      const struct rbwp_packet *packet, struct packet_head *head)
 {
     enum rbwp_status status = outbox_send(endpoint, node, packet, head);
-    return status == RBWP_AGAIN ? keep(endpoint, node, packet, false) : status;
+    return status == RBWP_AGAIN ? outbox_keep(endpoint, node, packet, false) : status;
 }
 
 void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_head head)
@@ -152,7 +152,7 @@ void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_he
     enum rbwp_status status = goes_past ? try_send(endpoint, node, &packet, &head)
                                         : outbox_send(endpoint, node, &packet, &head);
     if (status == RBWP_AGAIN)
-        status = keep(endpoint, node, &packet, goes_past);
+        status = outbox_keep(endpoint, node, &packet, goes_past);
     if (status != RBWP_OK)
         endpoint_lose(endpoint, node, "no memory for a packet to it");
 }
@@ -216,7 +216,7 @@ void outbox_changed(struct rbwp_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->wait_lock);
 }
 
-static int64_t monotonic_ns(void)
+static int64_t outbox_monotonic_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -225,7 +225,7 @@ static int64_t monotonic_ns(void)
 
 void outbox_wait_begin(struct rbwp_endpoint *endpoint, uint64_t wait_ns, struct outbox_wait *wait)
 {
-    const int64_t now_ns = monotonic_ns();
+    const int64_t now_ns = outbox_monotonic_ns();
     atomic_fetch_add(&endpoint->waiters, 1);
     wait->until_ns =
         wait_ns > (uint64_t)(INT64_MAX - now_ns) ? INT64_MAX : now_ns + (int64_t)wait_ns;
@@ -252,7 +252,7 @@ bool outbox_wait(struct rbwp_endpoint *endpoint, struct outbox_wait *wait)
 
 bool outbox_wait_is_over(const struct outbox_wait *wait)
 {
-    return monotonic_ns() >= wait->until_ns;
+    return outbox_monotonic_ns() >= wait->until_ns;
 }
 
 void outbox_wait_end(struct rbwp_endpoint *endpoint)

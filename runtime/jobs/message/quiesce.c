@@ -3,7 +3,7 @@
 #include "message_outbox.h"
 #include "work_extend.h"
 
-static uint32_t parent_of(uint32_t node)
+static uint32_t quiesce_parent_of(uint32_t node)
 {
     return (node - 1) / QUIESCE_FAN;
 }
@@ -33,7 +33,7 @@ static void tell_children(struct rbwp_endpoint *endpoint, struct packet_head hea
 static void tell_next(struct rbwp_endpoint *endpoint, struct packet_head head)
 {
     if (endpoint->node > 0)
-        outbox_tell(endpoint, parent_of(endpoint->node), head);
+        outbox_tell(endpoint, quiesce_parent_of(endpoint->node), head);
     tell_children(endpoint, head);
 }
 
@@ -48,7 +48,7 @@ static void begin_round(struct rbwp_endpoint *endpoint, uint64_t epoch, uint64_t
     tell_children(endpoint, (struct packet_head){.kind = PACKET_ASK, .key = epoch, .word = round});
 }
 
-static void reach(struct rbwp_endpoint *endpoint, uint64_t epoch)
+static void quiesce_reach(struct rbwp_endpoint *endpoint, uint64_t epoch)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
     tell_children(endpoint, (struct packet_head){.kind = PACKET_QUIET, .key = epoch});
@@ -71,8 +71,8 @@ void quiesce_init(struct rbwp_endpoint *endpoint)
 
 static bool is_next(const struct rbwp_endpoint *endpoint, uint32_t node)
 {
-    return (endpoint->node > 0 && node == parent_of(endpoint->node)) ||
-           (node > 0 && parent_of(node) == endpoint->node);
+    return (endpoint->node > 0 && node == quiesce_parent_of(endpoint->node)) ||
+           (node > 0 && quiesce_parent_of(node) == endpoint->node);
 }
 
 void quiesce_gone(struct rbwp_endpoint *endpoint, uint32_t node)
@@ -127,7 +127,7 @@ static bool take_counted(struct rbwp_endpoint *endpoint, uint32_t node,
                          const struct packet_head *head)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
-    if (node == 0 || parent_of(node) != endpoint->node || head->word != quiesce->round ||
+    if (node == 0 || quiesce_parent_of(node) != endpoint->node || head->word != quiesce->round ||
         quiesce->missing == 0)
         return false;
     quiesce->missing--;
@@ -138,7 +138,7 @@ static bool take_counted(struct rbwp_endpoint *endpoint, uint32_t node,
 
 bool quiesce_take(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *head)
 {
-    const bool from_above = endpoint->node > 0 && node == parent_of(endpoint->node);
+    const bool from_above = endpoint->node > 0 && node == quiesce_parent_of(endpoint->node);
     switch (head->kind) {
     case PACKET_ASK:
         if (from_above)
@@ -148,7 +148,7 @@ bool quiesce_take(struct rbwp_endpoint *endpoint, uint32_t node, const struct pa
         return take_counted(endpoint, node, head);
     case PACKET_QUIET:
         if (from_above)
-            reach(endpoint, head->key);
+            quiesce_reach(endpoint, head->key);
         return from_above;
     case PACKET_NEVER:
         return take_never(endpoint, node, head);
@@ -160,7 +160,7 @@ bool quiesce_take(struct rbwp_endpoint *endpoint, uint32_t node, const struct pa
 /* ---- answers ---------------------------------------------------------------------- */
 
 /* The root has the sums of all nodes. */
-static void judge(struct rbwp_endpoint *endpoint, uint64_t sent, uint64_t handled)
+static void quiesce_judge(struct rbwp_endpoint *endpoint, uint64_t sent, uint64_t handled)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
     const bool quiet = quiesce->has_last && sent == handled && sent == quiesce->last_sent &&
@@ -169,7 +169,7 @@ static void judge(struct rbwp_endpoint *endpoint, uint64_t sent, uint64_t handle
     quiesce->last_sent = sent;
     quiesce->last_handled = handled;
     if (quiet)
-        reach(endpoint, quiesce->epoch);
+        quiesce_reach(endpoint, quiesce->epoch);
     else
         begin_round(endpoint, quiesce->epoch, quiesce->round + 1);
 }
@@ -181,10 +181,10 @@ static void answer(struct rbwp_endpoint *endpoint)
     const uint64_t sent = quiesce->sent + atomic_load(&endpoint->sent);
     quiesce->asked = false;
     if (endpoint->node == 0)
-        judge(endpoint, sent, handled);
+        quiesce_judge(endpoint, sent, handled);
     else
         outbox_tell(
-            endpoint, parent_of(endpoint->node),
+            endpoint, quiesce_parent_of(endpoint->node),
             (struct packet_head){
                 .kind = PACKET_COUNTED, .key = sent, .bytes = handled, .word = quiesce->round});
 }
@@ -236,8 +236,8 @@ static enum rbwp_status name_gone(struct rbwp_endpoint *endpoint, uint32_t node,
                    node, endpoint->nodes, endpoint->node);
 }
 
-static enum rbwp_status look(struct rbwp_endpoint *endpoint, uint64_t epoch,
-                             struct rbwp_error *error)
+static enum rbwp_status quiesce_look(struct rbwp_endpoint *endpoint, uint64_t epoch,
+                                     struct rbwp_error *error)
 {
     if (atomic_load_explicit(&endpoint->quiesce.reached, memory_order_acquire) >= epoch &&
         outbox_is_empty(endpoint))
@@ -252,7 +252,7 @@ static enum rbwp_status look(struct rbwp_endpoint *endpoint, uint64_t epoch,
 }
 
 /* Announces that this node has come; again and again until the epoch is over. Its number. */
-static uint64_t enter(struct rbwp_endpoint *endpoint)
+static uint64_t quiesce_enter(struct rbwp_endpoint *endpoint)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
     uint64_t entered = atomic_load_explicit(&quiesce->entered, memory_order_relaxed);
@@ -284,7 +284,7 @@ static enum rbwp_status wait_for(struct rbwp_endpoint *endpoint, uint64_t epoch,
     enum rbwp_status status;
     outbox_wait_begin(endpoint, wait_ns, &wait);
     do
-        status = look(endpoint, epoch, error);
+        status = quiesce_look(endpoint, epoch, error);
     while (status == RBWP_AGAIN && lend_or_sleep(endpoint, &wait));
     outbox_wait_end(endpoint);
     return status;
@@ -295,8 +295,8 @@ enum rbwp_status rbwp_endpoint_quiesce(struct rbwp_endpoint *endpoint, uint64_t 
 {
     if (atomic_load_explicit(&endpoint->phase, memory_order_acquire) != ENDPOINT_STARTED)
         return failure(error, RBWP_E_STATE, 0, "message: the endpoint is not started");
-    const uint64_t epoch = enter(endpoint);
-    enum rbwp_status status = look(endpoint, epoch, error);
+    const uint64_t epoch = quiesce_enter(endpoint);
+    enum rbwp_status status = quiesce_look(endpoint, epoch, error);
     if (status == RBWP_AGAIN && wait_ns > 0 && !rbwp_extend_work_inside())
         status = wait_for(endpoint, epoch, wait_ns, error);
     if (status == RBWP_OK)

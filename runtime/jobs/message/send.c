@@ -114,8 +114,8 @@ static enum rbwp_status send_long(struct rbwp_endpoint *endpoint, const struct r
     return status;
 }
 
-static enum rbwp_status refuse(struct rbwp_endpoint *endpoint, const struct rbwp_send *send,
-                               enum rbwp_status status, struct rbwp_error *error)
+static enum rbwp_status send_refuse(struct rbwp_endpoint *endpoint, const struct rbwp_send *send,
+                                    enum rbwp_status status, struct rbwp_error *error)
 {
     const char *name =
         send->handler < endpoint->handler_count ? endpoint->handlers[send->handler].name : "";
@@ -187,7 +187,7 @@ static enum rbwp_status send_any(struct rbwp_endpoint *endpoint, const struct rb
     enum rbwp_status status = check(endpoint, send);
     if (status == RBWP_OK)
         status = send_checked(endpoint, send);
-    return status == RBWP_OK ? status : refuse(endpoint, send, status, error);
+    return status == RBWP_OK ? status : send_refuse(endpoint, send, status, error);
 }
 
 enum rbwp_status rbwp_message_send(struct rbwp_endpoint *endpoint, uint32_t node, unsigned handler,

@@ -136,7 +136,7 @@ static bool take_control(struct rbwp_endpoint *endpoint, uint32_t node,
     }
 }
 
-static void take_entry(struct rbwp_endpoint *endpoint, const struct inbox_entry *entry)
+static void serve_take_entry(struct rbwp_endpoint *endpoint, const struct inbox_entry *entry)
 {
     const struct packet_head *head = (const struct packet_head *)(entry + 1);
     const uint32_t node = entry->node;
@@ -180,7 +180,7 @@ static bool take_inbox(struct rbwp_endpoint *endpoint, struct rbwp_deadline dead
 {
     const struct inbox_entry *entry = inbox_peek(&endpoint->inbox);
     while (entry) {
-        take_entry(endpoint, entry);
+        serve_take_entry(endpoint, entry);
         inbox_drop(&endpoint->inbox);
         *worked = true;
         if (inbox_dropped_bytes(&endpoint->inbox) > endpoint->inbox.capacity / 8)

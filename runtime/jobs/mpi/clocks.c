@@ -25,7 +25,7 @@ struct answer {
 };
 
 /* If no slot is free the answers stay away, and the next comparison is as good. */
-static void ask(struct rbwp_mpi *mpi)
+static void clocks_ask(struct rbwp_mpi *mpi)
 {
     struct question question = {.burst = mpi->clocks.burst};
     question.asked_ns = rbwp_now_ns();
@@ -43,7 +43,7 @@ void clocks_answer(struct rbwp_mpi *mpi, uint32_t from, const void *packet, size
 }
 
 /* A comparison ends when in_vain answers in a row have not made the bound clearly better. */
-static void begin(struct clocks *clocks, unsigned in_vain)
+static void clocks_begin(struct clocks *clocks, unsigned in_vain)
 {
     clocks->burst++;
     clocks->in_vain = clocks->missing = in_vain;
@@ -68,7 +68,7 @@ static void keep_if_better(struct clocks *clocks, const struct answer *answer, i
 }
 
 /* Writes the outcome down; without a session nobody needs it. */
-static void end(struct clocks *clocks)
+static void clocks_end(struct clocks *clocks)
 {
     clocks->missing = 0;
     if (!clocks->has_best)
@@ -91,9 +91,9 @@ void clocks_take(struct rbwp_mpi *mpi, const void *packet, size_t bytes)
         return;
     keep_if_better(clocks, &answer, now_ns);
     if (--clocks->missing > 0)
-        ask(mpi);
+        clocks_ask(mpi);
     else
-        end(clocks);
+        clocks_end(clocks);
 }
 
 void clocks_tick(struct rbwp_mpi *mpi, uint64_t now_ticks)
@@ -102,10 +102,10 @@ void clocks_tick(struct rbwp_mpi *mpi, uint64_t now_ticks)
     if (!clocks->compares || mpi->node == 0 || now_ticks < clocks->due_ticks)
         return;
     if (clocks->missing > 0 && clocks->has_best) /* some answers got lost on the way */
-        end(clocks);
+        clocks_end(clocks);
     clocks->due_ticks = now_ticks + rbwp_ticks_from_ns(mpi->config.clock_every_ns);
-    begin(clocks, IN_VAIN_MEANWHILE);
-    ask(mpi);
+    clocks_begin(clocks, IN_VAIN_MEANWHILE);
+    clocks_ask(mpi);
 }
 
 /* ---- all nodes ---------------------------------------------------------------------- */
@@ -116,8 +116,8 @@ static void compare_now(struct rbwp_mpi *mpi)
     struct clocks *clocks = &mpi->clocks;
     uint64_t end_ticks = rbwp_now_ticks() + rbwp_ticks_from_ns(PATIENCE_NS);
     pthread_mutex_lock(&mpi->polling);
-    begin(clocks, IN_VAIN_TOGETHER);
-    ask(mpi);
+    clocks_begin(clocks, IN_VAIN_TOGETHER);
+    clocks_ask(mpi);
     while (clocks->missing > 0 && rbwp_now_ticks() < end_ticks && !watch_is_lost(mpi, 0)) {
         bool had = joined_poll(mpi);
         pthread_mutex_unlock(&mpi->polling);
@@ -126,7 +126,7 @@ static void compare_now(struct rbwp_mpi *mpi)
         pthread_mutex_lock(&mpi->polling);
     }
     if (clocks->missing > 0)
-        end(clocks);
+        clocks_end(clocks);
     pthread_mutex_unlock(&mpi->polling);
 }
 

@@ -76,7 +76,7 @@ static struct slot *claim_or_want(struct slots *slots)
     return slot;
 }
 
-static void fill(struct slot *slot, const struct rbwp_packet *packet)
+static void joined_fill(struct slot *slot, const struct rbwp_packet *packet)
 {
     size_t filled = 0;
     for (uint32_t i = 0; i < packet->count; i++) {
@@ -98,7 +98,7 @@ enum rbwp_status slots_send(struct rbwp_mpi *mpi, uint32_t node, int tag,
         return RBWP_AGAIN;
     unsigned at = (unsigned)(slot - slots->slot);
     slot->node = node;
-    fill(slot, packet);
+    joined_fill(slot, packet);
     int code = MPI_Isend(slot->packet, (int)packet->bytes, MPI_BYTE, (int)node, tag, mpi->packets,
                          &slot->request);
     int is_through = 0;
@@ -333,7 +333,7 @@ static void sleep_ns(uint64_t ns)
 }
 
 /* True if something had come, which a worker that looks anyway finds sooner. */
-static bool look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
+static bool joined_look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
 {
     if (pthread_mutex_trylock(&mpi->polling) != 0)
         return false;
@@ -346,7 +346,7 @@ static bool look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
     return had;
 }
 
-static void *run(void *argument)
+static void *joined_run(void *argument)
 {
     struct rbwp_mpi *mpi = argument;
     prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default adds 50 us to each sleep */
@@ -355,7 +355,7 @@ static void *run(void *argument)
         uint64_t polled_ticks = atomic_load_explicit(&mpi->polled_ticks, memory_order_relaxed);
         uint64_t now_ticks = rbwp_now_ticks();
         bool worker_looks = now_ticks - polled_ticks < rbwp_ticks_from_ns(WORKER_LOOKS_NS);
-        if (look(mpi, now_ticks, worker_looks)) {
+        if (joined_look(mpi, now_ticks, worker_looks)) {
             had_ticks = now_ticks;
             sleep = SHORTEST_NS;
         }
@@ -375,7 +375,7 @@ enum rbwp_status background_start(struct rbwp_mpi *mpi, struct rbwp_error *error
     sigset_t all, before;
     sigfillset(&all); /* the program's handlers are for its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&mpi->background, NULL, run, mpi);
+    int code = pthread_create(&mpi->background, NULL, joined_run, mpi);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     mpi->has_background = code == 0;
     return code == 0 ? RBWP_OK : failure(error, RBWP_E_IO, code, "no thread for MPI");
@@ -557,8 +557,8 @@ struct agreed {
     char job[128];   /* id, if the launcher says none */
 };
 
-static enum rbwp_status spread(struct rbwp_mpi *mpi, struct agreed *agreed,
-                               struct rbwp_error *error)
+static enum rbwp_status joined_spread(struct rbwp_mpi *mpi, struct agreed *agreed,
+                                      struct rbwp_error *error)
 {
     agreed->zero_ns = rbwp_now_ns();
     char host[64] = "";
@@ -579,7 +579,7 @@ static enum rbwp_status agree(struct rbwp_mpi *mpi, struct rbwp_error *error)
     if (status != RBWP_OK)
         return status;
     struct agreed agreed;
-    status = spread(mpi, &agreed, error);
+    status = joined_spread(mpi, &agreed, error);
     if (status != RBWP_OK)
         return status;
     int64_t offset_ns = 0;
@@ -615,7 +615,7 @@ static void free_communicator(MPI_Comm *communicator)
 }
 
 /* With a node lost, nothing that waits for it can be called: MPI keeps what it has then. */
-static void leave(struct rbwp_mpi *mpi, bool all_are_here)
+static void joined_leave(struct rbwp_mpi *mpi, bool all_are_here)
 {
     background_stop(mpi);
     if (all_are_here) {
@@ -636,8 +636,8 @@ static void leave(struct rbwp_mpi *mpi, bool all_are_here)
     take_the_one(false);
 }
 
-static enum rbwp_status join(struct rbwp_mpi *mpi, int *argc, char ***argv,
-                             struct rbwp_error *error)
+static enum rbwp_status joined_join(struct rbwp_mpi *mpi, int *argc, char ***argv,
+                                    struct rbwp_error *error)
 {
     struct rbwp_job_facts facts;
     rbwp_job_get(&facts);
@@ -680,11 +680,11 @@ enum rbwp_status rbwp_mpi_start(const struct rbwp_mpi_config *config, int *argc,
     fill_in(&mpi->config, config);
     make_locks(mpi);
     (void)rbwp_ticks_per_second(); /* decides what rbwp_now_ticks counts */
-    enum rbwp_status status = join(mpi, argc, argv, error);
+    enum rbwp_status status = joined_join(mpi, argc, argv, error);
     if (status == RBWP_OK)
         *mpi_out = mpi;
     else
-        leave(mpi, mpi->nodes <= 1);
+        joined_leave(mpi, mpi->nodes <= 1);
     return status;
 }
 
@@ -714,6 +714,6 @@ enum rbwp_status rbwp_mpi_stop(struct rbwp_mpi *mpi, struct rbwp_error *error)
     enum rbwp_status status = code == MPI_SUCCESS ? joined_wait(mpi, &request, false, error)
                                                   : joined_failure(error, "MPI_Ibarrier", code);
     atomic_store(&mpi->watch.off, true);
-    leave(mpi, status == RBWP_OK);
+    joined_leave(mpi, status == RBWP_OK);
     return status;
 }

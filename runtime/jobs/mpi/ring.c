@@ -37,8 +37,8 @@ static struct transport *of(struct rbwp_transport *base)
 }
 
 /* Packets that came before the others' endpoints were there stay in the ring until this one is. */
-static enum rbwp_status start(struct rbwp_transport *base, struct rbwp_endpoint *endpoint,
-                              struct rbwp_error *error)
+static enum rbwp_status ring_start(struct rbwp_transport *base, struct rbwp_endpoint *endpoint,
+                                   struct rbwp_error *error)
 {
     struct rbwp_mpi *mpi = of(base)->mpi;
     pthread_mutex_lock(&mpi->polling);
@@ -81,7 +81,7 @@ static bool was_woken(struct rbwp_mpi *mpi)
            atomic_exchange_explicit(&mpi->background_had, false, memory_order_relaxed);
 }
 
-static bool look(struct rbwp_mpi *mpi)
+static bool ring_look(struct rbwp_mpi *mpi)
 {
     pthread_mutex_lock(&mpi->polling);
     bool had = joined_poll(mpi);
@@ -106,7 +106,7 @@ static bool poll_by_worker(struct rbwp_transport *base, struct rbwp_deadline dea
     struct transport *transport = of(base);
     struct rbwp_mpi *mpi = transport->mpi;
     (void)deadline;
-    const bool found = look(mpi), woken = was_woken(mpi); /* both are asked */
+    const bool found = ring_look(mpi), woken = was_woken(mpi); /* both are asked */
     if (found || woken)
         return go_and_handle(transport);
     const uint64_t begin_ticks = rbwp_now_ticks();
@@ -118,7 +118,7 @@ static bool poll_by_worker(struct rbwp_transport *base, struct rbwp_deadline dea
         atomic_store_explicit(&mpi->polled_ticks, now_ticks, memory_order_relaxed);
         if (now_ticks - begin_ticks >= transport->spin_ticks)
             break;
-        if (look(mpi))
+        if (ring_look(mpi))
             return go_and_handle(transport);
         looks_on = now_ticks - transport->had_ticks < transport->look_ticks;
     }
@@ -144,7 +144,7 @@ static void close_transport(struct rbwp_transport *base, bool in_order)
 
 static const struct rbwp_transport_ops ops = {
     .size = sizeof ops,
-    .start = start,
+    .start = ring_start,
     .send = send,
     .send_payload = send_payload,
     .receive_payload = receive_payload,

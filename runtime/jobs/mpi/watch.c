@@ -111,7 +111,8 @@ bool watch_all_are_here(struct rbwp_mpi *mpi, struct rbwp_error *error)
 
 /* ---- who is where ------------------------------------------------------------------- */
 
-static enum rbwp_status gather(struct rbwp_mpi *mpi, struct place *places, struct rbwp_error *error)
+static enum rbwp_status watch_gather(struct rbwp_mpi *mpi, struct place *places,
+                                     struct rbwp_error *error)
 {
     struct place own;
     place_of_self(&own);
@@ -151,8 +152,8 @@ static void take_near(struct rbwp_mpi *mpi, uint32_t node)
     watch->near_node[watch->near_count++] = node;
 }
 
-static enum rbwp_status make_room(struct rbwp_mpi *mpi, struct place **places_out,
-                                  struct rbwp_error *error)
+static enum rbwp_status watch_make_room(struct rbwp_mpi *mpi, struct place **places_out,
+                                        struct rbwp_error *error)
 {
     struct watch *watch = &mpi->watch;
     watch->node = calloc(mpi->nodes, sizeof *watch->node);
@@ -167,9 +168,9 @@ static enum rbwp_status make_room(struct rbwp_mpi *mpi, struct place **places_ou
 enum rbwp_status watch_open(struct rbwp_mpi *mpi, struct rbwp_error *error)
 {
     struct place *places = NULL;
-    enum rbwp_status status = make_room(mpi, &places, error);
+    enum rbwp_status status = watch_make_room(mpi, &places, error);
     if (status == RBWP_OK)
-        status = gather(mpi, places, error);
+        status = watch_gather(mpi, places, error);
     if (status == RBWP_OK) {
         for (uint32_t node = 0; node < mpi->nodes; node++)
             mpi->watch.node[node].place = places[node];
@@ -198,7 +199,7 @@ void watch_close(struct rbwp_mpi *mpi)
 /* ---- what is lost --------------------------------------------------------------------- */
 
 /* The first that was lost is what errors name. */
-static void note(struct watch *watch, const char *text)
+static void watch_note(struct watch *watch, const char *text)
 {
     pthread_mutex_lock(&watch->lock);
     if (!watch->any_lost)
@@ -213,7 +214,7 @@ void watch_lose(struct rbwp_mpi *mpi, uint32_t node, const char *text)
     if (node >= mpi->nodes || node == mpi->node || atomic_load(&watch->off) ||
         atomic_exchange(&watch->node[node].state, LOST) == LOST)
         return;
-    note(watch, text);
+    watch_note(watch, text);
     if (mpi->endpoint)
         rbwp_transport_lost(mpi->endpoint, node, text);
     if (mpi->config.lost)

@@ -73,7 +73,7 @@ bool bands_meet(const struct bands *bands, const struct span box[BANDS_LEVELS])
     return level_meets(bands, BANDS_LEVELS - 1, 0, bands->level[BANDS_LEVELS - 1].count, box);
 }
 
-static bool same(const void *a, const void *b, size_t bytes)
+static bool bands_same(const void *a, const void *b, size_t bytes)
 {
     return bytes == 0 || memcmp(a, b, bytes) == 0;
 }
@@ -82,9 +82,9 @@ bool bands_equal(const struct bands *a, const struct bands *b)
 {
     for (unsigned d = 0; d < BANDS_LEVELS; d++) {
         const struct bands_level *x = &a->level[d], *y = &b->level[d];
-        if (x->count != y->count || !same(x->spans, y->spans, x->count * sizeof *x->spans))
+        if (x->count != y->count || !bands_same(x->spans, y->spans, x->count * sizeof *x->spans))
             return false;
-        if (d > 0 && !same(x->first, y->first, x->count * sizeof *x->first))
+        if (d > 0 && !bands_same(x->first, y->first, x->count * sizeof *x->first))
             return false;
     }
     return true;
@@ -113,7 +113,7 @@ uint64_t bands_points(const struct bands *bands)
 }
 
 /* The span of a level whose children have number child among them. */
-static size_t parent_of(const struct bands_level *level, size_t child)
+static size_t bands_parent_of(const struct bands_level *level, size_t child)
 {
     size_t begin = 0, end = level->count;
     while (end - begin > 1) {
@@ -130,7 +130,7 @@ void bands_box(const struct bands *bands, size_t index, struct span box_out[BAND
 {
     for (unsigned d = 0; d < BANDS_LEVELS; d++) {
         if (d > 0)
-            index = parent_of(&bands->level[d], index);
+            index = bands_parent_of(&bands->level[d], index);
         box_out[d] = bands->level[d].spans[index];
     }
 }
@@ -200,7 +200,7 @@ bool bands_walk_next(struct bands_walk *walk, size_t limit, struct bands_piece *
  * time when more is looked at than the last span.
  */
 
-static bool push(struct bands *bands, unsigned d, struct span span)
+static bool bands_push(struct bands *bands, unsigned d, struct span span)
 {
     struct bands_level *level = &bands->level[d];
     const size_t count = level->count + 1;
@@ -242,7 +242,7 @@ static bool same_below(const struct bands *bands, unsigned d, size_t a, size_t b
 }
 
 /* The last span of a level is complete. */
-static void settle(struct bands *bands, unsigned d)
+static void bands_settle(struct bands *bands, unsigned d)
 {
     struct bands_level *level = &bands->level[d];
     const size_t last = level->count - 1;
@@ -265,7 +265,7 @@ static bool is_span(struct span a, struct span b)
     return a.low == b.low && a.high == b.high;
 }
 
-static void widen(struct bands *bands, const struct span box[BANDS_LEVELS])
+static void bands_widen(struct bands *bands, const struct span box[BANDS_LEVELS])
 {
     for (unsigned d = 0; d < BANDS_LEVELS; d++) {
         if (bands->level[0].count == 0 || box[d].low < bands->bounds[d].low)
@@ -284,18 +284,18 @@ void bands_put(struct bands_builder *builder, const struct span box[BANDS_LEVELS
     if (builder->failed)
         return;
     for (unsigned d = 1; d < changed && builder->open; d++)
-        settle(bands, d);
-    widen(bands, box);
+        bands_settle(bands, d);
+    bands_widen(bands, box);
     for (unsigned d = changed; --d > 0;) {
         builder->at[d] = box[d];
-        builder->failed |= !push(bands, d, box[d]);
+        builder->failed |= !bands_push(bands, d, box[d]);
     }
     struct bands_level *runs = &bands->level[0];
     if (changed == 1 && runs->spans[runs->count - 1].high >= box[0].low) {
         if (runs->spans[runs->count - 1].high < box[0].high)
             runs->spans[runs->count - 1].high = box[0].high;
     } else {
-        builder->failed |= !push(bands, 0, box[0]);
+        builder->failed |= !bands_push(bands, 0, box[0]);
     }
     builder->open = true;
 }
@@ -304,7 +304,7 @@ bool bands_finish(struct bands_builder *builder, struct bands *bands_out)
 {
     const bool failed = builder->failed;
     for (unsigned d = 1; d < BANDS_LEVELS && builder->open && !failed; d++)
-        settle(&builder->bands, d);
+        bands_settle(&builder->bands, d);
     if (failed)
         bands_free(&builder->bands);
     *bands_out = builder->bands;

@@ -318,8 +318,9 @@ static void operation_free(struct operation *operation)
 }
 
 /* Of a partition that has passed the checks. */
-static enum rbwp_status fill(struct operation *operation, const struct rbwp_partition *partition,
-                             const char **reason_out)
+static enum rbwp_status operation_fill(struct operation *operation,
+                                       const struct rbwp_partition *partition,
+                                       const char **reason_out)
 {
     *reason_out = "no memory to queue an operation";
     if (!make_arrays(operation))
@@ -355,7 +356,7 @@ enum rbwp_status operation_new(const struct rbwp_partition *partition, const voi
     operation->kind = partition->kind;
     operation->count = partition->count;
     operation->results_count = partition->kind == RBWP_PARTITION_UNION_ALL ? 1 : partition->count;
-    status = fill(operation, partition, reason_out);
+    status = operation_fill(operation, partition, reason_out);
     if (status == RBWP_OK && !make_results(operation, maker, results_out)) {
         *reason_out = "no memory for the results";
         status = RBWP_E_MEMORY;
@@ -379,7 +380,7 @@ static enum rbwp_status status_of(struct rbwp_space *const *spaces, size_t count
     return RBWP_OK;
 }
 
-static enum rbwp_status begin(struct operation *operation)
+static enum rbwp_status operation_begin(struct operation *operation)
 {
     enum rbwp_status status = status_of(&operation->domain, 1);
     if (status == RBWP_OK)
@@ -394,7 +395,7 @@ static enum rbwp_status begin(struct operation *operation)
 enum rbwp_status operation_step(struct operation *operation)
 {
     if (!operation->progress) {
-        const enum rbwp_status status = begin(operation);
+        const enum rbwp_status status = operation_begin(operation);
         return status == RBWP_OK ? RBWP_AGAIN : status;
     }
     if (operation->class->step(operation))

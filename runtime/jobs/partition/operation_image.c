@@ -58,7 +58,8 @@ static bool clip(struct span box[BANDS_LEVELS], const struct span bounds[BANDS_L
 }
 
 /* Values of neighbours often are neighbours: then they become one box at once. */
-static bool join(struct span last[BANDS_LEVELS], const struct span box[BANDS_LEVELS])
+static bool operation_image_join(struct span last[BANDS_LEVELS],
+                                 const struct span box[BANDS_LEVELS])
 {
     for (unsigned d = 1; d < BANDS_LEVELS; d++)
         if (last[d].low != box[d].low || last[d].high != box[d].high)
@@ -70,7 +71,7 @@ static bool join(struct span last[BANDS_LEVELS], const struct span box[BANDS_LEV
     return true;
 }
 
-static void collect(struct operation *operation, const struct bands_piece *piece)
+static void operation_image_collect(struct operation *operation, const struct bands_piece *piece)
 {
     struct image *image = operation->progress;
     const struct bands *domain = &operation->domain->bands;
@@ -81,7 +82,8 @@ static void collect(struct operation *operation, const struct bands_piece *piece
         struct span *box = image->boxes[image->collected];
         field_box(&operation->field, &image->values, i, box);
         if (clip(box, domain->bounds) &&
-            (image->collected == 0 || !join(image->boxes[image->collected - 1], box)))
+            (image->collected == 0 ||
+             !operation_image_join(image->boxes[image->collected - 1], box)))
             image->collected++;
     }
 }
@@ -104,7 +106,7 @@ static void collect_step(struct operation *operation)
     struct image *image = operation->progress;
     struct bands_piece piece;
     if (bands_walk_next(&image->walk, FIELD_PIECE_POINTS, &piece))
-        collect(operation, &piece);
+        operation_image_collect(operation, &piece);
     else
         image->walked = true;
     if (image->collected > FIELD_PIECE_POINTS || (image->walked && image->collected > 0)) {
@@ -227,8 +229,8 @@ static bool is_apart(const struct span a[BANDS_LEVELS], const struct span b[BAND
     return false;
 }
 
-static void ask(struct preimage *preimage, const struct bands *source,
-                struct bands_builder *builder)
+static void operation_image_ask(struct preimage *preimage, const struct bands *source,
+                                struct bands_builder *builder)
 {
     const struct bands_piece *piece = &preimage->piece;
     const int64_t x = piece->point[0], y = piece->point[1], z = piece->point[2];
@@ -265,7 +267,7 @@ static bool preimage_step(struct operation *operation)
         const size_t i = preimage->source++;
         const struct bands *source = &operation->sources[i]->bands;
         if (source->level[0].count > 0 && !is_apart(source->bounds, preimage->around)) {
-            ask(preimage, source, &preimage->builders[i]);
+            operation_image_ask(preimage, source, &preimage->builders[i]);
             return true;
         }
     }

@@ -111,7 +111,7 @@ static enum rbwp_status progress(struct job *job, struct rbwp_deadline deadline)
     return status;
 }
 
-static bool serve(void *argument, struct rbwp_deadline deadline)
+static bool partition_serve(void *argument, struct rbwp_deadline deadline)
 {
     struct rbwp_partitioner *const partitioner = argument;
     struct job *job = queue_head(partitioner);
@@ -145,7 +145,7 @@ enum rbwp_status rbwp_partitioner_new(struct rbwp_work_manager *manager, const c
     partitioner->last = &partitioner->first;
     pthread_mutex_init(&partitioner->lock, NULL);
     const enum rbwp_status status =
-        rbwp_work_add(manager, name, serve, partitioner, domain, &partitioner->handle);
+        rbwp_work_add(manager, name, partition_serve, partitioner, domain, &partitioner->handle);
     if (status != RBWP_OK) {
         pthread_mutex_destroy(&partitioner->lock);
         free(partitioner);

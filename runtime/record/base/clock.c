@@ -267,7 +267,7 @@ uint32_t clock_epoch(void)
  * Ticks, monotonic and real time of one moment: the narrowest of a few tries, for the thread may
  * lose its CPU between any two of these reads.
  */
-static struct rbwp_clock_sample take_sample(uint64_t *window_ticks_out)
+static struct rbwp_clock_sample clock_take_sample(uint64_t *window_ticks_out)
 {
     struct rbwp_clock_sample best = {0};
     *window_ticks_out = UINT64_MAX;
@@ -519,8 +519,8 @@ static bool replaces_last(struct timeline *line, const struct rbwp_clock_sample 
     return true;
 }
 
-static void append(struct timeline *line, const struct rbwp_clock_sample *sample,
-                   uint32_t sample_epoch)
+static void clock_append(struct timeline *line, const struct rbwp_clock_sample *sample,
+                         uint32_t sample_epoch)
 {
     if (line->samples == TIMELINE_SAMPLES_MAX) {
         thin_out(line);
@@ -539,7 +539,7 @@ static void add_sample(struct timeline *line)
 {
     uint64_t window;
     uint32_t sample_epoch = clock_epoch();
-    struct rbwp_clock_sample sample = take_sample(&window);
+    struct rbwp_clock_sample sample = clock_take_sample(&window);
     uint64_t error_ns = rbwp_ns_from_ticks(window) / 2 + 1;
     if (error_ns > line->error_ns)
         line->error_ns = error_ns;
@@ -553,7 +553,7 @@ static void add_sample(struct timeline *line)
             (sample.ticks <= last->ticks || replaces_last(line, &sample)))
             return;
     }
-    append(line, &sample, sample_epoch);
+    clock_append(line, &sample, sample_epoch);
 }
 
 void timeline_begin(struct timeline *line)

@@ -18,7 +18,8 @@ static const struct unit durations[] = {{"ns", 1},
                                         {"h", UINT64_C(3600000000000)},
                                         {"", 0}};
 
-static bool take(const char *text, size_t count, const struct unit *units, uint64_t *value_out)
+static bool limit_text_take(const char *text, size_t count, const struct unit *units,
+                            uint64_t *value_out)
 {
     uint64_t number = 0;
     size_t digits = 0;
@@ -35,10 +36,10 @@ static bool take(const char *text, size_t count, const struct unit *units, uint6
 
 bool limit_text_bytes(const char *text, size_t count, uint64_t *bytes_out)
 {
-    return take(text, count, sizes, bytes_out);
+    return limit_text_take(text, count, sizes, bytes_out);
 }
 
 bool limit_text_ns(const char *text, size_t count, uint64_t *ns_out)
 {
-    return take(text, count, durations, ns_out);
+    return limit_text_take(text, count, durations, ns_out);
 }

@@ -92,7 +92,7 @@ static bool is_anonymous(const struct live *live)
     return !live->file.name && !held_is_ours(&live->file);
 }
 
-static bool allocate(struct live *live, off_t offset, off_t bytes)
+static bool live_allocate(struct live *live, off_t offset, off_t bytes)
 {
     if (is_anonymous(live))
         return true;
@@ -123,7 +123,7 @@ static void *map(struct live *live, uint64_t offset, size_t bytes)
 
 static bool make_head(struct live *live)
 {
-    if (!allocate(live, 0, HEAD_ALLOCATED_BYTES))
+    if (!live_allocate(live, 0, HEAD_ALLOCATED_BYTES))
         return false;
     live->head = map(live, 0, LIVE_HEAD_BYTES);
     if (!live->head)
@@ -212,7 +212,7 @@ void live_begin(const struct live_facts *facts)
     memcpy(head->magic, LIVE_MAGIC, sizeof head->magic);
 }
 
-static void let_go(struct live *live)
+static void live_let_go(struct live *live)
 {
     uint64_t reserved = atomic_load_explicit(&live->reserved, memory_order_relaxed);
     for (uint64_t i = 0; i < reserved >> RESERVED_UNITS_BITS; i++) {
@@ -233,7 +233,7 @@ void live_close(bool whole)
         return;
     if (whole)
         remove_file(&live->file, live->folder, live->name);
-    let_go(live);
+    live_let_go(live);
     free(live);
 }
 
@@ -243,7 +243,7 @@ void live_after_fork(void)
     struct live *live = atomic_exchange_explicit(&now, NULL, memory_order_relaxed);
     if (!live)
         return;
-    let_go(live); /* the child's mappings; the file and its lock stay the parent's */
+    live_let_go(live); /* the child's mappings; the file and its lock stay the parent's */
     parents = live;
 }
 
@@ -253,7 +253,7 @@ void live_after_fork(void)
 static struct live_segment *table_entry(struct live *live, uint32_t number)
 {
     off_t offset = (off_t)LIVE_TABLE_OFFSET + (off_t)number * (off_t)sizeof(struct live_segment);
-    if (!allocate(live, offset, sizeof(struct live_segment)))
+    if (!live_allocate(live, offset, sizeof(struct live_segment)))
         return NULL;
     return (struct live_segment *)(void *)((uint8_t *)live->head + offset);
 }
@@ -262,7 +262,7 @@ static uint8_t *map_segment(struct live *live, uint32_t number, uint64_t offset,
                             enum live_segment_kind kind)
 {
     struct live_segment *entry = table_entry(live, number);
-    if (!entry || !allocate(live, (off_t)offset, bytes))
+    if (!entry || !live_allocate(live, (off_t)offset, bytes))
         return NULL;
     void *segment = map(live, offset, bytes);
     if (!segment)

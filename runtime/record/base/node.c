@@ -91,7 +91,7 @@ struct name {
     bool too_long;
 };
 
-static void append(struct name *name, const char *text)
+static void node_append(struct name *name, const char *text)
 {
     size_t length = strlen(text);
     if (length >= name->room - name->size) {
@@ -106,21 +106,21 @@ static void append_number(struct name *name, unsigned long number)
 {
     char digits[24];
     snprintf(digits, sizeof digits, "%lu", number);
-    append(name, digits);
+    node_append(name, digits);
 }
 
 static void append_host(struct name *name)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    append(name, host);
+    node_append(name, host);
 }
 
 /* Its slashes would be folders. */
 static void append_job(struct name *name, const char *job)
 {
     for (job = job && *job ? job : "0"; *job; job++)
-        append(name, (char[2]){*job == '/' ? '_' : *job, 0});
+        node_append(name, (char[2]){*job == '/' ? '_' : *job, 0});
 }
 
 /* %{VAR}: returns the text behind it, or NULL if there is no closing brace or no such variable. */
@@ -135,7 +135,7 @@ static const char *append_variable(struct name *name, const char *from)
     const char *value = secure_getenv(variable);
     if (!value)
         return NULL;
-    append(name, value);
+    node_append(name, value);
     return end + 1;
 }
 
@@ -151,7 +151,7 @@ static const char *append_key(struct name *name, const char *key, const struct n
     bool one_letter = is_letter(key[0]) && !is_letter(key[1]);
     switch (one_letter || key[0] == '%' || key[0] == '{' ? key[0] : 0) {
     case '%':
-        append(name, "%");
+        node_append(name, "%");
         return key + 1;
     case '{':
         return append_variable(name, key + 1);
@@ -194,7 +194,7 @@ enum rbwp_status node_file_name(const char *pattern, const struct node_keys *key
     for (const char *next = pattern; *next;) {
         if (*next != '%') {
             char one[2] = {*next++, 0};
-            append(&name, one);
+            node_append(&name, one);
             continue;
         }
         const char *behind = append_key(&name, next + 1, keys, is_own_out);

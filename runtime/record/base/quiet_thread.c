@@ -80,7 +80,7 @@ static void hold_in_child(void)
     atomic_store(&are_held, holds);
 }
 
-ON_LOAD(3) static void prepare_for_forks(void)
+ON_LOAD(3) static void quiet_thread_prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, hold_in_child);
 }
@@ -125,7 +125,7 @@ void quiet_thread_rest(void)
     nanosleep(&moment, NULL);
 }
 
-static int64_t now_ns(void)
+static int64_t quiet_thread_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -149,7 +149,7 @@ static uint64_t delay_ns(uint64_t known_ns)
 static void let_others_run(struct breath *breath)
 {
     struct quiet_pace *pace = (struct quiet_pace *)(void *)breath;
-    const int64_t now = now_ns();
+    const int64_t now = quiet_thread_now_ns();
     if (now - pace->looked_ns >= LOOK_NS) {
         const uint64_t delay = delay_ns(pace->delay_ns);
         pace->is_shared = delay - pace->delay_ns >= WAITED_NS_MIN;
@@ -163,12 +163,12 @@ static void let_others_run(struct breath *breath)
         quiet_thread_rest();
     else
         sched_yield(); /* who waits here now goes first; nobody: no time is lost */
-    pace->rested_ns = now_ns();
+    pace->rested_ns = quiet_thread_now_ns();
 }
 
 void quiet_pace_start(struct quiet_pace *pace, int64_t work_ns_max)
 {
-    const int64_t now = now_ns();
+    const int64_t now = quiet_thread_now_ns();
     *pace = (struct quiet_pace){.breath.take = let_others_run,
                                 .work_ns_max = work_ns_max,
                                 .rested_ns = now,

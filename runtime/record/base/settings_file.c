@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static enum rbwp_status judge(const char *path, const struct stat *status, struct rbwp_error *error)
+static enum rbwp_status settings_file_judge(const char *path, const struct stat *status,
+                                            struct rbwp_error *error)
 {
     if (!S_ISREG(status->st_mode))
         return failure(error, RBWP_E_USAGE, 0, "settings \"%s\": no regular file", path);
@@ -36,7 +37,7 @@ enum rbwp_status settings_read(const char *path, char **text_out, struct rbwp_er
             close(fd);
         return failure(error, RBWP_E_USAGE, reason, "settings \"%s\" cannot be read", path);
     }
-    enum rbwp_status good = judge(path, &status, error);
+    enum rbwp_status good = settings_file_judge(path, &status, error);
     char *text = good == RBWP_OK ? calloc(1, SETTINGS_BYTES_MAX + 1) : NULL;
     if (good == RBWP_OK && !text)
         good = failure(error, RBWP_E_MEMORY, 0, "no memory for settings");

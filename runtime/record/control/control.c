@@ -94,7 +94,7 @@ static ssize_t listen_to(int fd, int ms, char request[CONTROL_REQUEST_BYTES_MAX]
                : -1;
 }
 
-static void serve(int fd)
+static void control_serve(int fd)
 {
     static const char refusal[] =
         "only root, and who has all rights of the process (its user, groups "
@@ -123,7 +123,7 @@ static bool serve_next(const struct held *listener)
     int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
-    serve(fd);
+    control_serve(fd);
     close(fd);
     return true;
 }
@@ -190,7 +190,7 @@ static bool listen_now(void)
 }
 
 /* Once for each thread; not by the thread itself. */
-static void leave(void)
+static void control_leave(void)
 {
     pthread_mutex_lock(&lock);
     bool mine = listening && !joining && !pthread_equal(thread, pthread_self());
@@ -235,7 +235,7 @@ static enum rbwp_status control_begin(const struct rbwp_session_config *given,
                   (config.control == RBWP_CONTROL_RECORDING && config.level > 0 &&
                    !control_rights_were_raised());
     if (config.level > 0 || wanted || !stays_at_level_0())
-        leave(); /* what was said for an earlier session */
+        control_leave(); /* what was said for an earlier session */
     control_lift_settings();
     if (config.settings && (status = control_apply_settings(config.settings, error)) != RBWP_OK)
         return status;
@@ -255,14 +255,14 @@ static bool control_session_ended(void)
 {
     bool stays = stays_at_level_0();
     if (!stays)
-        leave();
+        control_leave();
     return !stays;
 }
 
 /* Another thread may be waiting for it just now. */
 static void control_end(void)
 {
-    leave();
+    control_leave();
     pthread_mutex_lock(&lock);
     while (joining && !pthread_equal(thread, pthread_self()))
         pthread_cond_wait(&has_left, &lock);

@@ -43,7 +43,7 @@ static _Atomic uint64_t dumps_left_out;
 
 /* ---- words ------------------------------------------------------------------------------ */
 
-static int number_of(const char *name, size_t bytes)
+static int control_signals_number_of(const char *name, size_t bytes)
 {
     char text[16];
     if (bytes >= sizeof text)
@@ -74,7 +74,8 @@ static enum rbwp_status read_word(const char *word, size_t bytes, struct taken *
 {
     const char *equals = memchr(word, '=', bytes);
     size_t name_bytes = equals ? (size_t)(equals - word) : bytes;
-    *taken_out = (struct taken){.number = number_of(word, name_bytes), .action = TOGGLE};
+    *taken_out =
+        (struct taken){.number = control_signals_number_of(word, name_bytes), .action = TOGGLE};
     if (taken_out->number <= 0 || taken_out->number > SIGRTMAX)
         return failure(error, RBWP_E_USAGE, 0,
                        "'%.*s' is no signal to control the recording by: USR1, USR2, HUP, WINCH, "
@@ -90,7 +91,7 @@ static enum rbwp_status read_word(const char *word, size_t bytes, struct taken *
 
 /* ---- handlers ----------------------------------------------------------------------------- */
 
-static void note(int number)
+static void control_signals_note(int number)
 {
     int host_errno = errno;
     for (size_t i = 0; i < atomic_load_explicit(&taken_count, memory_order_acquire); i++)
@@ -104,7 +105,7 @@ static void note(int number)
 
 static bool is_ours(const struct sigaction *action)
 {
-    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == note;
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == control_signals_note;
 }
 
 static bool is_taken(int number)
@@ -117,7 +118,7 @@ static bool is_taken(int number)
 
 static enum rbwp_status take(struct taken *one, struct rbwp_error *error)
 {
-    struct sigaction handler = {.sa_handler = note, .sa_flags = SA_RESTART};
+    struct sigaction handler = {.sa_handler = control_signals_note, .sa_flags = SA_RESTART};
     sigemptyset(&handler.sa_mask);
     if (sigaction(one->number, NULL, &one->before) == 0 &&
         (!is_ours(&one->before) || is_taken(one->number)) &&
@@ -171,7 +172,7 @@ void control_signals_wake(const struct held *end)
 
 /* ---- what they do --------------------------------------------------------------------------- */
 
-static void say(const char *word, const char *argument)
+static void control_signals_say(const char *word, const char *argument)
 {
     static struct control_answer answer; /* which nobody reads */
     char *words[2] = {(char *)(uintptr_t)word, (char *)(uintptr_t)argument};
@@ -186,20 +187,21 @@ static void carry_out(enum action action)
     bool records = running_look(&running);
     switch (action) {
     case TOGGLE:
-        say(records ? "stop" : "start", NULL);
+        control_signals_say(records ? "stop" : "start", NULL);
         break;
     case START:
     case STOP:
     case DUMP:
-        say(action_names[action], NULL);
+        control_signals_say(action_names[action], NULL);
         break;
     case PAUSE:
         if (running.level > 0 && records)
             level_before_pause = running.level;
-        say("level", records && running.level == 0 ? level_before_pause == 2 ? "2" : "1" : "0");
+        control_signals_say(
+            "level", records && running.level == 0 ? level_before_pause == 2 ? "2" : "1" : "0");
         break;
     case LEVEL:
-        say("level", records && running.level == 1 ? "2" : "1");
+        control_signals_say("level", records && running.level == 1 ? "2" : "1");
         break;
     }
 }

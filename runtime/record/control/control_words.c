@@ -29,8 +29,8 @@
 
 /* ---- answers ---------------------------------------------------------------------------- */
 
-static __attribute__((format(printf, 2, 3))) void add(struct control_answer *answer,
-                                                      const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void control_words_add(struct control_answer *answer,
+                                                                    const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -41,8 +41,8 @@ static __attribute__((format(printf, 2, 3))) void add(struct control_answer *ans
         answer->bytes += (size_t)bytes < room ? (size_t)bytes : room - 1;
 }
 
-static __attribute__((format(printf, 2, 3))) void refuse(struct control_answer *answer,
-                                                         const char *format, ...)
+static __attribute__((format(printf, 2, 3))) void
+control_words_refuse(struct control_answer *answer, const char *format, ...)
 {
     char text[512];
     va_list arguments;
@@ -51,7 +51,7 @@ static __attribute__((format(printf, 2, 3))) void refuse(struct control_answer *
     va_end(arguments);
     answer->refused = true;
     answer->bytes = 0;
-    add(answer, "%s\n", text);
+    control_words_add(answer, "%s\n", text);
 }
 
 /* A name of the program's, on one line. */
@@ -66,7 +66,8 @@ static const char *shown(const char *name, char text[SHOWN_NAME_BYTES])
 
 /* ---- slots -------------------------------------------------------------------------------- */
 
-static const struct rbwp_work_item_name *name_of(const struct names_snapshot *names, unsigned slot)
+static const struct rbwp_work_item_name *control_words_name_of(const struct names_snapshot *names,
+                                                               unsigned slot)
 {
     for (uint32_t i = 0; i < names->work_item_count; i++)
         if (names->work_items[i].slot == slot)
@@ -74,7 +75,7 @@ static const struct rbwp_work_item_name *name_of(const struct names_snapshot *na
     return NULL;
 }
 
-static bool is_number(const char *word)
+static bool control_words_is_number(const char *word)
 {
     return *word && word[strspn(word, "0123456789")] == '\0';
 }
@@ -93,8 +94,10 @@ static unsigned for_slots(const char *word, slot_fn act, uint64_t value)
             act(names.work_items[i].slot, names.work_items[i].name, value);
             found++;
         }
-    if (!found && is_number(word) && strlen(word) < 4 && atoi(word) < (int)RBWP_SLOTS_MAX) {
-        const struct rbwp_work_item_name *name = name_of(&names, (unsigned)atoi(word));
+    if (!found && control_words_is_number(word) && strlen(word) < 4 &&
+        atoi(word) < (int)RBWP_SLOTS_MAX) {
+        const struct rbwp_work_item_name *name =
+            control_words_name_of(&names, (unsigned)atoi(word));
         act((unsigned)atoi(word), name ? name->name : "", value);
         found++;
     }
@@ -120,9 +123,9 @@ static void change_slots(const char *word, slot_fn act, uint64_t value,
     char text[SHOWN_NAME_BYTES];
     unsigned found = for_slots(word, act, value);
     if (!found)
-        refuse(answer, "no slot '%s' (status lists them)", shown(word, text));
+        control_words_refuse(answer, "no slot '%s' (status lists them)", shown(word, text));
     else if (found > 1)
-        add(answer, "%u slots have that name\n", found);
+        control_words_add(answer, "%u slots have that name\n", found);
 }
 
 static const struct {
@@ -163,8 +166,8 @@ static void add_duration(struct control_answer *answer, uint64_t ns)
     size_t unit = UNITS - 1;
     while (unit > 0 && ns % (uint64_t)units[unit].ns != 0)
         unit--;
-    add(answer, ", least %llu %s", (unsigned long long)(ns / (uint64_t)units[unit].ns),
-        units[unit].name);
+    control_words_add(answer, ", least %llu %s",
+                      (unsigned long long)(ns / (uint64_t)units[unit].ns), units[unit].name);
 }
 
 static void tell_slots(struct control_answer *answer)
@@ -176,14 +179,15 @@ static void tell_slots(struct control_answer *answer)
         char text[SHOWN_NAME_BYTES];
         const unsigned slot = names.work_items[i].slot;
         const struct slot_limits limits = slot_limits_of(slot);
-        add(answer, "slot %u: %s", slot, shown(names.work_items[i].name, text));
+        control_words_add(answer, "slot %u: %s", slot, shown(names.work_items[i].name, text));
         if (limits.disabled)
-            add(answer, ", disabled");
+            control_words_add(answer, ", disabled");
         if (limits.least_ns)
             add_duration(answer, limits.least_ns);
         if (control_left_out(slot))
-            add(answer, ", %llu left out", (unsigned long long)control_left_out(slot));
-        add(answer, "\n");
+            control_words_add(answer, ", %llu left out",
+                              (unsigned long long)control_left_out(slot));
+        control_words_add(answer, "\n");
     }
     names_release(&names);
 }
@@ -192,12 +196,12 @@ static void add_rule(void *context, const char *rule_text, uint64_t met, const c
                      const char *unknown)
 {
     char text[SHOWN_NAME_BYTES];
-    add(context, "rule: %s, met %llu times%s%s%s\n", shown(rule_text, text),
-        (unsigned long long)met,
-        *outcome  ? ", last: "
-        : unknown ? ": "
-                  : "",
-        outcome, *outcome || !unknown ? "" : unknown);
+    control_words_add(context, "rule: %s, met %llu times%s%s%s\n", shown(rule_text, text),
+                      (unsigned long long)met,
+                      *outcome  ? ", last: "
+                      : unknown ? ": "
+                                : "",
+                      outcome, *outcome || !unknown ? "" : unknown);
 }
 
 static void status(char *const *word, size_t count, struct control_answer *answer)
@@ -205,25 +209,28 @@ static void status(char *const *word, size_t count, struct control_answer *answe
     struct running running = {.trouble = ""};
     bool brief = count > 1 && strcmp(word[1], "brief") == 0;
     if (!running_look(&running)) {
-        add(answer, "recording: no\n");
+        control_words_add(answer, "recording: no\n");
     } else {
-        add(answer, "recording: %s\nlevel: %d\nfor: %.3f s\nthreads: %llu\nfile: %s\n",
+        control_words_add(
+            answer, "recording: %s\nlevel: %d\nfor: %.3f s\nthreads: %llu\nfile: %s\n",
             running.level ? "yes" : "paused", running.level, (double)running.for_ns / 1e9,
             (unsigned long long)running.threads, running.path);
         if (running.live_errno) {
             struct rbwp_error note;
             (void)failure(&note, RBWP_OK, running.live_errno, LIVE_MISSING_TEXT, running.path);
-            add(answer, "note: %s\n", note.text);
+            control_words_add(answer, "note: %s\n", note.text);
         }
     }
     if (control_signals_left_out())
-        add(answer, "dumps left out: %llu (by signals: %d at once, then one a minute)\n",
-            (unsigned long long)control_signals_left_out(), CONTROL_DUMPS_AT_ONCE);
+        control_words_add(answer,
+                          "dumps left out: %llu (by signals: %d at once, then one a minute)\n",
+                          (unsigned long long)control_signals_left_out(), CONTROL_DUMPS_AT_ONCE);
     if (brief)
         return;
     if (running.trouble[0])
-        add(answer, "rotation: %s; tried again every 10 s, %llu records lost so far\n",
-            running.trouble, (unsigned long long)running.dropped);
+        control_words_add(answer,
+                          "rotation: %s; tried again every 10 s, %llu records lost so far\n",
+                          running.trouble, (unsigned long long)running.dropped);
     tell_slots(answer);
     rules_each(add_rule, answer);
 }
@@ -250,7 +257,7 @@ static const char *fresh_file(const char *logfile, char *path, size_t path_bytes
     return path;
 }
 
-static void start(char *const *word, size_t count, struct control_answer *answer)
+static void control_words_start(char *const *word, size_t count, struct control_answer *answer)
 {
     struct rbwp_error error;
     struct rbwp_session_config config = control_kept;
@@ -258,7 +265,7 @@ static void start(char *const *word, size_t count, struct control_answer *answer
     char path[sizeof running.path];
     int level = count > 2 ? atoi(word[2]) : config.level ? config.level : 1;
     if (level != 1 && level != 2) {
-        refuse(answer, "level '%.20s' is not 1 or 2", word[2]);
+        control_words_refuse(answer, "level '%.20s' is not 1 or 2", word[2]);
         return;
     }
     config.level = level;
@@ -267,24 +274,25 @@ static void start(char *const *word, size_t count, struct control_answer *answer
     else
         config.logfile = fresh_file(config.logfile, path, sizeof path);
     if (running_start(&config, &error) != RBWP_OK) {
-        refuse(answer, "%s", error.text);
+        control_words_refuse(answer, "%s", error.text);
         return;
     }
     control_note("start", 0, "", (uint64_t)level);
     if (running_look(&running))
-        add(answer, "records to %s\n", running.path);
+        control_words_add(answer, "records to %s\n", running.path);
 }
 
-static void stop(char *const *word, size_t count, struct control_answer *answer)
+static void control_words_stop(char *const *word, size_t count, struct control_answer *answer)
 {
     struct rbwp_session_summary summary;
     (void)word, (void)count;
     control_note("stop", 0, "", 0);
     if (running_stop(&summary) == RBWP_OK)
-        add(answer, "%llu records, %llu bytes in %s\n", (unsigned long long)summary.records,
-            (unsigned long long)summary.bytes, summary.path);
+        control_words_add(answer, "%llu records, %llu bytes in %s\n",
+                          (unsigned long long)summary.records, (unsigned long long)summary.bytes,
+                          summary.path);
     else
-        refuse(answer, "%s", summary.error.text);
+        control_words_refuse(answer, "%s", summary.error.text);
 }
 
 static void level(char *const *word, size_t count, struct control_answer *answer)
@@ -292,7 +300,7 @@ static void level(char *const *word, size_t count, struct control_answer *answer
     struct rbwp_error error;
     (void)count;
     if (strlen(word[1]) != 1 || word[1][0] < '0' || word[1][0] > '2') {
-        refuse(answer, "level '%.20s' is not 0, 1 or 2", word[1]);
+        control_words_refuse(answer, "level '%.20s' is not 0, 1 or 2", word[1]);
         return;
     }
     const int to = word[1][0] - '0';
@@ -301,7 +309,7 @@ static void level(char *const *word, size_t count, struct control_answer *answer
         control_note("level", 0, "", 0);
     }
     if (running_set_level(to, &error) != RBWP_OK)
-        refuse(answer, "%s", error.text);
+        control_words_refuse(answer, "%s", error.text);
     else if (to != 0)
         control_note("level", 0, "", (uint64_t)to);
 }
@@ -325,7 +333,7 @@ static void least(char *const *word, size_t count, struct control_answer *answer
     if (read_duration(word[2], &ns))
         change_slots(word[1], set_least, ns, answer);
     else
-        refuse(answer, NO_DURATION, word[2]);
+        control_words_refuse(answer, NO_DURATION, word[2]);
 }
 
 static void dump(char *const *word, size_t count, struct control_answer *answer)
@@ -336,18 +344,18 @@ static void dump(char *const *word, size_t count, struct control_answer *answer)
     if (count > 1 && word[1][0])
         wish.path = word[1];
     if (count > 2 && !read_duration(word[2], &wish.last_ns))
-        refuse(answer, NO_DURATION, word[2]);
+        control_words_refuse(answer, NO_DURATION, word[2]);
     else if (dump_now(&wish, path, &error) == RBWP_OK)
-        add(answer, "%s\n", path);
+        control_words_add(answer, "%s\n", path);
     else
-        refuse(answer, "%s", error.text);
+        control_words_refuse(answer, "%s", error.text);
 }
 
 static void rule(char *const *word, size_t count, struct control_answer *answer)
 {
     struct rbwp_error error;
     if (count > 1 && rules_add(word[1], &error) != RBWP_OK)
-        refuse(answer, "%s", error.text);
+        control_words_refuse(answer, "%s", error.text);
     else
         rules_each(add_rule, answer);
 }
@@ -357,11 +365,11 @@ static bool is_wish(char *const *word, size_t count)
 {
     uint64_t ns = 0;
     bool enables = strcmp(word[0], "enable") == 0, disables = strcmp(word[0], "disable") == 0;
-    if (count == 2 && (enables || disables) && !is_number(word[1])) {
+    if (count == 2 && (enables || disables) && !control_words_is_number(word[1])) {
         (void)for_slots(word[1], set_disabled, disables);
         return slot_wishes_add(word[1], disables ? SLOT_WISH_DISABLED : SLOT_WISH_ENABLED, 0);
     }
-    if (count != 3 || strcmp(word[0], "least") != 0 || is_number(word[1]) ||
+    if (count != 3 || strcmp(word[0], "least") != 0 || control_words_is_number(word[1]) ||
         !read_duration(word[2], &ns))
         return false;
     (void)for_slots(word[1], set_least, ns);
@@ -379,7 +387,8 @@ static void apply_flag(char *const *word, size_t count, struct control_answer *a
         if (running_look(&running) && running.level != atoi(value))
             level(words, 2, answer);
     } else {
-        add(answer, "%.*s: when the program starts again\n", (int)strcspn(word[0], "="), word[0]);
+        control_words_add(answer, "%.*s: when the program starts again\n",
+                          (int)strcspn(word[0], "="), word[0]);
     }
 }
 
@@ -389,7 +398,7 @@ static void apply_settings(const char *path, bool first, struct control_answer *
     struct rbwp_error error;
     char *text, *word[SETTINGS_WORDS_MAX];
     if (settings_read(path, &text, &error) != RBWP_OK) {
-        refuse(answer, "%s", error.text);
+        control_words_refuse(answer, "%s", error.text);
         return;
     }
     slot_wishes_forget();
@@ -397,8 +406,9 @@ static void apply_settings(const char *path, bool first, struct control_answer *
     for (size_t count; !answer->refused && (count = settings_line(&rest, word)) > 0;) {
         char shown_word[SHOWN_NAME_BYTES];
         if (word[0][0] != '-' && !is_wish(word, count))
-            refuse(answer, "'%s': a line is a flag, or disable, enable or least with a slot's name",
-                   shown(word[0], shown_word));
+            control_words_refuse(
+                answer, "'%s': a line is a flag, or disable, enable or least with a slot's name",
+                shown(word[0], shown_word));
         else if (word[0][0] == '-' && !first)
             apply_flag(word, count, answer);
     }
@@ -448,7 +458,7 @@ static void reload(char *const *word, size_t count, struct control_answer *answe
     if (path)
         apply_settings(path, false, answer);
     else
-        refuse(answer, "it has no file of settings (-bgworkprofile_settings)");
+        control_words_refuse(answer, "it has no file of settings (-bgworkprofile_settings)");
 }
 
 static void rotate(char *const *word, size_t count, struct control_answer *answer)
@@ -457,15 +467,15 @@ static void rotate(char *const *word, size_t count, struct control_answer *answe
     struct rbwp_error error;
     (void)word, (void)count;
     if (rotate_now(path, &error) == RBWP_OK)
-        add(answer, "%s\n", path);
+        control_words_add(answer, "%s\n", path);
     else
-        refuse(answer, "%s", error.text);
+        control_words_refuse(answer, "%s", error.text);
 }
 
 static const struct request requests[] = {
     {"status", 0, 1, status, "status"},
-    {"start", 0, 2, start, "start [FILE [LEVEL]]"},
-    {"stop", 0, 0, stop, "stop"},
+    {"start", 0, 2, control_words_start, "start [FILE [LEVEL]]"},
+    {"stop", 0, 0, control_words_stop, "stop"},
     {"level", 1, 1, level, "level 0|1|2"},
     {"enable", 1, 1, enable, "enable SLOT"},
     {"disable", 1, 1, disable, "disable SLOT"},
@@ -477,7 +487,7 @@ static const struct request requests[] = {
 };
 enum { REQUESTS = sizeof requests / sizeof requests[0] };
 
-static const struct request *find(const char *name)
+static const struct request *control_words_find(const char *name)
 {
     for (size_t i = 0; i < REQUESTS; i++)
         if (strcmp(requests[i].name, name) == 0)
@@ -488,12 +498,12 @@ static const struct request *find(const char *name)
 void control_carry_out(char *const *word, size_t count, struct control_answer *answer)
 {
     char text[SHOWN_NAME_BYTES];
-    const struct request *request = count ? find(word[0]) : NULL;
+    const struct request *request = count ? control_words_find(word[0]) : NULL;
     if (!request)
-        refuse(answer, "'%s' is nothing that this process can be told",
-               shown(count ? word[0] : "", text));
+        control_words_refuse(answer, "'%s' is nothing that this process can be told",
+                             shown(count ? word[0] : "", text));
     else if (count - 1 < request->least || count - 1 > request->most)
-        refuse(answer, "it is: %s", request->usage);
+        control_words_refuse(answer, "it is: %s", request->usage);
     else
         request->carry_out(word, count, answer);
 }
@@ -504,18 +514,19 @@ void control_carry_out_bytes(char *bytes, size_t count, bool may_name_files,
     char *word[CONTROL_WORDS_MAX];
     size_t words = 0;
     if (count == 0 || count > CONTROL_REQUEST_BYTES_MAX || bytes[count - 1] != '\0') {
-        refuse(answer, "a request is up to %u bytes of words, each ended by a 0",
-               CONTROL_REQUEST_BYTES_MAX);
+        control_words_refuse(answer, "a request is up to %u bytes of words, each ended by a 0",
+                             CONTROL_REQUEST_BYTES_MAX);
         return;
     }
     for (size_t at = 0; at < count && words < CONTROL_WORDS_MAX; at += strlen(bytes + at) + 1)
         word[words++] = bytes + at;
-    const struct request *request = find(word[0]);
-    const bool writes = request && (request->carry_out == start || request->carry_out == dump);
+    const struct request *request = control_words_find(word[0]);
+    const bool writes =
+        request && (request->carry_out == control_words_start || request->carry_out == dump);
     if (writes && words > 1 && word[1][0] && !may_name_files)
-        refuse(answer,
-               "the process has rights that its caller lacks: which file it writes to is not "
-               "said from outside (leave FILE away)");
+        control_words_refuse(
+            answer, "the process has rights that its caller lacks: which file it writes to is not "
+                    "said from outside (leave FILE away)");
     else
         control_carry_out(word, words, answer);
 }

@@ -72,7 +72,7 @@ enum rbwp_status chunk_encoder_new(uint32_t chunk_words, uint32_t block_bytes, i
     return RBWP_OK;
 }
 
-static void seal(struct chunk_encoder *encoder, uint64_t thread_id)
+static void chunk_encoder_seal(struct chunk_encoder *encoder, uint64_t thread_id)
 {
     struct rbwp_sealed_block *block = &encoder->block[encoder->blocks];
     if (rbwp_block_encoder_seal(encoder->block_encoder, thread_id, 0, block) != RBWP_OK)
@@ -127,7 +127,7 @@ int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uin
 }
 
 /* What a chunk holds may change at any time: each word is read once. */
-static uint64_t load(const uint64_t *word)
+static uint64_t chunk_encoder_load(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
@@ -149,7 +149,7 @@ static bool find_open_forwards(struct chunk_encoder *encoder, const struct chunk
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < chunk->used; i++) {
-        switch (live_event_kind(load(&chunk->words[i]))) {
+        switch (live_event_kind(chunk_encoder_load(&chunk->words[i]))) {
         case LIVE_EVENT_BEGIN:
         case LIVE_EVENT_FINE_BEGIN:
             if (!add_open_word(encoder, count++, i))
@@ -180,7 +180,7 @@ static bool find_open_backwards(struct chunk_encoder *encoder, const struct chun
 {
     uint32_t count = 0, ended = 0, at = chunk->used;
     while (count < chunk->open && at > 0) {
-        unsigned kind = live_event_kind(load(&chunk->words[--at]));
+        unsigned kind = live_event_kind(chunk_encoder_load(&chunk->words[--at]));
         if (kind == LIVE_EVENT_END || kind == LIVE_EVENT_FINE_END)
             ended++;
         else if (kind != LIVE_EVENT_BEGIN && kind != LIVE_EVENT_FINE_BEGIN)
@@ -191,7 +191,7 @@ static bool find_open_backwards(struct chunk_encoder *encoder, const struct chun
             return false;
     }
     for (uint32_t i = at; count && i > 0 && at - i < LIVE_GPU_EVENT_WORDS - 1; i--)
-        if (live_event_kind(load(&chunk->words[i - 1])) == LIVE_EVENT_GPU)
+        if (live_event_kind(chunk_encoder_load(&chunk->words[i - 1])) == LIVE_EVENT_GPU)
             return false;
     for (uint32_t i = 0; i < count / 2; i++) {
         uint32_t other = encoder->open_words[count - 1 - i];
@@ -251,9 +251,9 @@ static enum rbwp_status encode_gpu_work(struct chunk_encoder *encoder, uint64_t 
         .time_ns = time_ns,
         .kind = RBWP_GPU_WORK,
         .slot = (uint8_t)live_event_id(word),
-        .proc_id = load(at + 1),
-        .start_ns = (int64_t)load(at + 2),
-        .stop_ns = (int64_t)load(at + 3),
+        .proc_id = chunk_encoder_load(at + 1),
+        .start_ns = (int64_t)chunk_encoder_load(at + 2),
+        .stop_ns = (int64_t)chunk_encoder_load(at + 3),
     };
     enum rbwp_status status = rbwp_block_encoder_add(encoder->block_encoder, &record);
     if (status == RBWP_OK)
@@ -343,7 +343,7 @@ static void run_along(struct rbwp_block_encoder *blocks, const struct course *co
     const uint64_t *const stop =
         now.next_open - now.at > WORDS_PER_BREATH ? now.at + WORDS_PER_BREATH : now.next_open;
     for (; now.at < stop; now.at++) {
-        uint64_t word = load(now.at), since_base = ahead + live_event_ticks(word);
+        uint64_t word = chunk_encoder_load(now.at), since_base = ahead + live_event_ticks(word);
         const struct form *form = &forms[live_event_kind(word)];
         if (__builtin_expect(since_base >= here.plain_ticks || since_base < latest || !form->kind,
                              0))
@@ -367,7 +367,7 @@ static bool encode_event(struct chunk_encoder *encoder, uint64_t thread_id, stru
                          struct progress *now)
 {
     struct rbwp_block_encoder *blocks = encoder->block_encoder;
-    uint64_t word = load(now->at), ticks = now->base_ticks + live_event_ticks(word);
+    uint64_t word = chunk_encoder_load(now->at), ticks = now->base_ticks + live_event_ticks(word);
     unsigned kind = live_event_record_kind(word);
     bool gpu_work = kind == RBWP_GPU_WORK;
     if (kind == 0 || (gpu_work && now->end - now->at < LIVE_GPU_EVENT_WORDS))
@@ -380,7 +380,7 @@ static bool encode_event(struct chunk_encoder *encoder, uint64_t thread_id, stru
         gpu_work ? encode_gpu_work(encoder, word, now->at, now->floor_ns)
                  : rbwp_block_encoder_put(blocks, now->floor_ns, kind, live_event_id(word));
     if (status == RBWP_AGAIN)
-        seal(encoder, thread_id);
+        chunk_encoder_seal(encoder, thread_id);
     else
         now->at += gpu_work ? LIVE_GPU_EVENT_WORDS : 1;
     return true;
@@ -402,13 +402,13 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
     now.next_open = next_open(encoder, chunk, noted);
     while (now.at < now.end && encode_event(encoder, thread_id, &course, &now)) {
         if (now.at > now.next_open) {
-            note_open(encoder, load(now.next_open), now.floor_ns, noted++);
+            note_open(encoder, chunk_encoder_load(now.next_open), now.floor_ns, noted++);
             now.next_open = next_open(encoder, chunk, noted);
         }
         run_along(encoder->block_encoder, &course, &now);
         breath_take(encoder->breath);
     }
-    seal(encoder, thread_id);
+    chunk_encoder_seal(encoder, thread_id);
     encoder->state_known &= now.at == now.end;
     return (uint32_t)(now.end - now.at);
 }

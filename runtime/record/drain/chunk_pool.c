@@ -73,7 +73,7 @@ static uint32_t segment_bytes(uint32_t segment)
     return segment < SEGMENTS_SMALL ? SEGMENT_BYTES_MIN << (segment - 1) : LIVE_SEGMENT_BYTES_MAX;
 }
 
-static struct place place_of(const struct chunk_pool *pool, uint32_t index)
+static struct place chunk_pool_place_of(const struct chunk_pool *pool, uint32_t index)
 {
     uint64_t offset = index * (uint64_t)pool->chunk_bytes, begin = 0;
     uint32_t segment = 0;
@@ -148,7 +148,7 @@ uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool)
 
 static struct chunk *chunk_at(struct chunk_pool *pool, uint32_t index)
 {
-    struct place place = place_of(pool, index);
+    struct place place = chunk_pool_place_of(pool, index);
     /* acquire: pairs with the release that published the segment */
     return &atomic_load_explicit(&pool->segment[place.segment], memory_order_acquire)[place.at];
 }
@@ -235,7 +235,7 @@ static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
 {
     uint32_t index = atomic_load_explicit(&pool->made, memory_order_relaxed);
     do {
-        if (!make_segment(pool, place_of(pool, index).segment))
+        if (!make_segment(pool, chunk_pool_place_of(pool, index).segment))
             return NULL;
     } while (!atomic_compare_exchange_weak_explicit(&pool->made, &index, index + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
@@ -422,7 +422,7 @@ static void stock_segment(struct chunk_pool *pool, uint32_t in_use)
     uint32_t made = atomic_load_explicit(&pool->made, memory_order_relaxed);
     if (in_use < STOCK_CHUNKS_MIN || made == 0)
         return;
-    uint32_t last = place_of(pool, made - 1).segment;
+    uint32_t last = chunk_pool_place_of(pool, made - 1).segment;
     if (made + chunks_in(pool, last) < pool->cap_chunks)
         (void)make_segment(pool, last + 1);
 }
@@ -454,7 +454,7 @@ struct chunk_keeper {
     atomic_bool stopping;
 };
 
-static void *keep(void *argument)
+static void *chunk_pool_keep(void *argument)
 {
     struct chunk_keeper *keeper = argument;
     while (!atomic_load_explicit(&keeper->stopping, memory_order_acquire)) {
@@ -471,7 +471,7 @@ struct chunk_keeper *chunk_keeper_start(struct chunk_pool *pool)
         return NULL;
     keeper->pool = pool;
     chunk_pool_stock(pool, NULL); /* so that the first calls find something */
-    if (quiet_thread_start(&keeper->thread, "rbwp-memory", keep, keeper) == 0)
+    if (quiet_thread_start(&keeper->thread, "rbwp-memory", chunk_pool_keep, keeper) == 0)
         return keeper;
     free(keeper);
     return NULL;

@@ -83,7 +83,7 @@ struct drain {
     struct drain_totals totals;
 };
 
-static int64_t monotonic_ns(void)
+static int64_t drain_monotonic_ns(void)
 {
     return clock_now_ns(0);
 }
@@ -118,7 +118,7 @@ void drain_publish(struct drain *drain, struct chunk *chunk)
 }
 
 /* Moves what was published to the end of the queue, oldest first. Locked. */
-static void collect(struct drain *drain)
+static void drain_collect(struct drain *drain)
 {
     struct chunk *newest = atomic_exchange_explicit(&drain->published, NULL, memory_order_acquire);
     if (!newest)
@@ -164,9 +164,9 @@ static struct job *free_job(struct drain *drain)
 }
 
 /* A job with the oldest queued chunk, or NULL. Locked. */
-static struct job *take(struct drain *drain)
+static struct job *drain_take(struct drain *drain)
 {
-    collect(drain);
+    drain_collect(drain);
     struct chunk *chunk = drain->queue_first;
     struct job *job = chunk ? free_job(drain) : NULL;
     if (!job)
@@ -191,7 +191,7 @@ static struct job *take(struct drain *drain)
 
 static void made_progress(struct drain *drain)
 {
-    drain->progress_ns = monotonic_ns();
+    drain->progress_ns = drain_monotonic_ns();
     drain->stalled = false;
     pthread_cond_broadcast(&drain->progress);
 }
@@ -234,7 +234,7 @@ static uint32_t encode(struct drain *drain, struct job *job, struct breath *brea
 static bool help(struct drain *drain, struct breath *breath)
 {
     pthread_mutex_lock(&drain->lock);
-    struct job *job = take(drain);
+    struct job *job = drain_take(drain);
     pthread_mutex_unlock(&drain->lock);
     if (!job)
         return false;
@@ -253,7 +253,7 @@ bool drain_help(struct drain *drain)
 {
     const bool helped = help(drain, NULL);
     if (helped)
-        atomic_store_explicit(&drain->helped_ns, monotonic_ns(), memory_order_relaxed);
+        atomic_store_explicit(&drain->helped_ns, drain_monotonic_ns(), memory_order_relaxed);
     return helped;
 }
 
@@ -261,7 +261,7 @@ bool drain_wait(struct drain *drain, int64_t *waiting_since)
 {
     TEST_POINT("drain: a thread waits at the cap");
     pthread_mutex_lock(&drain->lock);
-    int64_t now = monotonic_ns();
+    int64_t now = drain_monotonic_ns();
     if (*waiting_since == 0)
         *waiting_since = now;
     int64_t since = drain->progress_ns > *waiting_since ? drain->progress_ns : *waiting_since;
@@ -308,10 +308,11 @@ static void count_unwritten(struct drain *drain, struct thread *thread,
         failure(&drain->totals.error, status, os_errno, "records could not be written");
 }
 
-static enum rbwp_status put_rows(struct drain *drain, const struct job *job)
+static enum rbwp_status drain_put_rows(struct drain *drain, const struct job *job)
 {
     const struct rbwp_sealed_block *block = row_chunk_block(job->rows);
-    int64_t now_ns = monotonic_ns() + drain->timeline->line.offset_ns; /* of rows without a time */
+    int64_t now_ns =
+        drain_monotonic_ns() + drain->timeline->line.offset_ns; /* of rows without a time */
     if (drain->ring)
         return ring_add(drain->ring,
                         &(struct ring_chunk){.ticket = job->ticket + 1,
@@ -330,7 +331,7 @@ static enum rbwp_status put_rows(struct drain *drain, const struct job *job)
 static void write_rows(struct drain *drain, struct job *job)
 {
     errno = 0;
-    enum rbwp_status status = put_rows(drain, job);
+    enum rbwp_status status = drain_put_rows(drain, job);
     int os_errno = errno;
     if (status == RBWP_OK)
         return;
@@ -424,7 +425,7 @@ static void log_clock(struct drain *drain)
 
 static void age_ring(struct drain *drain)
 {
-    int64_t now_ns = drain->ring ? monotonic_ns() : 0;
+    int64_t now_ns = drain->ring ? drain_monotonic_ns() : 0;
     if (!drain->ring || now_ns < drain->next_age_ns)
         return;
     drain->next_age_ns = now_ns + AGE_NS;
@@ -457,9 +458,9 @@ static void wait_for_cut(struct drain *drain)
 static void wait_for_reader(const struct drain *drain)
 {
     static const struct timespec pause = {0, 250000};
-    int64_t since = monotonic_ns();
+    int64_t since = drain_monotonic_ns();
     while (ring_awaits_reader(drain->ring)) {
-        if (monotonic_ns() - since >= drain->stall_ns / 2) {
+        if (drain_monotonic_ns() - since >= drain->stall_ns / 2) {
             ring_read_end(drain->ring);
             return;
         }
@@ -491,7 +492,7 @@ static void put_job(struct drain *drain, struct job *job)
 
 static bool all_done(struct drain *drain)
 {
-    collect(drain);
+    drain_collect(drain);
     return drain->stopping && !drain->queue_first && drain->next_written == drain->next_ticket;
 }
 
@@ -524,7 +525,7 @@ static enum quiet_rank rank_of_writer(const struct drain *drain, bool has_time)
 static bool others_encode(struct drain *drain)
 {
     const int64_t helped_ns = atomic_load_explicit(&drain->helped_ns, memory_order_relaxed);
-    return helped_ns && monotonic_ns() - helped_ns < LEAVE_NS;
+    return helped_ns && drain_monotonic_ns() - helped_ns < LEAVE_NS;
 }
 
 static void *writer_thread(void *argument)
@@ -667,7 +668,7 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
         if (drain_help(drain))
             continue;
         pthread_mutex_lock(&drain->lock);
-        collect(drain);
+        drain_collect(drain);
         bool queued = drain->queue_first != NULL;
         if (queued) {
             struct timespec until = deadline_after(WAIT_SLICE_NS);
@@ -691,7 +692,7 @@ uint64_t drain_unwritten(struct drain *drain)
             return UINT64_MAX;
         nanosleep(&moment, NULL);
     }
-    collect(drain);
+    drain_collect(drain);
     for (const struct chunk *chunk = drain->queue_first; chunk; chunk = chunk->next)
         records += chunk->table ? chunk->rows : chunk->used;
     for (const struct job *job = drain->job; job < drain->job + drain->jobs; job++)

@@ -210,8 +210,8 @@ static size_t entry_bytes(const struct ring_chunk *chunk)
     return bytes;
 }
 
-static void describe(const struct ring *ring, const struct ring_chunk *chunk,
-                     struct live_ring_entry *entry_out)
+static void ring_describe(const struct ring *ring, const struct ring_chunk *chunk,
+                          struct live_ring_entry *entry_out)
 {
     struct live_ring_entry entry = {
         .blocks = chunk->block_count,
@@ -244,7 +244,7 @@ static void describe(const struct ring *ring, const struct ring_chunk *chunk,
     *entry_out = entry;
 }
 
-static uint8_t *put(uint8_t *to, const void *bytes, size_t count)
+static uint8_t *ring_put(uint8_t *to, const void *bytes, size_t count)
 {
     memcpy(to, bytes, count);
     return to + padded(count);
@@ -261,8 +261,8 @@ static void put_blocks(uint8_t *to, const struct ring_chunk *chunk)
             .last_ns = sealed->last_ns,
             .crc32c = crc32c(0, sealed->bytes, sealed->bytes_count),
         };
-        to = put(to, &block, sizeof block);
-        to = put(to, sealed->bytes, sealed->bytes_count);
+        to = ring_put(to, &block, sizeof block);
+        to = ring_put(to, sealed->bytes, sealed->bytes_count);
     }
 }
 
@@ -287,10 +287,10 @@ enum rbwp_status ring_add(struct ring *ring, const struct ring_chunk *chunk)
     if (bytes > room - ring->segments[ring->current].used)
         next_segment(ring);
     struct ring_segment *segment = &ring->segments[ring->current];
-    describe(ring, chunk, &entry);
+    ring_describe(ring, chunk, &entry);
     entry.bytes = (uint32_t)bytes;
     uint8_t *to = segment->at + sizeof(struct live_ring_head) + segment->used;
-    put_blocks(put(to, &entry, sizeof entry), chunk);
+    put_blocks(ring_put(to, &entry, sizeof entry), chunk);
     segment->used += (uint32_t)bytes;
     __atomic_store_n(&head_of(segment)->bytes, segment->used, __ATOMIC_RELEASE);
     if (entry.last_ns > segment->latest_ns)

@@ -5,7 +5,7 @@
 #include "chunk_pool.h"
 
 /* begin_ns holds ticks until the whole chunk has been passed. */
-static void push(struct ring_open *open, uint16_t kind, uint64_t word)
+static void ring_open_push(struct ring_open *open, uint16_t kind, uint64_t word)
 {
     if (open->count == LIVE_RING_OPEN_MAX) {
         open->deeper++;
@@ -16,7 +16,7 @@ static void push(struct ring_open *open, uint16_t kind, uint64_t word)
 }
 
 /* An item's end ends its sub-items, too; ends without a begin are none of ours. */
-static void pop(struct ring_open *open, uint16_t kind)
+static void ring_open_pop(struct ring_open *open, uint16_t kind)
 {
     uint32_t count = open->count;
     if (kind == RBWP_FINE_BEGIN && open->deeper) {
@@ -42,13 +42,13 @@ bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
         switch (live_event_record_kind(word)) {
         case RBWP_COARSE_BEGIN:
         case RBWP_FINE_BEGIN:
-            push(open, live_event_record_kind(word), word);
+            ring_open_push(open, live_event_record_kind(word), word);
             break;
         case RBWP_COARSE_END:
-            pop(open, RBWP_COARSE_BEGIN);
+            ring_open_pop(open, RBWP_COARSE_BEGIN);
             break;
         case RBWP_FINE_END:
-            pop(open, RBWP_FINE_BEGIN);
+            ring_open_pop(open, RBWP_FINE_BEGIN);
             break;
         case RBWP_GPU_WORK:
             i += LIVE_GPU_EVENT_WORDS - 1;

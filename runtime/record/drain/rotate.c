@@ -23,7 +23,7 @@ static sem_t due;
 static _Atomic int64_t begin_ns, retry_ns; /* of the part; CLOCK_MONOTONIC */
 static atomic_bool posted, stopping;
 
-static enum rbwp_status cut(bool while_it_ends, char *path_out, struct rbwp_error *error)
+static enum rbwp_status rotate_cut(bool while_it_ends, char *path_out, struct rbwp_error *error)
 {
     const struct dump_wish wish = {
         .cut = true, .while_it_ends = while_it_ends, .why = RBWP_KEPT_ROTATED};
@@ -47,8 +47,8 @@ static void *cut_when_due(void *argument)
             ;
         if (atomic_load(&stopping))
             return NULL;
-        (void)cut(true, path,
-                  NULL); /* what could not be written is in the ring, for the next one */
+        (void)rotate_cut(true, path,
+                         NULL); /* what could not be written is in the ring, for the next one */
         atomic_store(&posted, false);
     }
 }
@@ -80,7 +80,7 @@ bool rotate_hurry(void)
 
 enum rbwp_status rotate_now(char *path_out, struct rbwp_error *error)
 {
-    return cut(false, path_out, error);
+    return rotate_cut(false, path_out, error);
 }
 
 void rotate_begin_session(const struct session_settings *settings, dump_fn *dump)

@@ -113,7 +113,7 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
 
 /* ---- a configuration with texts of its own --------------------------------------------------- */
 
-static const char **text_of(struct rbwp_session_config *config, unsigned i)
+static const char **session_config_text_of(struct rbwp_session_config *config, unsigned i)
 {
     const char **texts[] = {&config->logfile, &config->rules, &config->signals, &config->settings};
     return i < sizeof texts / sizeof texts[0] ? texts[i] : NULL;
@@ -123,8 +123,8 @@ bool config_copy(struct rbwp_session_config *copy, const struct rbwp_session_con
 {
     bool whole = true;
     *copy = *from;
-    for (unsigned i = 0; text_of(copy, i); i++) {
-        const char **text = text_of(copy, i);
+    for (unsigned i = 0; session_config_text_of(copy, i); i++) {
+        const char **text = session_config_text_of(copy, i);
         whole &= !*text || (*text = strdup(*text));
     }
     if (!whole)
@@ -134,7 +134,7 @@ bool config_copy(struct rbwp_session_config *copy, const struct rbwp_session_con
 
 void config_copy_free(struct rbwp_session_config *copy)
 {
-    for (unsigned i = 0; text_of(copy, i); i++)
-        free((void *)(uintptr_t)*text_of(copy, i));
+    for (unsigned i = 0; session_config_text_of(copy, i); i++)
+        free((void *)(uintptr_t)*session_config_text_of(copy, i));
     *copy = (struct rbwp_session_config){0};
 }

@@ -12,7 +12,7 @@
 
 static struct settled settled; /* guarded by the registry's lock */
 
-static size_t bytes_of(const char *name)
+static size_t settled_bytes_of(const char *name)
 {
     return THREAD_ENTRY_BYTES + strlen(name);
 }
@@ -34,7 +34,7 @@ static void leave_half_out(void)
     qsort(settled.threads, settled.thread_count, sizeof *settled.threads, by_records_and_age);
     for (; settled.bytes > THREAD_BYTES_MAX / 2; out++) {
         struct settled_thread *thread = &settled.threads[out];
-        settled.bytes -= bytes_of(thread->name);
+        settled.bytes -= settled_bytes_of(thread->name);
         settled.left_threads++;
         settled.left_records += thread->records;
         free(thread->name);
@@ -98,7 +98,7 @@ static void add_up(const struct settled_loss *loss)
     settled.left_losses++;
 }
 
-static void take_loss(void *context, const struct settled_loss *loss)
+static void settled_on_loss(void *context, const struct settled_loss *loss)
 {
     (void)context;
     if (settled.loss_count < LOSSES_MAX &&
@@ -124,9 +124,9 @@ bool settled_take(struct thread *thread)
         .records = thread->records,
         .name = thread->name,
     };
-    settled.bytes += bytes_of(thread->name);
+    settled.bytes += settled_bytes_of(thread->name);
     thread->name = NULL;
-    thread_each_loss(thread, take_loss, NULL);
+    thread_each_loss(thread, settled_on_loss, NULL);
     if (settled.bytes > THREAD_BYTES_MAX)
         leave_half_out();
     return true;

@@ -37,7 +37,7 @@ static uint64_t ticks_of(uint64_t ns)
     return ticks < NEVER_TICKS ? ticks : NEVER_TICKS;
 }
 
-static void enter(unsigned slot, const struct slot_limits *limits)
+static void slot_limits_enter(unsigned slot, const struct slot_limits *limits)
 {
     uint64_t least = limits->disabled ? NEVER_TICKS : ticks_of(limits->least_ns);
     uint64_t alarm =
@@ -64,7 +64,7 @@ static void tell_threads(void)
 static void enter_all_unlimited(void)
 {
     for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
-        enter(slot, &no_limits);
+        slot_limits_enter(slot, &no_limits);
 }
 
 static bool is_limited(const struct slot_limits *limits)
@@ -89,7 +89,7 @@ static void apply(unsigned slot, const struct slot_limits *limits)
     atomic_store_explicit(&ever, true, memory_order_relaxed);
     set[slot] = *limits;
     has_limits[slot] = is_limited(limits);
-    enter(slot, limits);
+    slot_limits_enter(slot, limits);
     atomic_store_explicit(&slots_with_limits, now, memory_order_relaxed);
     if ((before == 0) != (now == 0))
         tell_threads();
@@ -249,14 +249,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wish wishes[SLOT_WISHES_MAX];
 static _Atomic unsigned count; /* read without the lock as well: mostly there are none */
 
-static void forget_in_child(void)
+static void slot_limits_forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
 }
 
-ON_LOAD(6) static void prepare_for_forks(void)
+ON_LOAD(6) static void slot_limits_prepare_for_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, slot_limits_forget_in_child);
 }
 
 bool slot_wishes_add(const char *name, enum slot_wish wish, uint64_t least_ns)

@@ -50,7 +50,7 @@ static void unlock_in_child(void)
     pthread_mutex_unlock(&lock);
 }
 
-ON_LOAD(7) static void prepare_for_forks(void)
+ON_LOAD(7) static void tables_prepare_for_forks(void)
 {
     pthread_atfork(lock_before_fork, unlock_in_parent, unlock_in_child);
 }
@@ -123,7 +123,7 @@ static void free_table(struct row_table *table)
     free(table);
 }
 
-static struct row_table *make_table(const struct rbwp_schema *schema)
+static struct row_table *tables_make_table(const struct rbwp_schema *schema)
 {
     struct row_table *table = calloc(1, sizeof *table);
     if (!table)
@@ -138,7 +138,7 @@ static struct row_table *make_table(const struct rbwp_schema *schema)
 }
 
 /* But for their numbers, which come first. */
-static bool is_same(const struct buffer *a, const struct buffer *b)
+static bool tables_is_same(const struct buffer *a, const struct buffer *b)
 {
     return a->count == b->count && memcmp(a->bytes + 4, b->bytes + 4, a->count - 4) == 0;
 }
@@ -153,7 +153,7 @@ static enum rbwp_status add_table(struct row_table **own, unsigned *table_out)
             memcmp(known->name, table->schema->name, known->name_bytes) != 0)
             continue;
         *table_out = i + 1;
-        return is_same(&tables[i]->encoded, &table->encoded) ? RBWP_OK : RBWP_E_BUSY;
+        return tables_is_same(&tables[i]->encoded, &table->encoded) ? RBWP_OK : RBWP_E_BUSY;
     }
     if (table_count == RBWP_TABLES_REGISTERED_MAX)
         return RBWP_E_LIMIT;
@@ -176,7 +176,7 @@ static bool has_only_cells(const struct rbwp_schema *schema)
     return true;
 }
 
-static size_t bytes_of(const struct rbwp_schema *schema)
+static size_t tables_bytes_of(const struct rbwp_schema *schema)
 {
     size_t bytes = SCHEMA_HEAD_BYTES + schema->name_bytes;
     for (uint32_t i = 0; i < schema->column_count; i++)
@@ -194,9 +194,9 @@ enum rbwp_status rbwp_table_register(const struct rbwp_schema *schema, unsigned 
         return RBWP_E_INVALID;
     if (!has_only_cells(schema))
         return RBWP_E_UNSUPPORTED;
-    if (bytes_of(schema) > SCHEMA_BYTES_MAX)
+    if (tables_bytes_of(schema) > SCHEMA_BYTES_MAX)
         return RBWP_E_LIMIT;
-    struct row_table *own = make_table(&numbered);
+    struct row_table *own = tables_make_table(&numbered);
     if (!own)
         return RBWP_E_MEMORY;
     pthread_mutex_lock(&lock);
@@ -216,16 +216,16 @@ uint64_t tables_last_name(void)
     return atomic_load_explicit(&name_count, memory_order_acquire);
 }
 
-static uint64_t hash_of(const char *text, size_t bytes)
+static uint64_t tables_hash_of(const char *text, size_t bytes)
 {
     uint64_t hash = text_hash(TEXT_HASH_FIRST, text, bytes);
     return hash ^ hash >> 32;
 }
 
 /* Where the number of this name is, or is to be put. There is a free place. Locked. */
-static uint32_t *place_of(const char *text, size_t bytes)
+static uint32_t *tables_place_of(const char *text, size_t bytes)
 {
-    for (uint64_t at = hash_of(text, bytes);; at++) {
+    for (uint64_t at = tables_hash_of(text, bytes);; at++) {
         uint32_t *place = &places[at & (place_count - 1)];
         if (*place == 0)
             return place;
@@ -267,7 +267,7 @@ static bool get_memory(struct spare *spare, const char *text, size_t bytes)
 }
 
 /* At least half of the places stay free. The arrays before are the caller's to free. Locked. */
-static void grow(struct spare *spare)
+static void tables_grow(struct spare *spare)
 {
     struct spare before = {.names = names, .places = places};
     if (name_count)
@@ -280,14 +280,14 @@ static void grow(struct spare *spare)
     spare->places = before.places;
     spare->room = 0;
     for (uint32_t i = 0; i < name_count; i++)
-        *place_of(names[i].text, names[i].bytes) = i + 1;
+        *tables_place_of(names[i].text, names[i].bytes) = i + 1;
 }
 
 /* RBWP_E_MEMORY: more of it is to be had ahead. Locked. */
 static enum rbwp_status find_or_add(const char *text, size_t bytes, struct spare *spare,
                                     uint64_t *number_out)
 {
-    *number_out = place_count ? *place_of(text, bytes) : 0;
+    *number_out = place_count ? *tables_place_of(text, bytes) : 0;
     if (*number_out)
         return RBWP_OK;
     if (name_count == RBWP_NAMES_INTERNED_MAX || name_bytes + bytes > RBWP_NAMES_BYTES_MAX)
@@ -296,7 +296,7 @@ static enum rbwp_status find_or_add(const char *text, size_t bytes, struct spare
     if (!spare->text || spare->room < spare->wanted)
         return RBWP_E_MEMORY;
     if (spare->wanted)
-        grow(spare);
+        tables_grow(spare);
     uint32_t number = name_count + 1;
     names[number - 1] = (struct rbwp_text){spare->text, (uint32_t)bytes};
     spare->text = NULL;
@@ -304,7 +304,7 @@ static enum rbwp_status find_or_add(const char *text, size_t bytes, struct spare
     name_bytes += bytes;
     if (in_session)
         log_name(number);
-    *place_of(text, bytes) = number;
+    *tables_place_of(text, bytes) = number;
     atomic_store_explicit(&name_count, number, memory_order_release);
     *number_out = number;
     return RBWP_OK;
@@ -346,7 +346,7 @@ static uint32_t next_names(struct rbwp_text *next)
     return count;
 }
 
-static enum rbwp_status write_names(struct rbwp_writer *writer)
+static enum rbwp_status tables_write_names(struct rbwp_writer *writer)
 {
     struct rbwp_text next[NAMES_AT_ONCE];
     uint32_t count;
@@ -362,7 +362,7 @@ static enum rbwp_status write_names(struct rbwp_writer *writer)
 
 enum rbwp_status tables_write(struct row_table *table, struct rbwp_writer *writer)
 {
-    enum rbwp_status status = write_names(writer);
+    enum rbwp_status status = tables_write_names(writer);
     if (status == RBWP_OK && !table->written) {
         status = rbwp_writer_add_schema(writer, table->schema);
         table->written = status == RBWP_OK;

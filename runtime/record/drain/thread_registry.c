@@ -136,7 +136,7 @@ static void add_ended(struct thread *entry)
 
 /* Chunks are written in the order in which threads handed them over, so the first to end is the
  * first to settle. */
-static void settle(uint32_t most)
+static void thread_registry_settle(uint32_t most)
 {
     for (; most > 0 && first_ended && !all_settled; most--) {
         if (atomic_load_explicit(&first_ended->chunks, memory_order_acquire) != THREAD_ENDED ||
@@ -148,7 +148,7 @@ static void settle(uint32_t most)
 
 void thread_registry_settle_last(void)
 {
-    settle(UINT32_MAX);
+    thread_registry_settle(UINT32_MAX);
     all_settled = true;
 }
 
@@ -238,7 +238,7 @@ void thread_registry_end_session(void)
 }
 
 /* In a forked child only the calling thread is left, with nothing recorded. */
-static void forget_in_child(void)
+static void thread_registry_forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL); /* whoever held it does not exist here */
     slot_limits_forget_all();
@@ -272,9 +272,9 @@ static void forget_in_child(void)
     thread_registry_end_session();
 }
 
-ON_LOAD(8) static void prepare_for_forks(void)
+ON_LOAD(8) static void thread_registry_prepare_for_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, thread_registry_forget_in_child);
 }
 
 void thread_registry_add(struct thread *entry)
@@ -291,7 +291,7 @@ void thread_registry_name(struct thread *entry, char *name)
     if (!in_session)
         return;
     log_thread(entry);
-    settle(SETTLED_AT_ONCE);
+    thread_registry_settle(SETTLED_AT_ONCE);
 }
 
 void thread_registry_remove(struct thread *entry)
@@ -304,7 +304,7 @@ void thread_registry_remove(struct thread *entry)
     if (in_session) {
         log_thread_end(entry);
         add_ended(entry);
-        settle(SETTLED_AT_ONCE);
+        thread_registry_settle(SETTLED_AT_ONCE);
     } else {
         unlink_attached(entry);
         free_entry(entry);

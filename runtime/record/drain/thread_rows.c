@@ -58,7 +58,7 @@ void thread_rows_hide(struct thread *thread)
     rbwp_own_places_ = (struct rbwp_own_places_)NO_PLACES;
 }
 
-static bool grow(struct thread *thread, unsigned number)
+static bool thread_rows_grow(struct thread *thread, unsigned number)
 {
     uint32_t count = thread->row_place_count ? 2 * thread->row_place_count : 8;
     while (count < number)
@@ -75,7 +75,7 @@ static bool grow(struct thread *thread, unsigned number)
 struct row_place *thread_rows_place(struct thread *thread, unsigned number, struct row_table *table,
                                     uint32_t columns)
 {
-    if (number > thread->row_place_count && !grow(thread, number))
+    if (number > thread->row_place_count && !thread_rows_grow(thread, number))
         return NULL;
     struct row_place *place = calloc(1, sizeof *place);
     if (!place)

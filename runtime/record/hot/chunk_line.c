@@ -36,7 +36,7 @@ uint32_t chunk_line_words(const struct rbwp_self_ *self, const struct chunk *chu
     return (uint32_t)(self->next - chunk->words);
 }
 
-static unsigned kind_of(uint64_t word)
+static unsigned chunk_line_kind_of(uint64_t word)
 {
     return (unsigned)(word & ((1u << RBWP_EVENT_KIND_BITS_) - 1));
 }
@@ -44,7 +44,7 @@ static unsigned kind_of(uint64_t word)
 /* Of the event that begins with the word. */
 static uint32_t words_of_event(uint64_t word)
 {
-    return kind_of(word) == RBWP_EVENT_GPU_ ? 4 : 1;
+    return chunk_line_kind_of(word) == RBWP_EVENT_GPU_ ? 4 : 1;
 }
 
 bool chunk_line_has_begun_none(const struct rbwp_self_ *self, struct thread *thread)
@@ -54,7 +54,7 @@ bool chunk_line_has_begun_none(const struct rbwp_self_ *self, struct thread *thr
         thread->nest.may_end_earlier = false;
     for (uint32_t i = 0; thread->nest.may_end_earlier && chunk && i < chunk_line_words(self, chunk);
          i += words_of_event(chunk->words[i]))
-        if (kind_of(chunk->words[i]) == RBWP_EVENT_BEGIN_ &&
+        if (chunk_line_kind_of(chunk->words[i]) == RBWP_EVENT_BEGIN_ &&
             self->base_ticks + (chunk->words[i] >> RBWP_EVENT_TIME_SHIFT_) >
                 thread->nest.changed_ticks)
             thread->nest.may_end_earlier = false;
@@ -125,7 +125,7 @@ uint64_t chunk_line_item_ticks(const struct rbwp_self_ *self, const struct threa
 
 static bool has_gpu_work(const uint64_t *word, const uint64_t *end)
 {
-    while (word < end && kind_of(*word) != RBWP_EVENT_GPU_)
+    while (word < end && chunk_line_kind_of(*word) != RBWP_EVENT_GPU_)
         word++; /* an event of another kind is one word */
     return word < end;
 }
@@ -325,7 +325,7 @@ void chunk_line_leave_call(struct rbwp_self_ *self, const struct thread *thread)
     if (self->item == self->next)
         self->item = NULL;
     else if (!self->item && self->next > chunk->words &&
-             kind_of(self->next[-1]) == RBWP_EVENT_BEGIN_)
+             chunk_line_kind_of(self->next[-1]) == RBWP_EVENT_BEGIN_)
         self->item = self->next - 1;
 }
 

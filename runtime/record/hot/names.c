@@ -45,16 +45,16 @@ static uint64_t left_uses; /* released ones whose names were not kept */
 static bool in_session;    /* released uses are kept, news go to the live file */
 
 /* In a forked child whoever held the lock does not exist. */
-static void forget_in_child(void)
+static void names_forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
     snapshots = 0;
     in_session = false;
 }
 
-ON_LOAD(2) static void prepare_for_forks(void)
+ON_LOAD(2) static void names_prepare_for_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, names_forget_in_child);
 }
 
 static enum rbwp_status copy_name(const char *name, char **copy_out)
@@ -88,7 +88,7 @@ struct __attribute__((packed)) slot_entry {
     uint16_t slot;
 };
 
-static const char *name_of(const struct slot_use *use)
+static const char *names_name_of(const struct slot_use *use)
 {
     return use->name ? use->name : "(name not kept)";
 }
@@ -102,7 +102,7 @@ static void log_kind(unsigned id, const struct kind *kind, unsigned more_flags)
 static void log_slot_begin(const struct slot_use *use)
 {
     struct slot_entry entry = {use->from_ns, (uint16_t)use->slot};
-    const char *name = name_of(use);
+    const char *name = names_name_of(use);
     live_log(LIVE_SLOT_BEGIN, &entry, sizeof entry, name, strlen(name));
     if (use->kind)
         log_kind(use->slot, &kinds[use->kind - 1], RBWP_KIND_OF_SLOT);
@@ -115,7 +115,7 @@ static void log_slot_end(const struct slot_use *use)
 }
 
 /* NULL: of a type that the format knows. */
-static const struct kind *kind_of(uint32_t id)
+static const struct kind *names_kind_of(uint32_t id)
 {
     unsigned number = sub_items[id].type - RBWP_OWN_KIND_FIRST;
     return sub_items[id].type >= RBWP_OWN_KIND_FIRST && number < kind_count ? &kinds[number] : NULL;
@@ -124,12 +124,12 @@ static const struct kind *kind_of(uint32_t id)
 /* What version 1 says of a kind that it does not know. */
 static uint8_t stored_type(uint32_t id)
 {
-    return kind_of(id) ? RBWP_AM_HANDLER : (uint8_t)sub_items[id].type;
+    return names_kind_of(id) ? RBWP_AM_HANDLER : (uint8_t)sub_items[id].type;
 }
 
 static void log_sub_item(uint32_t id)
 {
-    const struct kind *kind = kind_of(id);
+    const struct kind *kind = names_kind_of(id);
     const uint16_t entry[2] = {(uint16_t)id, stored_type(id)};
     live_log(LIVE_SUB_ITEM, entry, sizeof entry, sub_items[id].name, strlen(sub_items[id].name));
     if (kind)
@@ -222,20 +222,20 @@ enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
 #define PAST_BYTES_MAX (4u << 20)
 #define USE_ENTRY_BYTES 24u
 
-static size_t bytes_of(const struct slot_use *use)
+static size_t names_bytes_of(const struct slot_use *use)
 {
     return USE_ENTRY_BYTES + (use->name ? strlen(use->name) : 0);
 }
 
 /* Lets the older use be both, and frees the younger, the next one of the slot. */
-static void join(struct slot_use *use, struct slot_use **link)
+static void names_join(struct slot_use *use, struct slot_use **link)
 {
     struct slot_use *younger = *link;
     use->to_ns = younger->to_ns;
     if (younger->to_ns == 0)
         current[use->slot] = use;
     else
-        past_bytes -= bytes_of(younger);
+        past_bytes -= names_bytes_of(younger);
     if (uses_end == &younger->next)
         uses_end = link;
     *link = younger->next;
@@ -250,8 +250,8 @@ static void join_same_names(void)
         struct slot_use *use = *link, *before = last[use->slot];
         if (before && before->name && strcmp(before->name, use->name) == 0) {
             if (use->to_ns == 0)
-                past_bytes -= bytes_of(before);
-            join(before, link);
+                past_bytes -= names_bytes_of(before);
+            names_join(before, link);
             continue;
         }
         last[use->slot] = use;
@@ -272,7 +272,7 @@ static void leave_old_names_out(void)
         bool goes = use != last[use->slot] && use->to_ns != 0;
         left_uses += goes && use->name;
         if (goes && before) {
-            join(before, link);
+            names_join(before, link);
             continue;
         }
         if (goes) {
@@ -287,7 +287,7 @@ static void leave_old_names_out(void)
 
 static void note_past(const struct slot_use *use)
 {
-    past_bytes += bytes_of(use);
+    past_bytes += names_bytes_of(use);
     if (past_bytes <= PAST_BYTES_MAX || snapshots > 0)
         return;
     join_same_names();
@@ -429,13 +429,13 @@ enum rbwp_status rbwp_work_item_set_kind(unsigned slot, enum rbwp_sub_item_type 
 
 static struct rbwp_slot_use use_in_file(const struct slot_use *use)
 {
-    const char *name = name_of(use);
+    const char *name = names_name_of(use);
     return (struct rbwp_slot_use){(uint16_t)use->slot, use->from_ns, use->to_ns,
                                   (uint16_t)strlen(name), name};
 }
 
 /* Locked. */
-static void fill(struct names_snapshot *snapshot)
+static void names_fill(struct names_snapshot *snapshot)
 {
     const struct slot_use *last_use[RBWP_SLOTS_MAX] = {0};
     for (const struct slot_use *use = uses; use; use = use->next) {
@@ -453,7 +453,7 @@ static void fill(struct names_snapshot *snapshot)
             (struct rbwp_sub_item_name){(uint16_t)id, stored_type(id),
                                         (uint16_t)strlen(sub_items[id].name), sub_items[id].name};
     for (uint32_t id = 0; id < sub_item_count; id++) {
-        const struct kind *kind = kind_of(id);
+        const struct kind *kind = names_kind_of(id);
         if (kind)
             snapshot->kinds[snapshot->kind_count++] = (struct rbwp_sub_item_kind){
                 (uint16_t)id, (uint16_t)strlen(kind->name), kind->flags, kind->name};
@@ -480,7 +480,7 @@ enum rbwp_status names_take(struct names_snapshot *snapshot_out)
     snapshot.kinds = calloc(sub_item_count + RBWP_SLOTS_MAX, sizeof *snapshot.kinds);
     bool whole = snapshot.work_items && snapshot.sub_items && snapshot.slot_uses && snapshot.kinds;
     if (whole)
-        fill(&snapshot);
+        names_fill(&snapshot);
     snapshots++;
     pthread_mutex_unlock(&lock);
     if (!whole)

@@ -42,7 +42,7 @@ static void forget_strays(void)
     memset(&thread_rows_strays, 0, sizeof thread_rows_strays);
 }
 
-ON_LOAD(4) static void prepare_for_forks(void)
+ON_LOAD(4) static void rows_prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_strays);
 }
@@ -217,8 +217,8 @@ static inline void add_to(struct thread *thread, struct row_place *place, const 
     commit(thread, place, 1);
 }
 
-static __attribute__((noinline)) void add(struct thread *thread, unsigned table,
-                                          const uint64_t *cells)
+static __attribute__((noinline)) void rows_add(struct thread *thread, unsigned table,
+                                               const uint64_t *cells)
 {
     struct row_place *place = place_of(thread, table, 1);
     if (place && has_room(thread, place, 1, true))
@@ -233,7 +233,7 @@ static void add_stray(unsigned table, const uint64_t *cells)
     pthread_mutex_lock(&strays_lock);
     /* acquire: pairs with the store that begins the session */
     if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1)
-        add(&thread_rows_strays, table, cells);
+        rows_add(&thread_rows_strays, table, cells);
     pthread_mutex_unlock(&strays_lock);
     cancel_release(host_cancel);
 }
@@ -280,7 +280,7 @@ void rbwp_row_add_(unsigned table, const uint64_t *cells)
     if (__builtin_expect(place && rbwp_place_has_room_(place->held), 1))
         add_to(self->thread, place, cells);
     else
-        add(self->thread, table, cells);
+        rows_add(self->thread, table, cells);
     rbwp_leave_(self);
 }
 
@@ -349,7 +349,7 @@ bool row_hold_store(unsigned table, const struct held_row *row, unsigned column,
 /* ---- many ------------------------------------------------------------------------------------ */
 
 /* The pointers of all columns, and the cells behind them. */
-static uint64_t **make_room(uint32_t columns)
+static uint64_t **rows_make_room(uint32_t columns)
 {
     size_t heads = columns * sizeof(uint64_t *), cells = (size_t)columns * ROOM_ROWS;
     uint64_t **room = malloc(heads + cells * sizeof(uint64_t));
@@ -358,13 +358,13 @@ static uint64_t **make_room(uint32_t columns)
     return room;
 }
 
-static void reserve(struct thread *thread, unsigned table, uint32_t rows_wanted,
-                    struct rbwp_row_room *room_out)
+static void rows_reserve(struct thread *thread, unsigned table, uint32_t rows_wanted,
+                         struct rbwp_row_room *room_out)
 {
     struct row_place *place = place_of(thread, table, rows_wanted);
     if (!place)
         return;
-    if (!place->room && !(place->room = make_room(place->columns))) {
+    if (!place->room && !(place->room = rows_make_room(place->columns))) {
         thread_lose(thread, RBWP_LOSS_ROWS, rows_wanted, rbwp_now_ticks());
         return;
     }
@@ -381,7 +381,7 @@ void rbwp_rows_reserve_(unsigned table, uint32_t rows_wanted, struct rbwp_row_ro
     }
     if (rows_wanted == 0 || !rbwp_enter_(self, 1))
         return;
-    reserve(self->thread, table, rows_wanted, room_out);
+    rows_reserve(self->thread, table, rows_wanted, room_out);
     rbwp_leave_(self);
 }
 

@@ -25,15 +25,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
 static bool have_exit_key;
 
-static void at_thread_exit(void *entry)
+static void thread_attach_at_thread_exit(void *entry)
 {
     (void)entry;
     (void)rbwp_thread_detach();
 }
 
-static void prepare(void)
+static void thread_attach_prepare(void)
 {
-    have_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+    have_exit_key = pthread_key_create(&exit_key, thread_attach_at_thread_exit) == 0;
 }
 
 static void lock_without_signals(sigset_t *old)
@@ -59,7 +59,7 @@ static char *name_for(const char *name, uint64_t os_id)
     return asprintf(&automatic, "thread %llu", (unsigned long long)os_id) < 0 ? NULL : automatic;
 }
 
-static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
+static void thread_attach_join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
 {
     entry->os_id = os_id;
     entry->self = self;
@@ -72,7 +72,7 @@ static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
 enum rbwp_status rbwp_thread_attach(const char *name)
 {
     clock_prepare();
-    pthread_once(&once, prepare);
+    pthread_once(&once, thread_attach_prepare);
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t os_id = (uint64_t)syscall(SYS_gettid);
     struct thread *entry = self->thread ? NULL : calloc(1, sizeof *entry);
@@ -86,7 +86,7 @@ enum rbwp_status rbwp_thread_attach(const char *name)
     sigset_t signals;
     lock_without_signals(&signals);
     if (entry)
-        join(self, entry, os_id);
+        thread_attach_join(self, entry, os_id);
     thread_registry_name(self->thread, copy);
     unlock_with_signals(&signals);
     live_relog_if_due();

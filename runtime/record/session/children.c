@@ -36,7 +36,7 @@ void children_note(const struct rbwp_session_config *given)
 }
 
 /* Locked. A child that cannot record runs on, as a program does whose session does not start. */
-static void start(void)
+static void children_start(void)
 {
     char path[PATH_BYTES];
     struct rbwp_session_config config = *atomic_load(&inherited);
@@ -60,7 +60,7 @@ static void start_if_waiting(void)
 {
     pthread_mutex_lock(&lock);
     if (waiting)
-        start();
+        children_start();
     pthread_mutex_unlock(&lock);
 }
 

@@ -145,7 +145,7 @@ static bool belongs_by_name(const char *path, const struct live_head *live)
 }
 
 /* A program that this process executed before it executed this one has not crashed. */
-static const char *kind_of(const struct live_head *live)
+static const char *claim_kind_of(const struct live_head *live)
 {
     const bool is_own = live->process_id == (uint64_t)getpid() &&
                         process_was_there(live->zero_time_ns, live->zero_time_ns - live->offset_ns);
@@ -156,7 +156,7 @@ static const char *kind_of(const struct live_head *live)
 static bool find_names(const struct attempt *attempt, const struct live_head *live, bool with_file,
                        char file_to[NAME_ROOM], char live_to[NAME_ROOM + 5])
 {
-    const char *kind = kind_of(live);
+    const char *kind = claim_kind_of(live);
     for (unsigned i = 1; i <= NAMES_TRIED; i++) {
         char suffix[24] = "";
         if (i > 1)
@@ -178,7 +178,7 @@ static enum rbwp_status move_leftover(struct attempt *attempt, const struct live
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     const char *file = attempt->wish->file;
     bool with_file = belongs(attempt->claim->file_fd, live), moved = true;
-    attempt->claim->leftovers_removed += leftovers_trim(file, kind_of(live));
+    attempt->claim->leftovers_removed += leftovers_trim(file, claim_kind_of(live));
     if (find_names(attempt, live, with_file, file_to, live_to)) {
         if (with_file)
             moved = rename_new(file, file_to);
@@ -269,7 +269,7 @@ static enum rbwp_status look_for_leftover(struct attempt *attempt)
 
 /* ---- both files ------------------------------------------------------------------- */
 
-static int open_file(struct attempt *attempt)
+static int claim_open_file(struct attempt *attempt)
 {
     const char *path = attempt->wish->file;
     bool follow = attempt->wish->follow || is_descriptor_name(path);
@@ -338,7 +338,7 @@ static enum rbwp_status try_to_claim(struct attempt *attempt)
 {
     struct claim *claim = attempt->claim;
     struct stat file;
-    claim->file_fd = open_file(attempt);
+    claim->file_fd = claim_open_file(attempt);
     if (claim->file_fd < 0)
         return errno == EEXIST ? AGAIN : cannot_open(attempt, errno);
     if (fstat(claim->file_fd, &file) != 0)
@@ -360,7 +360,7 @@ static enum rbwp_status try_to_claim(struct attempt *attempt)
     return status;
 }
 
-static void let_go(struct attempt *attempt)
+static void claim_let_go(struct attempt *attempt)
 {
     struct claim *claim = attempt->claim;
     if (claim->live_fd >= 0) {
@@ -390,7 +390,7 @@ enum rbwp_status claim_files(const struct claim_wish *wish, struct claim *claim_
     for (int i = 0; i < TRIES && status == AGAIN; i++) {
         status = try_to_claim(&attempt);
         if (status != RBWP_OK)
-            let_go(&attempt);
+            claim_let_go(&attempt);
     }
     return status == AGAIN ? in_the_way(&attempt) : status;
 }
@@ -416,7 +416,7 @@ struct leftovers {
 };
 
 /* "17" or "17.2". */
-static bool is_number(const char *text)
+static bool claim_is_number(const char *text)
 {
     const size_t digits = strspn(text, "0123456789");
     text += digits;
@@ -458,14 +458,14 @@ static void sort_in(struct leftovers *found, const char *name, const struct time
 }
 
 /* Each file counts its bytes, and FILE the leftover, or FILE.live where that is alone. */
-static void add(struct leftovers *found, int folder, const char *name, size_t prefix_bytes)
+static void claim_add(struct leftovers *found, int folder, const char *name, size_t prefix_bytes)
 {
     char base[NAME_MAX + 1];
     struct stat file;
     size_t bytes = strlen(name);
     const bool is_live = bytes > sizeof LIVE && strcmp(name + bytes - strlen(LIVE), LIVE) == 0;
     snprintf(base, sizeof base, "%.*s", (int)(bytes - (is_live ? strlen(LIVE) : 0)), name);
-    if (!is_number(base + prefix_bytes) || !is_ours(folder, name, &file))
+    if (!claim_is_number(base + prefix_bytes) || !is_ours(folder, name, &file))
         return;
     found->bytes += (uint64_t)file.st_blocks * BLOCK_BYTES;
     if (is_live && faccessat(folder, base, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -474,14 +474,14 @@ static void add(struct leftovers *found, int folder, const char *name, size_t pr
     found->count++;
 }
 
-static void look(int folder, const char *prefix, struct leftovers *found)
+static void claim_look(int folder, const char *prefix, struct leftovers *found)
 {
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
     const size_t bytes = strlen(prefix);
     for (struct dirent *entry; list && (entry = readdir(list)) != NULL;)
         if (strncmp(entry->d_name, prefix, bytes) == 0)
-            add(found, folder, entry->d_name, bytes);
+            claim_add(found, folder, entry->d_name, bytes);
     if (list)
         closedir(list);
     else if (copy >= 0)
@@ -520,7 +520,7 @@ unsigned leftovers_trim(const char *file, const char *kind)
     const int fd = held_fd(&folder.held);
     for (bool good = true; good && removed < REMOVED_MAX;) {
         struct leftovers found = {0};
-        look(fd, prefix, &found);
+        claim_look(fd, prefix, &found);
         const unsigned wanted = too_many(fd, &found);
         good = wanted > 0;
         for (unsigned i = 0; good && i < wanted; i++, removed += good)

@@ -45,7 +45,7 @@ static enum rbwp_status flush(struct gathered *gathered)
     return count ? gathered->sink.write(gathered->sink.context, gathered->bytes, count) : RBWP_OK;
 }
 
-static enum rbwp_status gather(void *context, const void *bytes, size_t count)
+static enum rbwp_status dump_gather(void *context, const void *bytes, size_t count)
 {
     struct gathered *gathered = context;
     enum rbwp_status status = RBWP_OK;
@@ -130,8 +130,8 @@ static bool choose_path(struct rbwp_session *session, const struct dump_wish *wi
 }
 
 /* What the caller names stands where the process is now, all else beside FILE. */
-static struct dump_file open_file(struct rbwp_session *session, const struct dump_wish *wish,
-                                  const char *path)
+static struct dump_file dump_open_file(struct rbwp_session *session, const struct dump_wish *wish,
+                                       const char *path)
 {
     struct dump_file file = {.place = {AT_FDCWD, path}};
     if (!wish->path)
@@ -169,7 +169,7 @@ static void hold(void *context, bool on)
     ring_hold(session->ring, on);
 }
 
-static void pass(void *context, uint64_t number)
+static void dump_pass(void *context, uint64_t number)
 {
     const struct rbwp_session *session = context;
     ring_read_passed(session->ring, number);
@@ -189,7 +189,7 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
                                    struct rbwp_error *error)
 {
     struct gathered gathered = {.sink = output_sink(output), .bytes = malloc(GATHER_BYTES)};
-    const struct rbwp_sink sink = {&gathered, gather, patch};
+    const struct rbwp_sink sink = {&gathered, dump_gather, patch};
     const char *text = wish->text ? wish->text : "";
     size_t text_bytes = strlen(text);
     int64_t now_ns = clock_now_ns(session->timeline.line.offset_ns);
@@ -207,7 +207,7 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
         .text = text,
         .text_bytes = text_bytes < UINT16_MAX ? (uint16_t)text_bytes : UINT16_MAX,
         .hold = hold,
-        .passed = pass,
+        .passed = dump_pass,
         .context = session,
     };
     struct rbwp_recover_result result;
@@ -241,7 +241,7 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
     errno = 0;
     if (!choose_path(session, wish, path_out))
         return failure(error, RBWP_E_IO, errno, "cannot make the %s \"%s\"", what, path_out);
-    struct dump_file file = open_file(session, wish, path_out);
+    struct dump_file file = dump_open_file(session, wish, path_out);
     if (file.output.file.fd < 0)
         return failure(error, RBWP_E_IO, errno, "cannot make the %s \"%s\"", what, path_out);
     struct recover_cut cut;

@@ -31,7 +31,7 @@ static void unlock_after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-ON_LOAD(0) static void prepare_for_forks(void)
+ON_LOAD(0) static void extend_prepare_for_forks(void)
 {
     pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
 }

@@ -33,15 +33,15 @@ static bool is_strict;
 static struct node_clocks clocks;
 
 /* In a forked child whoever held the lock does not exist, and the session is the parent's. */
-static void forget_in_child(void)
+static void job_forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
     of_session = NULL;
 }
 
-ON_LOAD(1) static void prepare_for_forks(void)
+ON_LOAD(1) static void job_prepare_for_forks(void)
 {
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, job_forget_in_child);
 }
 
 /* ---- told ------------------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ void process_look(struct process_facts *facts)
     find_title(facts);
 }
 
-static int64_t now_ns(clockid_t clock)
+static int64_t job_now_ns(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -382,9 +382,9 @@ static int64_t now_ns(clockid_t clock)
 
 bool process_was_there(int64_t realtime_ns, int64_t monotonic_ns)
 {
-    const int64_t start_ns = read_start_ns(), age_ns = now_ns(CLOCK_BOOTTIME) - start_ns;
-    const int64_t realtime_ago_ns = now_ns(CLOCK_REALTIME) - realtime_ns;
-    const int64_t monotonic_ago_ns = now_ns(CLOCK_MONOTONIC) - monotonic_ns;
+    const int64_t start_ns = read_start_ns(), age_ns = job_now_ns(CLOCK_BOOTTIME) - start_ns;
+    const int64_t realtime_ago_ns = job_now_ns(CLOCK_REALTIME) - realtime_ns;
+    const int64_t monotonic_ago_ns = job_now_ns(CLOCK_MONOTONIC) - monotonic_ns;
     return start_ns > 0 && realtime_ago_ns >= 0 && realtime_ago_ns <= age_ns &&
            monotonic_ago_ns >= 0 && monotonic_ago_ns <= age_ns;
 }

@@ -53,7 +53,7 @@ static int ours(struct output *output)
     return fd;
 }
 
-static bool cut(struct output *output)
+static bool output_cut(struct output *output)
 {
     int result;
     do
@@ -92,7 +92,7 @@ static uint64_t ahead_of(uint64_t size_bytes)
 }
 
 /* Makes sure that count more bytes leave the reserve untouched. */
-static bool allocate(struct output *output, size_t count)
+static bool output_allocate(struct output *output, size_t count)
 {
     uint64_t needed = output->size_bytes + count + RESERVE_BYTES;
     if (output->ending)
@@ -175,7 +175,7 @@ static enum rbwp_status write_all(struct output *output, const void *bytes, size
 {
     const char *next = bytes;
     TEST_POINT("output: before a write");
-    if (!allocate(output, count))
+    if (!output_allocate(output, count))
         return RBWP_E_IO;
     note_header(output, output->size_bytes, bytes, count);
     for (size_t left = count; left > 0;) {
@@ -184,7 +184,7 @@ static enum rbwp_status write_all(struct output *output, const void *bytes, size
             continue;
         if (n <= 0) {
             int reason = n == 0 ? ENOSPC : errno;
-            if (!cut(output))
+            if (!output_cut(output))
                 output->no_allocate = true; /* the bytes stay, behind what counts */
             output->allocated_bytes = 0;
             errno = reason;
@@ -247,7 +247,7 @@ enum rbwp_status output_close(struct output *output)
     struct stat status;
     output->was_removed = fstat(ours(output), &status) == 0 && status.st_nlink == 0;
     /* EINVAL: not a regular file, nothing was allocated */
-    bool good = cut(output) || errno == EINVAL;
+    bool good = output_cut(output) || errno == EINVAL;
     look_for_a_cut(output); /* now: to one that was cut just before, this has added zeros */
     if (output->sync_interval_ns && !sync_now(output))
         good = false;

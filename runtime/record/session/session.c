@@ -152,7 +152,7 @@ static void stop_at_exit(void)
 }
 
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
-static void forget_in_child(void)
+static void session_forget_in_child(void)
 {
     const bool recorded = running != NULL;
     if (recorded) {
@@ -181,12 +181,12 @@ static void forget_in_child(void)
     make_conditions();
 }
 
-ON_LOAD(5) static void prepare_for_forks(void)
+ON_LOAD(5) static void session_prepare_for_forks(void)
 {
     stay_loaded();
     process = getpid();
     make_conditions();
-    pthread_atfork(NULL, NULL, forget_in_child);
+    pthread_atfork(NULL, NULL, session_forget_in_child);
 }
 
 static void prepare_for_exit(void)
@@ -311,8 +311,8 @@ static bool is_any_running(void)
 }
 
 /* Locked against another start. What the session in progress has is left alone. */
-static enum rbwp_status start(const struct rbwp_session_config *config,
-                              struct rbwp_session **session_out, struct rbwp_error *error)
+static enum rbwp_status session_start(const struct rbwp_session_config *config,
+                                      struct rbwp_session **session_out, struct rbwp_error *error)
 {
     children_forget();
     if (is_any_running())
@@ -332,7 +332,7 @@ enum rbwp_status running_start_program(const struct rbwp_session_config *config,
         return start_session(config, false, session_out, error);
     int host_cancel = cancel_hold();
     pthread_mutex_lock(&starting);
-    enum rbwp_status status = start(config, session_out, error);
+    enum rbwp_status status = session_start(config, session_out, error);
     pthread_mutex_unlock(&starting);
     cancel_release(host_cancel);
     return status;

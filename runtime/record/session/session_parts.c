@@ -266,7 +266,8 @@ static enum rbwp_status gather_threads(const struct facts_source *source,
     return status;
 }
 
-static enum rbwp_status gather(const struct facts_source *source, struct session_facts *facts)
+static enum rbwp_status session_parts_gather(const struct facts_source *source,
+                                             struct session_facts *facts)
 {
     facts->samples = calloc(SAMPLES_IN_FILE_MAX + 2, sizeof *facts->samples);
     if (!facts->samples || names_take(&facts->names) != RBWP_OK)
@@ -302,7 +303,7 @@ static enum rbwp_status gather(const struct facts_source *source, struct session
  * the room. */
 #define CUT_NAME_BYTES 200u
 
-static void cut(uint16_t *name_bytes)
+static void session_parts_cut(uint16_t *name_bytes)
 {
     if (*name_bytes > CUT_NAME_BYTES)
         *name_bytes = CUT_NAME_BYTES;
@@ -312,13 +313,13 @@ static void cut(uint16_t *name_bytes)
 static void session_facts_cut_names(struct session_facts *facts)
 {
     for (uint32_t i = 0; i < facts->trailer.thread_count; i++)
-        cut(&facts->threads[i].name_bytes);
+        session_parts_cut(&facts->threads[i].name_bytes);
     for (uint32_t i = 0; i < facts->names.slot_use_count; i++)
-        cut(&facts->names.slot_uses[i].name_bytes);
+        session_parts_cut(&facts->names.slot_uses[i].name_bytes);
     for (uint32_t i = 0; i < facts->names.work_item_count; i++)
-        cut(&facts->names.work_items[i].name_bytes);
+        session_parts_cut(&facts->names.work_items[i].name_bytes);
     for (uint32_t i = 0; i < facts->names.sub_item_count; i++)
-        cut(&facts->names.sub_items[i].name_bytes);
+        session_parts_cut(&facts->names.sub_items[i].name_bytes);
 }
 
 static void session_facts_free(struct session_facts *facts)
@@ -343,7 +344,7 @@ enum rbwp_status session_facts_gather(const struct facts_source *source,
     enum rbwp_status status = RBWP_E_MEMORY;
     if (facts) {
         thread_registry_lock();
-        status = gather(source, facts);
+        status = session_parts_gather(source, facts);
         thread_registry_unlock();
     }
     if (status != RBWP_OK) {

@@ -109,7 +109,7 @@ void rule_watch_counter(uint64_t name, int64_t value)
 /* ---- the thread that dumps ---------------------------------------------------------------------
  */
 
-static void describe(const struct rule *rule, uint64_t value, char *text, size_t room)
+static void session_rules_describe(const struct rule *rule, uint64_t value, char *text, size_t room)
 {
     if (rule->kind == RULE_COUNTER)
         snprintf(text, room, "%s: %llu", rule->text, (unsigned long long)value);
@@ -123,7 +123,7 @@ static void answer_letter(void)
     struct rbwp_error error = {0};
     struct rule *rule = &rules[letter.rule];
     const struct dump_wish wish = {.why = RBWP_KEPT_RULE, .text = text};
-    describe(rule, letter.value, text, sizeof text);
+    session_rules_describe(rule, letter.value, text, sizeof text);
     bool written = dumper(&wish, path, &error) == RBWP_OK;
     snprintf(outcome, sizeof outcome, "%.*s", OUTCOME_BYTES - 1, written ? path : error.text);
     pthread_mutex_lock(&lock);
