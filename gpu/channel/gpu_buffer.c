@@ -76,7 +76,8 @@ void rbwp_gpu_host_free(struct rbwp_gpu_device *device, void *host)
 enum rbwp_status rbwp_gpu_peer_enable(struct rbwp_gpu_device *device, struct rbwp_gpu_device *peer,
                                       bool *direct_out, struct rbwp_error *error)
 {
-    struct gpu_context *context = rbwp_extend_gpu_context(device), *other = rbwp_extend_gpu_context(peer);
+    struct gpu_context *context = rbwp_extend_gpu_context(device),
+                       *other = rbwp_extend_gpu_context(peer);
     struct gpu_attached saved;
     bool direct = false;
     if (direct_out)

@@ -8,7 +8,8 @@
 #include "gpu_backend.h"
 #include "rbwp_gpu.h"
 
-/* The context that the device was opened with; it belongs to the device. librbwp-jobs has it, too. */
+/* The context that the device was opened with; it belongs to the device. librbwp-jobs has it, too.
+ */
 RBWP_API struct gpu_context *rbwp_extend_gpu_context(struct rbwp_gpu_device *device);
 
 /* The context of the stream (the device's, unless the program made the stream in another one), and

@@ -18,7 +18,7 @@
  * they become times of the session's line when the row goes to the file. For who is the only one to
  * write rows of this name, before the first. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_row_register(const struct rbwp_schema *schema,
-                                                 unsigned *table_out);
+                                                                 unsigned *table_out);
 
 struct held_row {
     uint64_t *cells;       /* all 0 as long as nothing is stored */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mpi.h - an MPI of one process, as far as runtime/jobs/mpi calls it: what is sent is through at once,
- * or once mpi_is_slow is false again, and nothing ever comes. ThreadSanitizer, which cannot look
- * into an MPI library, sees all of it.
+ * mpi.h - an MPI of one process, as far as runtime/jobs/mpi calls it: what is sent is through at
+ * once, or once mpi_is_slow is false again, and nothing ever comes. ThreadSanitizer, which cannot
+ * look into an MPI library, sees all of it.
  */
 #ifndef MPI_H
 #define MPI_H
