@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guards that gpu/backend/driver_abi.h and hip_abi.h say what hip_runtime_api.h says. Compiling it
- * is the test.
+ * Guards that driver_abi.h and hip_abi.h (gpu/backend) say what hip_runtime_api.h says. Compiling
+ * it is the test.
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <stdbool.h>

@@ -551,7 +551,7 @@ static void test_damaged_chunk(void **state)
     bytes_free(&archive);
 }
 
-/* Guards: a chunk that is whole, but another one than the archive's end has there, is left out. */
+/* Guards: a chunk that is whole, but another one than the archive's end has there, is dropped. */
 static void test_other_chunk(void **state)
 {
     (void)state;

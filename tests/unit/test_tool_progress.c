@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a run has come is told on a terminal, from a second on, at most ten times a second. */
+/* Progress is shown on a terminal, from a second on, at most ten times a second. */
 #include "progress.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other side of tools/export/chrome_event.c and kineto_args.c. */
+/* The other side of tools/export/chrome_args.c and kineto_args.c. */
 #include "chrome_own.h"
 #include "kineto_words.h"
 

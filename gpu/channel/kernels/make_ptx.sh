@@ -30,7 +30,7 @@ trap 'rm -f "$made"' EXIT
 } >"$made"
 
 if [[ ${1:-} == --check ]]; then
-    cmp "$made" transfer.ptx || { echo "transfer.ptx is not made from transfer.cl: run gpu/kernels/make_ptx.sh" >&2; exit 1; }
+    cmp "$made" transfer.ptx || { echo "transfer.ptx is not made from transfer.cl: run gpu/channel/kernels/make_ptx.sh" >&2; exit 1; }
 else
     cat "$made" >transfer.ptx
 fi

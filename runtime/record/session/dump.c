@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live file has all that the dump needs (format/recover_part.h); the
+ * The live file has all that the dump needs (recover_part.h); the
  * writer thread stands still only while the chunks that it has not met yet are
  * copied. Blocks are gathered before they are written: thousands of small
  * writes would cost more than the copy.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live.h - writes FILE.live (format/live_layout.h), so that a process that dies loses nothing.
+ * live.h - writes FILE.live (live_layout.h), so that a process that dies loses nothing.
  *
  * The chunks of the session lie in FILE.live's segments: recording into them
  * costs what recording into any memory costs. Names, threads and clock samples

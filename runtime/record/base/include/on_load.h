@@ -8,9 +8,9 @@
  * with its parent; as these are registered before main, ours comes first. An allocator's own comes
  * later as well (PartitionAlloc's): it still holds its locks, so ours allocate and free nothing.
  *
- * Among ours the order is told, as the linker's would change with the names of files: a fork takes
- * the locks of later ones first (extend.c), and a child gives up the session before the registry of
- * its threads.
+ * Among ours each has its place, as the linker's order changes with the names of files: a fork
+ * takes the locks of later ones first (extend.c), and a child gives up the session before the
+ * registry of its threads.
  */
 #ifndef ON_LOAD_H
 #define ON_LOAD_H
