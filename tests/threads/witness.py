@@ -49,13 +49,21 @@ def check_stretches(recording, thread, waits):
         assert behind is None or abs(stop - behind["start"]) < CLOCK_NS, (stop, behind)
 
 
+def was_timed(recording, row, lines):
+    """Where the machine is slow, the guard of its condition and the writes of its lines are waited for, too: it times
+    neither."""
+    shift = recording.from_monotonic
+    return any(before + shift - CLOCK_NS <= row["start"] and row["stop"] <= after + shift + CLOCK_NS
+               for _, before, after, *_ in lines)
+
+
 def check(recording, seen):
     for os_id, witnessed in seen.items():
         thread = recording.by_os_id[os_id]
         start, *waits = [row for row in recording.waits if row["thread"] == thread]
         assert start["kind"] == "start", start
         shown = [row for row in waits if row["outcome"] != 2]
-        done = [row for row in shown if row["kind"] != "write"]  # of its lines: long on a machine with much else to do
+        done = [row for row in shown if row["kind"] not in ("mutex", "write") or was_timed(recording, row, witnessed)]
         assert [row["kind"] for row in done] == [line[0] for line in witnessed], \
             ([row["kind"] for row in done], [line[0] for line in witnessed])
         for row, line in zip(done, witnessed):
