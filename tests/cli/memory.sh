@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A tool that gets no memory says so and fails, wherever it happens: each place of each command that allocates is
-# refused once, alone and with all that follow (starve.c). No crash, no leak, no silent success.
+# refused, alone or with all that follow (starve.c). No crash, no leak, no silent success.
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * starve.c - linked with the tools in place of their main, it runs a command once as it is and then
- * again for each place that allocates memory, with that allocation failing; and once more with all
- * that follow it failing too.
+ * again for each place that allocates memory, with that allocation failing, at every other place
+ * with all that follow it failing too; with STARVE_TWICE in the environment at each place both.
  *
  *   rbwp-starved [-o FILE] ARGUMENT...    rbwp ARGUMENT...; FILE is what it writes
  *
@@ -235,7 +235,10 @@ int __wrap_main(int argc, char **argv)
     if (WIFSIGNALED(good.status) || WEXITSTATUS(good.status) == 2 || count > PLACES_MAX)
         fprintf(stderr, "status %x, %u places: %s", (unsigned)good.status, count, good.err),
             exit(1);
+    bool twice = getenv("STARVE_TWICE");
     for (unsigned i = 0; i < 2 * count; i++) {
+        if (!twice && (i / 2 + i) % 2)
+            continue;
         mode = i % 2 ? FAIL_REST : FAIL_ONE;
         target = atomic_load(&places->place[i / 2]);
         struct run run = run_command(written, argc, argv);

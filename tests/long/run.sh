@@ -7,6 +7,7 @@
 #   kill      2000 programs killed while they record; 2000 disks that fill up, 2000 that fill up and are killed;
 #             60 killed in each of the other ways, unmodified programs and their forked children among them
 #   tsan      an hour of the tests in which threads run, under ThreadSanitizer, again and again
+#   plain     all tests, each in whole
 #   gcc       all tests under gcc's ASan and UBSan
 #   months    a year of one session, and a year in a file a day, in fast motion
 #   drift     an hour's session beside the system's clock
@@ -23,12 +24,12 @@ while [[ ${1:-} == --* ]]; do
     case $1 in
     --scale) scale=$2 && shift ;;
     --store) store=1 ;;
-    *) sed -n '4,17s/^# *//p' "$0" >&2 && exit 2 ;;
+    *) sed -n '4,18s/^# *//p' "$0" >&2 && exit 2 ;;
     esac
     shift
 done
 parts=("$@")
-((${#parts[@]})) || parts=(months kill drift gcc tsan coverage fuzz)
+((${#parts[@]})) || parts=(months kill drift plain gcc tsan coverage fuzz)
 dir=${RBWP_LONG_DIR:-$root/build/long}
 jobs=${RBWP_JOBS:-$(nproc)}
 export LC_ALL=C.UTF-8
@@ -97,11 +98,17 @@ part_tsan() {
     build tsan all -DCMAKE_C_COMPILER=gcc "${sanitized[@]}" -DRBWP_SANITIZE=thread || return 1
     end=$((end > SECONDS ? end : SECONDS + $(scaled 3600 20)))
     while ((SECONDS < end)); do
-        tests tsan -R '^unit_(race_|stress|test_(record|session|drain|live_snapshot|work|message|rows|queue|range|args|doorbell|partition))' \
+        tests tsan -R '^(cli_(export_perfetto|jobs|stats|tail)$|unit_(race_|stress|test_(record|session|drain|live_snapshot|work|message|rows|queue|range|args|doorbell|partition)))' \
             --stop-on-failure || return 1
         rounds=$((rounds + 1))
     done
     echo "$rounds rounds of $(sed -n 's/.* out of //p' "$dir/tsan.tests") tests"
+}
+
+part_plain() {
+    build whole all -DRBWP_TEST_ALL=ON || return 1
+    tests whole || return 1
+    grep 'tests passed' "$dir/whole.tests"
 }
 
 part_gcc() {
