@@ -41,6 +41,11 @@ function(rbwp_room room)
   add_library(${target} OBJECT ${sources})
   rbwp_target_settings(${target})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  # Of the other wings libraries and tests take single objects.
+  if(RBWP_FEW_OBJECTS AND room MATCHES "^tools/")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
+    target_compile_options(${target} PRIVATE -Wno-shadow) # of a variable of another file
+  endif()
   target_include_directories(${target} PRIVATE ${folder})
   target_link_libraries(${target} PRIVATE ZLIB::ZLIB Threads::Threads)
   foreach(other IN ITEMS ${room} LISTS ARGN)

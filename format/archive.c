@@ -83,7 +83,7 @@ static struct place archive_place_of(uint64_t offset, enum rule rule)
 
 /* ---- the tail -------------------------------------------------------------------------------- */
 
-static int by_table_and_offset(const void *left, const void *right)
+static int archive_by_table_and_offset(const void *left, const void *right)
 {
     const struct moved_range *a = left, *b = right;
     if (a->table != b->table)
@@ -107,12 +107,12 @@ static bool take_ranges(struct moved_file *moved, uint8_t *entries, uint32_t ent
             .table = load_le32(entry + 24),
         };
     }
-    qsort(moved->ranges, count, sizeof *moved->ranges, by_table_and_offset);
+    qsort(moved->ranges, count, sizeof *moved->ranges, archive_by_table_and_offset);
     return true;
 }
 
 /* A section of a trailer that was decoded, so it fills what it says (R55, R57, R58). */
-static bool take_section(struct moved_file *moved, const uint8_t *tag, uint8_t *payload)
+static bool archive_take_section(struct moved_file *moved, const uint8_t *tag, uint8_t *payload)
 {
     bool index = memcmp(tag, "INDX", 4) == 0, ranges = memcmp(tag, "TIDX", 4) == 0;
     if (memcmp(tag, "TABL", 4) == 0)
@@ -144,7 +144,7 @@ enum rbwp_status moved_file_begin(struct moved_file *moved, const struct rbwp_re
     moved->footer = moved->tail + moved->tail_bytes - FOOTER_BYTES;
     moved->trailer = moved->tail + (load_le64(moved->footer) - tail->offset);
     for (uint8_t *section = moved->trailer; section < moved->footer;) {
-        if (!take_section(moved, section, section + SECTION_HEAD_BYTES))
+        if (!archive_take_section(moved, section, section + SECTION_HEAD_BYTES))
             return error_set_memory(error, "trailer");
         section += SECTION_HEAD_BYTES + load_le64(section + 8);
     }
@@ -283,7 +283,7 @@ enum rbwp_status moved_file_finish(struct moved_file *moved, struct rbwp_error *
 #define TAIL_BYTES (1u << 20) /* of a chunk of what stands behind the blocks */
 
 /* One walk. */
-struct walk {
+struct archive_walk {
     bool pack; /* to an archive */
     const struct rbwp_sink *sink;
     const struct archive_help *help;
@@ -300,12 +300,12 @@ struct walk {
     size_t place_count, place_room;
 };
 
-static enum rbwp_status no_memory(struct walk *walk)
+static enum rbwp_status no_memory(struct archive_walk *walk)
 {
     return error_set_memory(walk->error, "archive");
 }
 
-static enum rbwp_status archive_put(struct walk *walk, const void *bytes, size_t count)
+static enum rbwp_status archive_put(struct archive_walk *walk, const void *bytes, size_t count)
 {
     enum rbwp_status status = walk->sink->write(walk->sink->context, bytes, count);
     walk->result->bytes += count;
@@ -317,7 +317,7 @@ static enum rbwp_status archive_put(struct walk *walk, const void *bytes, size_t
 /* ---- to an archive --------------------------------------------------------------------------- */
 
 /* Head and payload, whose place is taken down. */
-static enum rbwp_status put_chunk(struct walk *walk, struct archive_chunk chunk,
+static enum rbwp_status put_chunk(struct archive_walk *walk, struct archive_chunk chunk,
                                   const struct buffer *payload)
 {
     uint8_t head[ARCHIVE_CHUNK_HEAD_BYTES];
@@ -334,7 +334,7 @@ static enum rbwp_status put_chunk(struct walk *walk, struct archive_chunk chunk,
     return status == RBWP_OK ? archive_put(walk, payload->bytes, payload->count) : status;
 }
 
-static enum rbwp_status put_packed(struct walk *walk, const struct archive_job *job)
+static enum rbwp_status put_packed(struct archive_walk *walk, const struct archive_job *job)
 {
     struct archive_chunk chunk = {.tag = ARCHIVE_BLOCKS,
                                   .place = job->place,
@@ -349,7 +349,7 @@ static enum rbwp_status put_packed(struct walk *walk, const struct archive_job *
 }
 
 /* Places and sums of a block that is stored as it is from now on. */
-static enum rbwp_status move_plain(struct walk *walk, const struct rbwp_block *block)
+static enum rbwp_status move_plain(struct archive_walk *walk, const struct rbwp_block *block)
 {
     uint8_t head[RBWP_BLOCK_HEADER_BYTES];
     struct rbwp_block_header header = block->header;
@@ -360,8 +360,8 @@ static enum rbwp_status move_plain(struct walk *walk, const struct rbwp_block *b
                             walk->error);
 }
 
-static enum rbwp_status pack_piece(struct walk *walk, struct stream_packer *packer, size_t at,
-                                   size_t bytes)
+static enum rbwp_status pack_piece(struct archive_walk *walk, struct stream_packer *packer,
+                                   size_t at, size_t bytes)
 {
     struct buffer plain = {0}, payload = {0};
     struct archive_chunk chunk = {
@@ -377,7 +377,7 @@ static enum rbwp_status pack_piece(struct walk *walk, struct stream_packer *pack
 }
 
 /* What stands behind the blocks: as bytes, in pieces. */
-static enum rbwp_status pack_tail(struct walk *walk)
+static enum rbwp_status pack_tail(struct archive_walk *walk)
 {
     struct stream_packer packer;
     size_t all = walk->moved.tail_bytes;
@@ -390,7 +390,7 @@ static enum rbwp_status pack_tail(struct walk *walk)
     return status;
 }
 
-static enum rbwp_status pack_end(struct walk *walk)
+static enum rbwp_status pack_end(struct archive_walk *walk)
 {
     uint8_t bytes[ARCHIVE_FOOTER_BYTES];
     struct archive_footer footer = {.index_offset = walk->result->bytes,
@@ -414,8 +414,8 @@ static enum rbwp_status pack_end(struct walk *walk)
 /* ---- from an archive ------------------------------------------------------------------------- */
 
 /* Before and now: both have the same header but for the stored size, and lie in buffers. */
-static enum rbwp_status move_block(struct walk *walk, const struct archive_job *job, size_t from,
-                                   const uint8_t *now)
+static enum rbwp_status move_block(struct archive_walk *walk, const struct archive_job *job,
+                                   size_t from, const uint8_t *now)
 {
     struct rbwp_block block = {.offset = job->place + from};
     struct rbwp_block_header header;
@@ -428,7 +428,7 @@ static enum rbwp_status move_block(struct walk *walk, const struct archive_job *
     return moved_file_block(&walk->moved, &block, before, now, payload, walk->error);
 }
 
-static enum rbwp_status put_unpacked(struct walk *walk, const struct archive_job *job)
+static enum rbwp_status put_unpacked(struct archive_walk *walk, const struct archive_job *job)
 {
     enum rbwp_status status = RBWP_OK;
     struct rbwp_block_header header;
@@ -443,7 +443,7 @@ static enum rbwp_status put_unpacked(struct walk *walk, const struct archive_job
     return status == RBWP_OK ? archive_put(walk, job->out.bytes, job->out.count) : status;
 }
 
-static enum rbwp_status unpack_tail(struct walk *walk)
+static enum rbwp_status unpack_tail(struct archive_walk *walk)
 {
     return archive_put(walk, walk->moved.tail, walk->moved.tail_bytes);
 }
@@ -451,7 +451,7 @@ static enum rbwp_status unpack_tail(struct walk *walk)
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /* The first thing that the reader found wrong. */
-static enum rbwp_status first_problem(struct walk *walk)
+static enum rbwp_status first_problem(struct archive_walk *walk)
 {
     const struct rbwp_problem *problem = rbwp_reader_problem(walk->reader, 0);
     if (!problem)
@@ -460,7 +460,7 @@ static enum rbwp_status first_problem(struct walk *walk)
     return problem->error.status == RBWP_E_VERSION ? RBWP_E_VERSION : RBWP_E_CORRUPT;
 }
 
-static void count_block(struct walk *walk, const struct rbwp_block *block, bool packed)
+static void count_block(struct archive_walk *walk, const struct rbwp_block *block, bool packed)
 {
     walk->result->packed_blocks += packed;
     walk->result->blocks += block->header.records != 0;
@@ -470,7 +470,7 @@ static void count_block(struct walk *walk, const struct rbwp_block *block, bool 
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static enum rbwp_status put_job(struct walk *walk, const struct archive_job *job)
+static enum rbwp_status put_job(struct archive_walk *walk, const struct archive_job *job)
 {
     if (job->status == ARCHIVE_JOB_NO_MEMORY)
         return no_memory(walk);
@@ -478,7 +478,7 @@ static enum rbwp_status put_job(struct walk *walk, const struct archive_job *job
 }
 
 /* The job that takes the next block, which stands here. */
-static enum rbwp_status reach_job(struct walk *walk, uint64_t place)
+static enum rbwp_status reach_job(struct archive_walk *walk, uint64_t place)
 {
     if (walk->job)
         return RBWP_OK;
@@ -491,14 +491,14 @@ static enum rbwp_status reach_job(struct walk *walk, uint64_t place)
     return RBWP_OK;
 }
 
-static void submit_job(struct walk *walk)
+static void submit_job(struct archive_walk *walk)
 {
     if (walk->job)
         walk->queues->submit(walk->queue);
     walk->job = NULL;
 }
 
-static enum rbwp_status finish_jobs(struct walk *walk)
+static enum rbwp_status finish_jobs(struct archive_walk *walk)
 {
     const struct archive_job *job;
     enum rbwp_status status = RBWP_OK;
@@ -508,7 +508,7 @@ static enum rbwp_status finish_jobs(struct walk *walk)
     return status;
 }
 
-static enum rbwp_status archive_on_block(struct walk *walk, const struct rbwp_block *block)
+static enum rbwp_status archive_on_block(struct archive_walk *walk, const struct rbwp_block *block)
 {
     bool packed = reader_block_packed(walk->reader, block);
     enum rbwp_status status = reach_job(walk, walk->pack ? walk->moved.offset : block->offset);
@@ -524,7 +524,7 @@ static enum rbwp_status archive_on_block(struct walk *walk, const struct rbwp_bl
     return RBWP_OK;
 }
 
-static enum rbwp_status walk_blocks(struct walk *walk)
+static enum rbwp_status walk_blocks(struct archive_walk *walk)
 {
     struct rbwp_block block;
     enum rbwp_status status;
@@ -544,7 +544,7 @@ static enum rbwp_status walk_blocks(struct walk *walk)
 }
 
 /* The header as it was, but for the version that it is to have and where the tables are. */
-static void make_header(const struct walk *walk, uint8_t bytes[RBWP_FILE_HEADER_BYTES])
+static void make_header(const struct archive_walk *walk, uint8_t bytes[RBWP_FILE_HEADER_BYTES])
 {
     struct rbwp_file_header header = *rbwp_reader_header(walk->reader);
     header.version = walk->pack ? ARCHIVE_VERSION : RBWP_FILE_VERSION;
@@ -552,7 +552,7 @@ static void make_header(const struct walk *walk, uint8_t bytes[RBWP_FILE_HEADER_
     header_encode(&header, bytes);
 }
 
-static enum rbwp_status walk_file(struct walk *walk)
+static enum rbwp_status walk_file(struct archive_walk *walk)
 {
     uint8_t header[RBWP_FILE_HEADER_BYTES];
     make_header(walk, header);
@@ -574,7 +574,7 @@ static enum rbwp_status walk_file(struct walk *walk)
 }
 
 /* With who helps. */
-static enum rbwp_status walk_helped(struct walk *walk, int fd)
+static enum rbwp_status walk_helped(struct archive_walk *walk, int fd)
 {
     const struct archive_help *help = walk->help;
     walk->queue = walk->queues->open(walk->queues->context, sizeof(struct archive_job),
@@ -590,7 +590,7 @@ static enum rbwp_status walk_helped(struct walk *walk, int fd)
     return status;
 }
 
-static void archive_end(struct walk *walk)
+static void archive_end(struct archive_walk *walk)
 {
     rbwp_reader_close(walk->reader);
     moved_file_end(&walk->moved);
@@ -598,7 +598,7 @@ static void archive_end(struct walk *walk)
 }
 
 /* What can be told before the first block. */
-static enum rbwp_status check_file(struct walk *walk)
+static enum rbwp_status check_file(struct archive_walk *walk)
 {
     bool pack = walk->pack;
     const struct rbwp_file_header *header = rbwp_reader_header(walk->reader);
@@ -619,12 +619,12 @@ static enum rbwp_status walk_fd(int fd, const struct rbwp_sink *sink,
                                 struct archive_result *result_out, struct rbwp_error *error)
 {
     struct rbwp_error unasked;
-    struct walk walk = {.pack = pack,
-                        .sink = sink,
-                        .help = help,
-                        .queues = help && help->queues ? help->queues : &job_queues_own,
-                        .result = result_out,
-                        .error = error ? error : &unasked};
+    struct archive_walk walk = {.pack = pack,
+                                .sink = sink,
+                                .help = help,
+                                .queues = help && help->queues ? help->queues : &job_queues_own,
+                                .result = result_out,
+                                .error = error ? error : &unasked};
     *result_out = (struct archive_result){0};
     enum rbwp_status status = rbwp_reader_open_fd(fd, NULL, &walk.reader, walk.error);
     if (status == RBWP_OK)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMPRESS_BYTES_MIN 64u /* smaller data are stored as they are */
+#define ARCHIVE_JOB_COMPRESS_BYTES_MIN 64u /* smaller data are stored as they are */
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ static bool compress_data(struct archive_job *job, const struct rbwp_block *bloc
     *bytes_out = 0;
     if (records && !unit)
         return false;
-    if (bytes >= COMPRESS_BYTES_MIN)
+    if (bytes >= ARCHIVE_JOB_COMPRESS_BYTES_MIN)
         *bytes_out = deflater_run(records ? job->of_records : job->of_tables, block->data, bytes,
                                   unit, records, to);
     return true;

@@ -26,7 +26,7 @@
 #define ENTRY_BYTES_LEAST 40u /* start to stop gap */
 #define ENTRIES_AT (TAG_BYTES + RBWP_GPU_EXTRA_HEAD_BYTES)
 
-static bool has_tag(const struct rbwp_block *block)
+static bool block_has_tag(const struct rbwp_block *block)
 {
     return block->header.records == 0 && block->header.data_bytes >= TAG_BYTES &&
            memcmp(block->data, RBWP_GPU_EXTRA_TAG, TAG_BYTES) == 0;
@@ -35,7 +35,7 @@ static bool has_tag(const struct rbwp_block *block)
 /* R43. True for a block of any other tag. data has at least 4 bytes. */
 static bool gpu_launch_facts_check(const struct rbwp_block *block)
 {
-    if (!has_tag(block))
+    if (!block_has_tag(block))
         return true;
     if (block->header.data_bytes < ENTRIES_AT)
         return false;
@@ -46,7 +46,7 @@ static bool gpu_launch_facts_check(const struct rbwp_block *block)
 
 bool rbwp_gpu_extras(const struct rbwp_block *block, uint64_t *proc_id_out, uint32_t *count_out)
 {
-    if (!has_tag(block))
+    if (!block_has_tag(block))
         return false;
     *proc_id_out = load_le64(block->data + 4);
     *count_out = load_le32(block->data + 16);
@@ -215,7 +215,7 @@ static enum rbwp_status inflate_payload(struct block_decoder *decoder, const uin
 /* ---- records ------------------------------------------------------------- */
 
 /* One pass over the records, and what it found up to now. */
-struct walk {
+struct block_walk {
     const uint8_t *next, *end;
     int64_t time_ns, first_ns, last_ns;
     uint32_t records;
@@ -224,7 +224,7 @@ struct walk {
 };
 
 /* Goes on as long as a whole record is sure to fit, so that nothing but the kind is checked. */
-static void walk_sure(struct walk *walk)
+static void walk_sure(struct block_walk *walk)
 {
     const uint8_t *next = walk->next;
     int64_t time_ns = walk->time_ns, first_ns = walk->first_ns, last_ns = walk->last_ns;
@@ -242,16 +242,16 @@ static void walk_sure(struct walk *walk)
         next = kind + body;
         records++;
     }
-    *walk = (struct walk){.next = next,
-                          .end = walk->end,
-                          .time_ns = time_ns,
-                          .first_ns = first_ns,
-                          .last_ns = last_ns,
-                          .records = records};
+    *walk = (struct block_walk){.next = next,
+                                .end = walk->end,
+                                .time_ns = time_ns,
+                                .first_ns = first_ns,
+                                .last_ns = last_ns,
+                                .records = records};
 }
 
 /* The last records, or the one that is wrong, byte by byte. */
-static void walk_rest(struct walk *walk)
+static void walk_rest(struct block_walk *walk)
 {
     while (walk->next < walk->end) {
         struct record_tail tail;
@@ -295,12 +295,12 @@ static bool same_time(int64_t a_ns, int64_t b_ns)
 }
 
 /* R16 to R19. */
-static enum rbwp_status check_records(struct rbwp_block *block, struct rbwp_error *error)
+static enum rbwp_status block_check_records(struct rbwp_block *block, struct rbwp_error *error)
 {
-    struct walk walk = {.next = block->data,
-                        .end = block->data + block->header.data_bytes,
-                        .first_ns = INT64_MAX,
-                        .last_ns = INT64_MIN};
+    struct block_walk walk = {.next = block->data,
+                              .end = block->data + block->header.data_bytes,
+                              .first_ns = INT64_MAX,
+                              .last_ns = INT64_MIN};
     walk_sure(&walk);
     walk_rest(&walk);
     unsigned at = (unsigned)(walk.next - block->data);
@@ -361,7 +361,7 @@ enum rbwp_status block_decode(struct block_decoder *decoder, const uint8_t *payl
             return status;
         block->data = decoder->data;
     }
-    return block->header.records ? check_records(block, error) : check_opaque(block, error);
+    return block->header.records ? block_check_records(block, error) : check_opaque(block, error);
 }
 
 int block_begin(struct block_decoder *decoder, const struct rbwp_block_header *header,

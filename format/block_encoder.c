@@ -20,7 +20,7 @@
  * these levels; only the first may hurry. */
 #define OWN_LEVEL_MAX 5
 /* Below this a zlib stream's own frame and code eat what it could save. */
-#define COMPRESS_BYTES_MIN 64u
+#define BLOCK_ENCODER_COMPRESS_BYTES_MIN 64u
 
 struct rbwp_block_encoder {
     uint8_t *data; /* the payload being built; DEFLATER_SLACK bytes beyond capacity */
@@ -197,7 +197,7 @@ void block_cursor_close(const struct block_cursor *cursor, struct rbwp_block_enc
 /* The size of the compressed payload at out, or 0 when it does not shrink. */
 static size_t compress_payload(struct rbwp_block_encoder *encoder, uint8_t *out)
 {
-    if (encoder->level == 0 || encoder->size < COMPRESS_BYTES_MIN)
+    if (encoder->level == 0 || encoder->size < BLOCK_ENCODER_COMPRESS_BYTES_MIN)
         return 0;
     if (encoder->fast)
         return deflater_run(encoder->fast, encoder->data, encoder->size, encoder->unit,

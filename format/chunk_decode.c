@@ -175,7 +175,7 @@ static bool chunk_decode_take_number(struct giving *giving, const struct number_
     return true;
 }
 
-static uint64_t unzigzag(uint64_t number)
+static uint64_t chunk_decode_unzigzag(uint64_t number)
 {
     return number >> 1 ^ (uint64_t) - (int64_t)(number & 1);
 }
@@ -218,9 +218,9 @@ static bool give_gpu_work(struct giving *giving, const struct number_table *numb
         !chunk_decode_take_number(giving, numbers, STREAM_GPU_STOPS, &stop) ||
         !chunk_decode_take_number(giving, numbers, STREAM_GPU_STARTS, &start))
         return false;
-    giving->processor += unzigzag(processor);
-    stop = giving->time_ns - unzigzag(stop);
-    start = stop - unzigzag(start);
+    giving->processor += chunk_decode_unzigzag(processor);
+    stop = giving->time_ns - chunk_decode_unzigzag(stop);
+    start = stop - chunk_decode_unzigzag(start);
     store_le64(giving->out, giving->processor);
     giving->out[8] = (uint8_t)slot;
     store_le64(giving->out + 9, start);

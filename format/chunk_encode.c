@@ -14,7 +14,7 @@
 
 /* The end of STREAM_BITS. Handed over by value but where it is inlined: so the compiler knows that
  * no store of a byte changes it, and keeps it in registers. */
-struct bits {
+struct chunk_encode_bits {
     uint8_t *next;
     uint64_t held;
     unsigned count; /* of bits held */
@@ -23,7 +23,7 @@ struct bits {
 /* Where a block's pass is. */
 struct taking {
     uint8_t *next[CHUNK_STREAMS];
-    struct bits bits;
+    struct chunk_encode_bits bits;
     uint64_t processor; /* of the GPU_WORK before */
 };
 
@@ -45,7 +45,7 @@ void chunk_encoder_end(struct chunk_encoder *encoder)
 
 /* ---- a block --------------------------------------------------------------------------------- */
 
-static inline void put_bits(struct bits *bits, uint64_t value, unsigned count)
+static inline void chunk_put_bits(struct chunk_encode_bits *bits, uint64_t value, unsigned count)
 {
     bits->held |= value << bits->count;
     bits->count += count;
@@ -55,23 +55,24 @@ static inline void put_bits(struct bits *bits, uint64_t value, unsigned count)
     bits->count &= 7;
 }
 
-static inline void chunk_encode_put_number(struct taking *taking, struct bits *bits,
+static inline void chunk_encode_put_number(struct taking *taking, struct chunk_encode_bits *bits,
                                            unsigned stream, uint64_t number)
 {
     unsigned count;
     *taking->next[stream]++ = (uint8_t)number_symbol(number, &count);
     uint64_t rest = number & ((UINT64_C(1) << count) - 1);
     if (count > 32) {
-        put_bits(bits, rest & 0xffffffff, 32);
+        chunk_put_bits(bits, rest & 0xffffffff, 32);
         rest >>= 32;
         count -= 32;
     }
-    put_bits(bits, rest, count);
+    chunk_put_bits(bits, rest, count);
 }
 
 /* Of a time of this form. False: a writer would have chosen another. */
-static inline bool chunk_encode_put_time(struct taking *taking, struct bits *bits, unsigned kind,
-                                         unsigned form_bytes, int64_t before_ns, int64_t time_ns)
+static inline bool chunk_encode_put_time(struct taking *taking, struct chunk_encode_bits *bits,
+                                         unsigned kind, unsigned form_bytes, int64_t before_ns,
+                                         int64_t time_ns)
 {
     uint64_t difference = (uint64_t)time_ns - (uint64_t)before_ns;
     if (difference < UINT64_C(1) << 30) {
@@ -84,21 +85,23 @@ static inline bool chunk_encode_put_time(struct taking *taking, struct bits *bit
     return form_bytes == 8;
 }
 
-static uint64_t zigzag(uint64_t difference)
+static uint64_t chunk_encode_zigzag(uint64_t difference)
 {
     return difference << 1 ^ (uint64_t) - (int64_t)(difference >> 63);
 }
 
-static __attribute__((noinline)) struct bits put_gpu_work(struct taking *taking, struct bits bits,
-                                                          const uint8_t *body, int64_t time_ns)
+static __attribute__((noinline)) struct chunk_encode_bits
+put_gpu_work(struct taking *taking, struct chunk_encode_bits bits, const uint8_t *body,
+             int64_t time_ns)
 {
     uint64_t processor = load_le64(body + 1), start = load_le64(body + 10),
              stop = load_le64(body + 18);
     *taking->next[STREAM_GPU_SLOTS]++ = body[9];
     chunk_encode_put_number(taking, &bits, STREAM_GPU_PROCESSORS,
-                            zigzag(processor - taking->processor));
-    chunk_encode_put_number(taking, &bits, STREAM_GPU_STOPS, zigzag((uint64_t)time_ns - stop));
-    chunk_encode_put_number(taking, &bits, STREAM_GPU_STARTS, zigzag(stop - start));
+                            chunk_encode_zigzag(processor - taking->processor));
+    chunk_encode_put_number(taking, &bits, STREAM_GPU_STOPS,
+                            chunk_encode_zigzag((uint64_t)time_ns - stop));
+    chunk_encode_put_number(taking, &bits, STREAM_GPU_STARTS, chunk_encode_zigzag(stop - start));
     taking->processor = processor;
     return bits;
 }
@@ -117,7 +120,7 @@ static inline void put_id(struct taking *taking, unsigned kind, const uint8_t *b
 
 static bool put_records(struct taking *taking, const uint8_t *data, uint32_t bytes)
 {
-    struct bits bits = taking->bits;
+    struct chunk_encode_bits bits = taking->bits;
     unsigned before = 1;
     int64_t time_ns = 0;
     for (uint32_t next = 0; next < bytes;) {

@@ -13,12 +13,12 @@
 #define DICTIONARY_MAX 256u
 #define HASH_BITS 10
 
-static inline uint64_t zigzag(uint64_t difference)
+static inline uint64_t column_code_zigzag(uint64_t difference)
 {
     return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
 }
 
-static inline uint64_t unzigzag(uint64_t value)
+static inline uint64_t column_code_unzigzag(uint64_t value)
 {
     return value >> 1 ^ (0 - (value & 1));
 }
@@ -28,7 +28,7 @@ static inline unsigned varint_bytes(uint64_t value)
     return (70u - (unsigned)__builtin_clzll(value | 1)) / 7;
 }
 
-static inline uint8_t *put_varint(uint8_t *next, uint64_t value)
+static inline uint8_t *column_code_put_varint(uint8_t *next, uint64_t value)
 {
     while (value >= 0x80) {
         *next++ = (uint8_t)(value | 0x80);
@@ -96,7 +96,8 @@ static struct sample column_code_take_sample(const uint64_t *cells, uint32_t row
         for (uint32_t i = from; i < from + length; i++) {
             sample.cells++;
             sample.varint_bytes += varint_bytes(cells[i]);
-            sample.delta_bytes += varint_bytes(zigzag(cells[i] - (i ? cells[i - 1] : 0)));
+            sample.delta_bytes +=
+                varint_bytes(column_code_zigzag(cells[i] - (i ? cells[i - 1] : 0)));
             see(&seen, cells[i]);
         }
     }
@@ -107,7 +108,7 @@ static struct sample column_code_take_sample(const uint64_t *cells, uint32_t row
 static uint8_t *put_varints(const uint64_t *cells, uint32_t rows, uint8_t *out)
 {
     for (uint32_t i = 0; i < rows; i++)
-        out = put_varint(out, cells[i]);
+        out = column_code_put_varint(out, cells[i]);
     return out;
 }
 
@@ -115,7 +116,7 @@ static uint8_t *put_deltas(const uint64_t *cells, uint32_t rows, uint8_t *out)
 {
     uint64_t before = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        out = put_varint(out, zigzag(cells[i] - before));
+        out = column_code_put_varint(out, column_code_zigzag(cells[i] - before));
         before = cells[i];
     }
     return out;
@@ -165,7 +166,7 @@ static uint8_t *put_dictionary(const uint64_t *cells, uint32_t rows, uint8_t *ou
             return NULL;
         numbers[i] = (uint8_t)number;
     }
-    out = put_varint(out, dictionary.count);
+    out = column_code_put_varint(out, dictionary.count);
     out = put_varints(dictionary.value, dictionary.count, out);
     memmove(out, numbers, rows);
     return out + rows;
@@ -175,7 +176,7 @@ size_t column_encode(const uint64_t *cells, uint32_t rows, uint8_t *out, enum co
 {
     if (is_constant(cells, rows)) {
         *code_out = COLUMN_CONSTANT;
-        return (size_t)(put_varint(out, cells[0]) - out);
+        return (size_t)(column_code_put_varint(out, cells[0]) - out);
     }
     struct sample sample = column_code_take_sample(cells, rows);
     uint64_t least =
@@ -199,7 +200,7 @@ size_t column_encode_bytes(const uint64_t *cells, uint32_t rows, const uint8_t *
 {
     uint8_t *next = out;
     for (uint32_t i = 0; i < rows; i++)
-        next = put_varint(next, (uint32_t)cells[i]);
+        next = column_code_put_varint(next, (uint32_t)cells[i]);
     for (uint32_t i = 0; i < rows; i++) {
         uint32_t count = (uint32_t)cells[i];
         memcpy(next, bytes + (cells[i] >> 32), count);
@@ -211,7 +212,7 @@ size_t column_encode_bytes(const uint64_t *cells, uint32_t rows, const uint8_t *
 /* ---- reading ------------------------------------------------------------------- */
 
 /* False at the end of the bytes, and for a varint of more than 64 bits. */
-static inline bool take_varint(struct cursor *cursor, uint64_t *value_out)
+static inline bool column_code_take_varint(struct cursor *cursor, uint64_t *value_out)
 {
     uint64_t value = 0;
     for (unsigned i = 0; i < VARINT_BYTES_MAX && i < cursor->left; i++) {
@@ -257,7 +258,7 @@ static bool take_varints(struct cursor *cursor, uint32_t rows, uint64_t *cells)
 {
     for (uint32_t i = 0; i < rows; i++) {
         i += take_short_varints(cursor, rows - i, cells + i);
-        if (i < rows && !take_varint(cursor, &cells[i]))
+        if (i < rows && !column_code_take_varint(cursor, &cells[i]))
             return false;
     }
     return true;
@@ -267,13 +268,13 @@ static void add_up(uint32_t rows, uint64_t *cells)
 {
     uint64_t before = 0;
     for (uint32_t i = 0; i < rows; i++)
-        cells[i] = before += unzigzag(cells[i]);
+        cells[i] = before += column_code_unzigzag(cells[i]);
 }
 
 static bool take_constant(struct cursor *cursor, uint32_t rows, uint64_t *cells)
 {
     uint64_t value;
-    if (!take_varint(cursor, &value))
+    if (!column_code_take_varint(cursor, &value))
         return false;
     for (uint32_t i = 0; i < rows; i++)
         cells[i] = value;
@@ -291,7 +292,7 @@ static bool take_plain(struct cursor *cursor, uint32_t rows, uint64_t *cells)
 static bool take_dictionary(struct cursor *cursor, uint32_t rows, uint64_t *cells)
 {
     uint64_t value[DICTIONARY_MAX], count;
-    if (!take_varint(cursor, &count) || count < 1 || count > DICTIONARY_MAX ||
+    if (!column_code_take_varint(cursor, &count) || count < 1 || count > DICTIONARY_MAX ||
         !take_varints(cursor, (uint32_t)count, value))
         return false;
     const uint8_t *numbers = cursor_take(cursor, rows);

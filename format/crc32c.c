@@ -14,13 +14,13 @@
 
 #define POLYNOMIAL 0x82f63b78u /* reflected */
 
-#define BITS_OF(i, a, b, c, d, e, f, g, h)                                                         \
+#define CRC32C_BITS_OF(i, a, b, c, d, e, f, g, h)                                                  \
     ((((i)&1) ? (a) : 0u) ^ (((i)&2) ? (b) : 0u) ^ (((i)&4) ? (c) : 0u) ^ (((i)&8) ? (d) : 0u) ^   \
      (((i)&16) ? (e) : 0u) ^ (((i)&32) ? (f) : 0u) ^ (((i)&64) ? (g) : 0u) ^                       \
      (((i)&128) ? (h) : 0u))
 #define FOUR(i, ...)                                                                               \
-    BITS_OF(i, __VA_ARGS__), BITS_OF(i + 1, __VA_ARGS__), BITS_OF(i + 2, __VA_ARGS__),             \
-        BITS_OF(i + 3, __VA_ARGS__)
+    CRC32C_BITS_OF(i, __VA_ARGS__), CRC32C_BITS_OF(i + 1, __VA_ARGS__),                            \
+        CRC32C_BITS_OF(i + 2, __VA_ARGS__), CRC32C_BITS_OF(i + 3, __VA_ARGS__)
 #define SIXTEEN(i, ...)                                                                            \
     FOUR(i, __VA_ARGS__), FOUR(i + 4, __VA_ARGS__), FOUR(i + 8, __VA_ARGS__),                      \
         FOUR(i + 12, __VA_ARGS__)

@@ -49,7 +49,7 @@ static uint32_t way_distance(way w)
 }
 
 /* Four units' numbers at a time: who fills unit_at is half of what comes before the search. */
-static void hash_units(struct deflater *state, const uint8_t *data, size_t units)
+static void deflate_best_hash_units(struct deflater *state, const uint8_t *data, size_t units)
 {
     const uint32_t *unit = state->unit;
     uint64_t four = 0;
@@ -207,7 +207,7 @@ void parse_best(struct deflater *state, const uint8_t *data, uint32_t size, size
     memset(state->last, 0, sizeof state->last);
     sum_literal_costs(state, data, size);
     breath_take(state->breath);
-    hash_units(state, data, units);
+    deflate_best_hash_units(state, data, units);
     breath_take(state->breath);
     find_candidates(state, units);
     find_ways(state, data, size, units);

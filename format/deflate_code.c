@@ -13,7 +13,7 @@ static const uint8_t length_extra[LENGTH_CODES] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1,
                                                    2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
 
 /* A code word with its extra bits, ready to write. */
-struct bits {
+struct deflate_code_bits {
     uint32_t value;
     uint32_t count;
 };
@@ -167,13 +167,14 @@ void code_count_literals(struct deflater *state, const uint8_t *data, uint32_t s
 void code_put_literals(const struct piece_code *code, const uint8_t *data, uint32_t size,
                        struct bit_writer *writer)
 {
-    struct bits literal[256];
+    struct deflate_code_bits literal[256];
     for (unsigned value = 0; value < 256; value++)
-        literal[value] = (struct bits){code->literal_word[value], code->length[value]};
+        literal[value] = (struct deflate_code_bits){code->literal_word[value], code->length[value]};
     struct bit_writer out = *writer;
     uint32_t i = 0;
     for (; i + 3 <= size; i += 3) {
-        struct bits a = literal[data[i]], b = literal[data[i + 1]], c = literal[data[i + 2]];
+        struct deflate_code_bits a = literal[data[i]], b = literal[data[i + 1]],
+                                 c = literal[data[i + 2]];
         uint64_t value =
             a.value | (uint64_t)b.value << a.count | (uint64_t)c.value << (a.count + b.count);
         put_bits(&out, value, a.count + b.count + c.count);
@@ -189,7 +190,7 @@ void code_put_literals(const struct piece_code *code, const uint8_t *data, uint3
 void code_put_tokens(const struct deflater *state, const struct piece_code *code,
                      struct bit_writer *writer)
 {
-    struct bits length_bits[MATCH_BYTES_MAX + 1];
+    struct deflate_code_bits length_bits[MATCH_BYTES_MAX + 1];
     for (unsigned length = MATCH_BYTES_MIN; length <= MATCH_BYTES_MAX; length++) {
         unsigned c = state->length_code[length], symbol = LENGTH_SYMBOL + c;
         length_bits[length].value = code->literal_word[symbol] | (uint32_t)(length - length_base[c])
@@ -205,7 +206,7 @@ void code_put_tokens(const struct deflater *state, const struct piece_code *code
             put_bits(&out, code->literal_word[token], code->length[token]);
             continue;
         }
-        struct bits length = length_bits[token >> 16 & 0x7fff];
+        struct deflate_code_bits length = length_bits[token >> 16 & 0x7fff];
         uint32_t distance = (token & 0xffff) + 1;
         unsigned d = distance_code(distance), word_bits = code->length[LITERALS + d];
         uint64_t bits = code->distance_word[d] | (uint64_t)(distance - distance_base(d))

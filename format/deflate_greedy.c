@@ -84,7 +84,7 @@ static inline uint32_t put_pending(struct deflater *state, const uint8_t *data, 
     return at + length;
 }
 
-static void hash_units(struct deflater *state, const uint8_t *data, size_t units)
+static void deflate_greedy_hash_units(struct deflater *state, const uint8_t *data, size_t units)
 {
     const uint32_t *unit = state->unit;
     for (size_t i = 0; i < units; i++) {
@@ -99,7 +99,7 @@ void parse_greedy(struct deflater *state, const uint8_t *data, uint32_t size, si
     const uint32_t *unit = state->unit;
     uint32_t done = 0, at = 0, from = 0, length = 0; /* a match not written yet: it may be cut */
     memset(state->seen, 0, sizeof state->seen);
-    hash_units(state, data, units);
+    deflate_greedy_hash_units(state, data, units);
     for (size_t i = 0; i < units; i++) {
         const uint32_t position = unit[i], end = at + length;
         const bool is_inside = position < end;

@@ -197,19 +197,20 @@ static const struct field first_block_fields[] = {
     FIELD(rbwp_first_block, last_ns, 24, NULL),
 };
 
-#define OF(member) offsetof(struct rbwp_trailer, member)
+#define TRAILER_AT(member) offsetof(struct rbwp_trailer, member)
 #define FIXED(tag, bytes, fields)                                                                  \
     {                                                                                              \
         tag, SECTION_FIXED, bytes, bytes, 0, 0, 0, LAYOUT(fields), NULL                            \
     }
 #define TEXT(tag, member)                                                                          \
     {                                                                                              \
-        tag, SECTION_TEXT, 0, 0, 1, OF(member), OF(member##_bytes), {NULL, 0}, NULL                \
+        tag, SECTION_TEXT, 0, 0, 1, TRAILER_AT(member), TRAILER_AT(member##_bytes), {NULL, 0},     \
+            NULL                                                                                   \
     }
 #define TABLE(tag, bytes, least, array, count, element, fields, key)                               \
     {                                                                                              \
-        tag, SECTION_TABLE, bytes, least, sizeof(struct element), OF(array), OF(count),            \
-            LAYOUT(fields), key                                                                    \
+        tag, SECTION_TABLE, bytes, least, sizeof(struct element), TRAILER_AT(array),               \
+            TRAILER_AT(count), LAYOUT(fields), key                                                 \
     }
 const struct trailer_section trailer_sections[TRAILER_SECTIONS] = {
     FIXED("INFO", 56, info_fields),

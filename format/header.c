@@ -6,7 +6,7 @@
 #include "format_fields.h"
 #include "reader_error.h"
 
-#define FLAGS_REFUSED 0xff00u
+#define HEADER_FLAGS_REFUSED 0xff00u
 #define OLDER_LAYOUT_NAME_BYTES_MAX 4096u
 
 void header_encode(const struct rbwp_file_header *header, uint8_t bytes[RBWP_FILE_HEADER_BYTES])
@@ -54,7 +54,7 @@ enum rbwp_status header_decode(const uint8_t *bytes, size_t count, uint64_t file
     if (header.version != RBWP_FILE_VERSION)
         return error_set(error, RBWP_E_VERSION, (struct place){"header", 4, RULE_VERSION},
                          "file version %u; this library reads version 1", header.version);
-    if (header.flags & FLAGS_REFUSED)
+    if (header.flags & HEADER_FLAGS_REFUSED)
         return error_set(error, RBWP_E_VERSION, (struct place){"header", 6, RULE_HEADER_FLAGS},
                          "flags 0x%04x ask for something this library does not know", header.flags);
     /* A stream's size is not known; no file of today is longer than 2^48 bytes. */

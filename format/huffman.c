@@ -107,7 +107,7 @@ unsigned huffman_lengths(const uint32_t *frequency, unsigned count, unsigned bit
     return used;
 }
 
-static unsigned reversed(unsigned code, unsigned bits)
+static unsigned huffman_reversed(unsigned code, unsigned bits)
 {
     unsigned out = 0;
     for (unsigned bit = 0; bit < bits; bit++)
@@ -127,5 +127,6 @@ void huffman_codes(const uint8_t *length, unsigned count, uint16_t *code_out)
     }
     for (unsigned symbol = 0; symbol < count; symbol++)
         code_out[symbol] =
-            (uint16_t)(length[symbol] ? reversed(next[length[symbol]]++, length[symbol]) : 0);
+            (uint16_t)(length[symbol] ? huffman_reversed(next[length[symbol]]++, length[symbol])
+                                      : 0);
 }

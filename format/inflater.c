@@ -22,21 +22,21 @@ enum { JOINED_BYTES_MIN = 4096 }; /* of output that is left, to look for pairs o
 enum kind { LITERAL, BASE, END, LONGER, WRONG };
 #define ENTRY(kind, bits, extra, value)                                                            \
     ((uint32_t)(bits) | (uint32_t)(kind) << 5 | (uint32_t)(extra) << 8 | (uint32_t)(value) << 16)
-#define BITS_OF(entry) ((entry)&31)
+#define INFLATER_BITS_OF(entry) ((entry)&31)
 #define KIND_OF(entry) ((entry) >> 5 & 7)
 #define EXTRA_OF(entry) ((entry) >> 8 & 255)
 #define VALUE_OF(entry) ((entry) >> 16)
 
 /* ---- bits ------------------------------------------------------------------------------ */
 
-struct bits {
+struct inflater_bits {
     uint64_t word;
     unsigned count; /* of them that are valid */
     unsigned zeros; /* that were made up behind the end */
     const uint8_t *next, *end;
 };
 
-static inline void inflater_fill(struct bits *bits)
+static inline void inflater_fill(struct inflater_bits *bits)
 {
     if (bits->end - bits->next >= 8) {
         bits->word |= load_le64(bits->next) << bits->count;
@@ -52,7 +52,7 @@ static inline void inflater_fill(struct bits *bits)
     }
 }
 
-static inline uint32_t inflater_take(struct bits *bits, unsigned count)
+static inline uint32_t inflater_take(struct inflater_bits *bits, unsigned count)
 {
     uint32_t value = (uint32_t)(bits->word & ((UINT64_C(1) << count) - 1));
     bits->word >>= count;
@@ -60,14 +60,14 @@ static inline uint32_t inflater_take(struct bits *bits, unsigned count)
     return value;
 }
 
-static bool read_too_far(const struct bits *bits)
+static bool read_too_far(const struct inflater_bits *bits)
 {
     return bits->zeros > bits->count;
 }
 
 /* ---- tables ---------------------------------------------------------------------------- */
 
-static uint32_t reversed(uint32_t code, unsigned bits)
+static uint32_t inflater_reversed(uint32_t code, unsigned bits)
 {
     code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
     code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
@@ -127,7 +127,7 @@ static bool inflater_make_table(uint32_t *table, unsigned table_bits, struct cod
         unsigned bits = of.lengths[i];
         if (bits == 0)
             continue;
-        uint32_t code = reversed(next[bits]++, bits), entry = entries[i] | bits;
+        uint32_t code = inflater_reversed(next[bits]++, bits), entry = entries[i] | bits;
         if (bits <= table_bits) {
             inflater_spread(table, code, bits, table_bits, entry);
             continue;
@@ -148,9 +148,9 @@ static bool inflater_make_table(uint32_t *table, unsigned table_bits, struct cod
 static void join_literals(uint32_t *table, unsigned table_bits)
 {
     for (uint32_t at = 1u << table_bits; at-- > 0;) {
-        uint32_t entry = table[at], next = table[at >> BITS_OF(entry)];
+        uint32_t entry = table[at], next = table[at >> INFLATER_BITS_OF(entry)];
         bool both = KIND_OF(entry) == LITERAL && KIND_OF(next) == LITERAL;
-        unsigned bits = BITS_OF(entry) + BITS_OF(next);
+        unsigned bits = INFLATER_BITS_OF(entry) + INFLATER_BITS_OF(next);
         if (both && bits <= table_bits)
             table[at] = ENTRY(LITERAL, bits, 2, VALUE_OF(entry) | VALUE_OF(next) << 8);
     }
@@ -182,8 +182,8 @@ static void distance_entries(uint32_t entries[32])
     entries[30] = entries[31] = ENTRY(WRONG, 0, 0, 0);
 }
 
-static bool make_tables(struct inflater *inflater, const uint8_t *lengths, unsigned codes,
-                        unsigned distances)
+static bool inflater_make_tables(struct inflater *inflater, const uint8_t *lengths, unsigned codes,
+                                 unsigned distances)
 {
     uint32_t of_codes[288], of_distances[32];
     code_entries(of_codes);
@@ -201,11 +201,12 @@ static bool fixed_codes(struct inflater *inflater)
     uint8_t lengths[288 + 32];
     for (unsigned i = 0; i < sizeof lengths; i++)
         lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : i < 288 ? 8 : 5;
-    return make_tables(inflater, lengths, 288, 32);
+    return inflater_make_tables(inflater, lengths, 288, 32);
 }
 
 /* The lengths of a block's codes, coded themselves. */
-static bool read_lengths(struct bits *bits, const uint32_t *table, uint8_t *lengths, unsigned count)
+static bool read_lengths(struct inflater_bits *bits, const uint32_t *table, uint8_t *lengths,
+                         unsigned count)
 {
     unsigned at = 0;
     while (at < count) {
@@ -213,7 +214,7 @@ static bool read_lengths(struct bits *bits, const uint32_t *table, uint8_t *leng
         uint32_t entry = table[bits->word & 127], symbol = VALUE_OF(entry);
         if (KIND_OF(entry) == WRONG)
             return false;
-        (void)inflater_take(bits, BITS_OF(entry));
+        (void)inflater_take(bits, INFLATER_BITS_OF(entry));
         unsigned repeats = 1;
         uint8_t length = (uint8_t)(symbol < 16 ? symbol : 0);
         if (symbol == 16) {
@@ -232,7 +233,7 @@ static bool read_lengths(struct bits *bits, const uint32_t *table, uint8_t *leng
     return true;
 }
 
-static bool dynamic_codes(struct inflater *inflater, struct bits *bits)
+static bool dynamic_codes(struct inflater *inflater, struct inflater_bits *bits)
 {
     static const uint8_t order[ORDERS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
                                           11, 4,  12, 3, 13, 2, 14, 1, 15};
@@ -252,7 +253,7 @@ static bool dynamic_codes(struct inflater *inflater, struct bits *bits)
     return inflater_make_table(table, 7, (struct code_lengths){of_lengths, ORDERS, false},
                                entries) &&
            read_lengths(bits, table, lengths, codes + distances) &&
-           make_tables(inflater, lengths, codes, distances);
+           inflater_make_tables(inflater, lengths, codes, distances);
 }
 
 /* ---- a block's data -------------------------------------------------------------------- */
@@ -261,7 +262,8 @@ struct output {
     uint8_t *begin, *next, *end;
 };
 
-static inline uint32_t look_up(const uint32_t *table, unsigned table_bits, const struct bits *bits)
+static inline uint32_t look_up(const uint32_t *table, unsigned table_bits,
+                               const struct inflater_bits *bits)
 {
     uint32_t entry = table[bits->word & ((1u << table_bits) - 1)];
     if (KIND_OF(entry) == LONGER)
@@ -269,9 +271,9 @@ static inline uint32_t look_up(const uint32_t *table, unsigned table_bits, const
     return entry;
 }
 
-static inline uint32_t take_base(struct bits *bits, uint32_t entry)
+static inline uint32_t take_base(struct inflater_bits *bits, uint32_t entry)
 {
-    (void)inflater_take(bits, BITS_OF(entry));
+    (void)inflater_take(bits, INFLATER_BITS_OF(entry));
     return VALUE_OF(entry) + inflater_take(bits, EXTRA_OF(entry));
 }
 
@@ -291,7 +293,7 @@ static inline void copy_back(struct output *output, uint32_t distance, uint32_t 
 }
 
 /* Copies what came so many bytes before. */
-static bool copy_match(struct inflater *inflater, struct bits *bits, struct output *output,
+static bool copy_match(struct inflater *inflater, struct inflater_bits *bits, struct output *output,
                        uint32_t entry)
 {
     inflater_fill(bits);
@@ -311,10 +313,10 @@ static bool copy_match(struct inflater *inflater, struct bits *bits, struct outp
 /* Five looks at the direct table fit into what fill gives, each for a literal or two; a second byte
  * is stored where there is only one, too. The entry that is no such one is whole in what is left,
  * to be taken by the caller. */
-static inline uint32_t take_literals(const struct inflater *inflater, struct bits *bits,
+static inline uint32_t take_literals(const struct inflater *inflater, struct inflater_bits *bits,
                                      struct output *output)
 {
-    struct bits here = *bits;
+    struct inflater_bits here = *bits;
     uint8_t *next = output->next;
     uint32_t entry = 0;
     do {
@@ -336,7 +338,7 @@ static inline uint32_t take_literals(const struct inflater *inflater, struct bit
 }
 
 /* False: there is no room for so many. */
-static bool put_literals(struct output *output, uint32_t entry)
+static bool inflate_literals(struct output *output, uint32_t entry)
 {
     uint32_t count = EXTRA_OF(entry);
     if ((size_t)(output->end - output->next) < count)
@@ -346,7 +348,7 @@ static bool put_literals(struct output *output, uint32_t entry)
     return true;
 }
 
-static bool read_coded(struct inflater *inflater, struct bits *bits, struct output *output)
+static bool read_coded(struct inflater *inflater, struct inflater_bits *bits, struct output *output)
 {
     while (!read_too_far(bits)) {
         uint32_t entry;
@@ -357,16 +359,16 @@ static bool read_coded(struct inflater *inflater, struct bits *bits, struct outp
             entry = look_up(inflater->codes, INFLATER_CODES_BITS, bits);
         switch (KIND_OF(entry)) {
         case LITERAL:
-            if (!put_literals(output, entry))
+            if (!inflate_literals(output, entry))
                 return false;
-            (void)inflater_take(bits, BITS_OF(entry));
+            (void)inflater_take(bits, INFLATER_BITS_OF(entry));
             break;
         case BASE:
             if (!copy_match(inflater, bits, output, entry))
                 return false;
             break;
         case END:
-            (void)inflater_take(bits, BITS_OF(entry));
+            (void)inflater_take(bits, INFLATER_BITS_OF(entry));
             return !read_too_far(bits);
         default:
             return false;
@@ -376,7 +378,7 @@ static bool read_coded(struct inflater *inflater, struct bits *bits, struct outp
 }
 
 /* Gives whole bytes of the word back to the input. */
-static bool align(struct bits *bits)
+static bool align(struct inflater_bits *bits)
 {
     (void)inflater_take(bits, bits->count % 8);
     if (read_too_far(bits))
@@ -387,7 +389,7 @@ static bool align(struct bits *bits)
     return true;
 }
 
-static bool read_stored(struct bits *bits, struct output *output)
+static bool read_stored(struct inflater_bits *bits, struct output *output)
 {
     if (!align(bits) || bits->end - bits->next < 4)
         return false;
@@ -402,7 +404,7 @@ static bool read_stored(struct bits *bits, struct output *output)
     return true;
 }
 
-static bool read_block(struct inflater *inflater, struct bits *bits, struct output *output,
+static bool read_block(struct inflater *inflater, struct inflater_bits *bits, struct output *output,
                        bool *last_out)
 {
     inflater_fill(bits);
@@ -421,7 +423,7 @@ bool inflater_run(struct inflater *inflater, const uint8_t *in, size_t in_bytes,
 {
     if (in_bytes < 2 + ADLER_BYTES || load_be16(in) % 31 || (in[0] & 0x8f) != 8 || in[1] & 0x20)
         return false;
-    struct bits bits = {.next = in + 2, .end = in + in_bytes - ADLER_BYTES};
+    struct inflater_bits bits = {.next = in + 2, .end = in + in_bytes - ADLER_BYTES};
     struct output output = {out, out, out + out_bytes};
     for (bool last = false; !last;)
         if (!read_block(inflater, &bits, &output, &last))

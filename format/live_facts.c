@@ -400,7 +400,7 @@ static bool live_facts_take_entry(void *context, uint32_t kind, const uint8_t *p
 
 /* ---- the result -------------------------------------------------------------------------- */
 
-static bool make_tables(struct live_facts *facts)
+static bool live_facts_make_tables(struct live_facts *facts)
 {
     uint32_t sub_items = 0;
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
@@ -447,7 +447,7 @@ static bool make_kinds(struct live_facts *facts)
     return true;
 }
 
-static bool make_threads(struct live_facts *facts)
+static bool live_facts_make_threads(struct live_facts *facts)
 {
     facts->thread_table = calloc(facts->threads.count + 1, sizeof *facts->thread_table);
     for (uint32_t i = 0; facts->thread_table && i < facts->threads.count; i++)
@@ -508,7 +508,7 @@ static void count_missing(struct live_facts *facts, const struct live_file *live
 
 /* Losses that no entry of the log has; whose they were is not known. Of a part, the log may have
  * more: what was counted before the part's end, and noted in the next one. */
-static void add_loss(struct live_facts *facts, uint32_t cause, uint64_t count)
+static void live_facts_add_loss(struct live_facts *facts, uint32_t cause, uint64_t count)
 {
     for (uint32_t i = 0; i < facts->losses_count; i++) {
         struct rbwp_loss *known = &facts->losses[i];
@@ -527,10 +527,11 @@ static void add_losses(struct live_facts *facts, const struct live_file *live,
                        const struct live_counts *counts)
 {
     for (uint32_t cause = 1; cause < LIVE_CAUSES; cause++)
-        add_loss(facts, cause,
-                 counts->lost[cause] + (cause == RBWP_LOSS_IO ? counts->unwritten_records : 0));
+        live_facts_add_loss(facts, cause,
+                            counts->lost[cause] +
+                                (cause == RBWP_LOSS_IO ? counts->unwritten_records : 0));
     if (!live_file_is_locked(live)) /* it died */
-        add_loss(facts, RBWP_LOSS_UNPROTECTED, facts->missing.unprotected_records_most);
+        live_facts_add_loss(facts, RBWP_LOSS_UNPROTECTED, facts->missing.unprotected_records_most);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < facts->losses_count; i++)
         if (facts->losses[i].count)
@@ -627,8 +628,8 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     facts->damaged += torn;
     if (status == RBWP_OK)
         live_facts_settle(facts, live);
-    if (status == RBWP_OK &&
-        (facts->memory_failed || !make_tables(facts) || !make_kinds(facts) || !make_threads(facts)))
+    if (status == RBWP_OK && (facts->memory_failed || !live_facts_make_tables(facts) ||
+                              !make_kinds(facts) || !live_facts_make_threads(facts)))
         status = RBWP_E_MEMORY;
     if (status == RBWP_E_MEMORY)
         error_set_memory(error, "live file");

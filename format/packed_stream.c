@@ -21,7 +21,7 @@ void stream_packer_end(struct stream_packer *packer)
     buffer_free(&packer->scratch);
 }
 
-static void put_varint(struct buffer *out, uint32_t value)
+static void packed_stream_put_varint(struct buffer *out, uint32_t value)
 {
     uint8_t bytes[5];
     size_t count = 0;
@@ -128,13 +128,13 @@ void stream_pack(struct stream_packer *packer, const uint8_t *bytes, size_t coun
     }
     uint8_t head = (uint8_t)form;
     buffer_append(out, &head, 1);
-    put_varint(out, (uint32_t)count);
+    packed_stream_put_varint(out, (uint32_t)count);
     if (form == STREAM_ZLIB)
-        put_varint(out, (uint32_t)size);
+        packed_stream_put_varint(out, (uint32_t)size);
     buffer_append(out, packed, size);
 }
 
-static bool take_varint(struct cursor *cursor, uint32_t *value_out)
+static bool packed_stream_take_varint(struct cursor *cursor, uint32_t *value_out)
 {
     uint32_t value = 0;
     for (unsigned shift = 0; shift < 32; shift += 7) {
@@ -154,12 +154,12 @@ bool stream_next(struct cursor *cursor, struct stream_view *stream_out)
 {
     struct stream_view stream = {0};
     const uint8_t *form = cursor_take(cursor, 1);
-    if (!form || *form > STREAM_ZLIB || !take_varint(cursor, &stream.bytes))
+    if (!form || *form > STREAM_ZLIB || !packed_stream_take_varint(cursor, &stream.bytes))
         return false;
     stream.form = (enum stream_form) * form;
     stream.packed_bytes = stream.form == STREAM_RUN ? 1 : stream.bytes;
     if (stream.form == STREAM_ZLIB &&
-        (!take_varint(cursor, &stream.packed_bytes) ||
+        (!packed_stream_take_varint(cursor, &stream.packed_bytes) ||
          stream.bytes > (uint64_t)stream.packed_bytes * ZLIB_EXPANSION_MAX))
         return false;
     stream.packed = cursor_take(cursor, stream.packed_bytes);

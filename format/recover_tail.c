@@ -57,7 +57,8 @@ int64_t recover_tail_last_ns(const struct recover_tail *tail, uint64_t thread_id
 /* ---- tables ----------------------------------------------------------------------------- */
 
 /* Without slots out of range (R32), and the first of each slot and id (R33, R34). */
-static enum rbwp_status make_tables(struct recover_tail *tail, const struct rbwp_tables *from)
+static enum rbwp_status recover_tail_make_tables(struct recover_tail *tail,
+                                                 const struct rbwp_tables *from)
 {
     bool slots[RBWP_SLOTS_MAX] = {false};
     bool *ids = calloc(RBWP_SUB_ITEMS_MAX, sizeof *ids);
@@ -111,7 +112,7 @@ static void count_known(struct recover_tail *tail, uint32_t count)
     }
 }
 
-static enum rbwp_status make_threads(struct recover_tail *tail)
+static enum rbwp_status recover_tail_make_threads(struct recover_tail *tail)
 {
     const struct rbwp_trailer *from = &tail->trailer;
     uint32_t known = from->thread_count;
@@ -145,7 +146,7 @@ static enum rbwp_status make_threads(struct recover_tail *tail)
 
 /* ---- the rest --------------------------------------------------------------------------- */
 
-static void add_loss(struct recover_tail *tail, const struct rbwp_loss *loss)
+static void recover_tail_add_loss(struct recover_tail *tail, const struct rbwp_loss *loss)
 {
     struct rbwp_trailer *trailer = &tail->trailer;
     if (loss->count)
@@ -168,13 +169,15 @@ static enum rbwp_status make_losses(struct recover_tail *tail, const struct live
     tail->trailer.loss_count = 0;
     for (uint32_t i = 0; i < from.loss_count; i++)
         if (!own || !live_facts_counts(own, from.losses[i].cause))
-            add_loss(tail, &from.losses[i]);
+            recover_tail_add_loss(tail, &from.losses[i]);
     for (uint32_t i = 0; live && i < live->loss_count; i++)
         if (live_facts_counts(own, live->losses[i].cause))
-            add_loss(tail, &live->losses[i]);
-    add_loss(tail, &tail->damage);
-    add_loss(tail, &(struct rbwp_loss){.cause = RBWP_LOSS_IO, .count = tail->dropped_records});
-    add_loss(tail, &(struct rbwp_loss){.cause = RBWP_LOSS_ROWS_IO, .count = tail->dropped_rows});
+            recover_tail_add_loss(tail, &live->losses[i]);
+    recover_tail_add_loss(tail, &tail->damage);
+    recover_tail_add_loss(
+        tail, &(struct rbwp_loss){.cause = RBWP_LOSS_IO, .count = tail->dropped_records});
+    recover_tail_add_loss(
+        tail, &(struct rbwp_loss){.cause = RBWP_LOSS_ROWS_IO, .count = tail->dropped_rows});
     return RBWP_OK;
 }
 
@@ -252,9 +255,9 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
         tail->trailer.writer = writer;
         tail->trailer.writer_bytes = sizeof writer - (part ? sizeof RBWP_WRITER_RECOVERED : 1);
     }
-    enum rbwp_status status = make_tables(tail, tables);
+    enum rbwp_status status = recover_tail_make_tables(tail, tables);
     if (status == RBWP_OK)
-        status = make_threads(tail);
+        status = recover_tail_make_threads(tail);
     bool is_last = part && part->trailer && live->file.head.ring.part > 1;
     return status == RBWP_OK ? make_losses(tail, is_last ? live->facts : NULL) : status;
 }

@@ -478,7 +478,7 @@ static enum rbwp_status table_catalog_on_rows(struct rbwp_catalog *catalog,
 
 /* ---- a block ------------------------------------------------------------------------- */
 
-static bool has_tag(const struct rbwp_block *block, const char tag[4])
+static bool table_catalog_has_tag(const struct rbwp_block *block, const char tag[4])
 {
     return memcmp(block->data, tag, TABLE_TAG_BYTES) == 0;
 }
@@ -491,11 +491,11 @@ enum rbwp_status rbwp_catalog_take(struct rbwp_catalog *catalog, const struct rb
     const uint8_t *data = block->data + TABLE_TAG_BYTES;
     size_t count = block->header.data_bytes - TABLE_TAG_BYTES;
     struct place place = {"table", block->offset, 0};
-    if (has_tag(block, RBWP_ROWS_TAG))
+    if (table_catalog_has_tag(block, RBWP_ROWS_TAG))
         return table_catalog_on_rows(catalog, block, rows_out, place, error);
-    if (has_tag(block, RBWP_SCHEMA_TAG))
+    if (table_catalog_has_tag(block, RBWP_SCHEMA_TAG))
         return take_schema(catalog, data, count, place, error);
-    if (has_tag(block, RBWP_NAMES_TAG))
+    if (table_catalog_has_tag(block, RBWP_NAMES_TAG))
         return table_catalog_take_names(catalog, data, count, place, error);
     return RBWP_END;
 }

@@ -19,7 +19,7 @@
 #define SECTION_HEADER_BYTES 16
 #define TABLE_HEADER_BYTES 8
 #define FLAG_MUST_UNDERSTAND 1u
-#define FLAGS_REFUSED 0xffff0000u
+#define TRAILER_FLAGS_REFUSED 0xffff0000u
 #define ENTRY_BYTES_LARGEST 80
 #define TABLES_TAG "TABL"
 
@@ -149,11 +149,11 @@ static enum rbwp_status keep_section(const struct section *section, struct trail
 }
 
 /* Takes one section; seen has a bit for each known one met. */
-static enum rbwp_status take_section(struct section *section, struct trailer *trailer,
-                                     unsigned *seen, struct rbwp_error *error)
+static enum rbwp_status trailer_take_section(struct section *section, struct trailer *trailer,
+                                             unsigned *seen, struct rbwp_error *error)
 {
     const struct trailer_section *form = trailer_section_of(section->tag);
-    if (section->flags & FLAGS_REFUSED || (!form && section->flags & FLAG_MUST_UNDERSTAND))
+    if (section->flags & TRAILER_FLAGS_REFUSED || (!form && section->flags & FLAG_MUST_UNDERSTAND))
         return section_refused(section, error);
     if (!form)
         return keep_section(section, trailer, error);
@@ -201,7 +201,7 @@ enum rbwp_status footer_check(const struct footer *footer, uint64_t footer_offse
                          ", which does not end where the footer begins",
                          footer->bytes, footer->offset);
     place.rule = RULE_FOOTER_FLAGS;
-    if (footer->flags & FLAGS_REFUSED)
+    if (footer->flags & TRAILER_FLAGS_REFUSED)
         return error_set(error, RBWP_E_VERSION, place,
                          "footer flags 0x%08" PRIx32 " ask for something this library does not "
                          "know",
@@ -235,7 +235,7 @@ enum rbwp_status trailer_decode(const uint8_t *bytes, const struct footer *foote
                                   .flags = load_le32(head + 4),
                                   .offset = offset,
                                   .payload = {payload, (size_t)length}};
-        status = take_section(&section, trailer_out, &seen, error);
+        status = trailer_take_section(&section, trailer_out, &seen, error);
     }
     if (status != RBWP_OK)
         trailer_free(trailer_out);

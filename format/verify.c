@@ -144,7 +144,7 @@ static void log_block(struct verify *verify, const struct rbwp_block *block)
 }
 
 /* R21 and R22. */
-static void check_records(struct verify *verify, const struct rbwp_block *block)
+static void verify_check_records(struct verify *verify, const struct rbwp_block *block)
 {
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
@@ -195,7 +195,7 @@ static void check_block(struct verify *verify, const struct rbwp_block *block)
     }
     verify->result.blocks++;
     verify->result.records += block->header.records;
-    check_records(verify, block);
+    verify_check_records(verify, block);
 }
 
 /* ---- blocks together ------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static void check_index(struct verify *verify, const struct rbwp_trailer *traile
                "the index ends here and the blocks at %" PRIu64, end);
 }
 
-static int by_table_and_offset(const void *left, const void *right)
+static int verify_by_table_and_offset(const void *left, const void *right)
 {
     const struct rbwp_table_range *a = left, *b = right;
     if (a->table != b->table)
@@ -379,14 +379,15 @@ static void check_table_index(struct verify *verify, const struct rbwp_trailer *
     if (!ranges)
         return;
     memcpy(ranges, trailer->table_ranges, count * sizeof *ranges);
-    qsort(ranges, count, sizeof *ranges, by_table_and_offset);
+    qsort(ranges, count, sizeof *ranges, verify_by_table_and_offset);
     if (verify->table_block_count)
         qsort(verify->table_blocks, verify->table_block_count, sizeof *verify->table_blocks,
-              by_table_and_offset);
+              verify_by_table_and_offset);
     for (uint32_t i = 0; i <= count && !verify->stopped; i++) {
         size_t left_out = next;
-        while (next < verify->table_block_count &&
-               (i == count || by_table_and_offset(&verify->table_blocks[next], &ranges[i]) < 0))
+        while (
+            next < verify->table_block_count &&
+            (i == count || verify_by_table_and_offset(&verify->table_blocks[next], &ranges[i]) < 0))
             next++;
         if (next > left_out)
             REPORT(verify, "trailer", verify->table_blocks[left_out].offset, RULE_TABLE_RANGES,

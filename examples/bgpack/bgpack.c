@@ -236,8 +236,8 @@ static bool pack_and_verify(const struct options *options, struct rbwp_work_mana
     return good;
 }
 
-static bool run(const struct options *options, struct rbwp_work_manager *manager,
-                struct outcome *outcome)
+static bool bgpack_run(const struct options *options, struct rbwp_work_manager *manager,
+                       struct outcome *outcome)
 {
     if (options->verify_only) {
         const int archive = open(options->archive, O_RDONLY | O_CLOEXEC);
@@ -310,7 +310,7 @@ int main(int argc, char **argv)
         (void)rbwp_session_stop(session, NULL);
         return EXIT_TROUBLE;
     }
-    bool good = run(&options, manager, &outcome);
+    bool good = bgpack_run(&options, manager, &outcome);
     (void)rbwp_work_stop(manager, true, NULL);
     if (rbwp_session_stop(session, &summary) != RBWP_OK) {
         complain(summary.error.text);

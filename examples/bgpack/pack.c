@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { GZIP_WINDOW_BITS = 15 + 16, MEMORY_LEVEL = 8 };
+enum { PACK_GZIP_WINDOW_BITS = 15 + 16, MEMORY_LEVEL = 8 };
 
 void pack_job_fail(struct pack_job *job, enum rbwp_status status, const char *what, int os_errno)
 {
@@ -76,7 +76,7 @@ static enum rbwp_status set_up_packers(struct pack_job *job)
         struct pack_stage *const stage = &job->packers[i];
         char name[32];
         stage->job = job;
-        if (deflateInit2(&stage->stream, job->options->level, Z_DEFLATED, GZIP_WINDOW_BITS,
+        if (deflateInit2(&stage->stream, job->options->level, Z_DEFLATED, PACK_GZIP_WINDOW_BITS,
                          MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
             return RBWP_E_MEMORY;
         snprintf(name, sizeof name, "bgpack compress %u", i);
@@ -106,7 +106,7 @@ static enum rbwp_status set_up_ends(struct pack_job *job)
     return status;
 }
 
-static enum rbwp_status set_up(struct pack_job *job)
+static enum rbwp_status pack_set_up(struct pack_job *job)
 {
     enum rbwp_status status = set_up_names(job);
     if (status == RBWP_OK)
@@ -170,7 +170,7 @@ enum rbwp_status pack_tree(struct rbwp_work_manager *manager, struct tree *tree,
         *error = (struct rbwp_error){.status = RBWP_E_MEMORY, .text = "no memory to begin with"};
         return RBWP_E_MEMORY;
     }
-    const enum rbwp_status status = set_up(job);
+    const enum rbwp_status status = pack_set_up(job);
     if (status == RBWP_OK)
         run_to_end(job);
     else

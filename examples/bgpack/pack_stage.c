@@ -34,7 +34,7 @@ static bool take_chunk(struct pack_stage *stage)
     return true;
 }
 
-static void pass_on(struct pack_stage *stage)
+static void pack_stage_pass_on(struct pack_stage *stage)
 {
     struct pack_job *const job = stage->job;
     stage->chunk->packed_bytes = stage->stream.total_out;
@@ -58,6 +58,6 @@ bool pack_stage_run(void *argument, struct rbwp_deadline deadline)
     } while (!done && !over);
     rbwp_fine_end();
     if (done)
-        pass_on(stage);
+        pack_stage_pass_on(stage);
     return true;
 }

@@ -154,7 +154,7 @@ static enum step walk(struct pack_job *job)
 
 /* ---- chunks ------------------------------------------------------------------------ */
 
-static void pass_on(struct pack_job *job)
+static void read_stage_pass_on(struct pack_job *job)
 {
     job->totals.plain_bytes += job->read.chunk->plain_bytes;
     chunks_put_full(&job->chunks, job->read.chunk);
@@ -168,7 +168,7 @@ static bool have_room(struct pack_job *job)
 {
     struct read_stage *const read = &job->read;
     if (read->chunk && read->chunk->plain_bytes == CHUNK_BYTES)
-        pass_on(job);
+        read_stage_pass_on(job);
     if (!read->chunk && (read->chunk = chunks_take_free(&job->chunks))) {
         read->chunk->number = read->chunks++;
         read->chunk->plain_bytes = 0;
@@ -291,7 +291,7 @@ static void end_stage(struct pack_job *job)
     end_body(read);
     read->state = READ_ENDED;
     if (read->chunk && !atomic_load(&job->failed)) {
-        pass_on(job);
+        read_stage_pass_on(job);
     } else if (read->chunk) {
         pack_job_release(job, read->chunk);
         read->chunk = NULL;
@@ -300,7 +300,7 @@ static void end_stage(struct pack_job *job)
     pack_job_check_end(job);
 }
 
-static enum step step(struct pack_job *job)
+static enum step read_stage_step(struct pack_job *job)
 {
     switch (job->read.state) {
     case READ_WALK:
@@ -330,7 +330,7 @@ bool read_stage_run(void *argument, struct rbwp_deadline deadline)
     unsigned steps = 0;
     rbwp_fine_begin(job->read.walk_sub_item);
     while (on && !over) {
-        on = step(job) == STEP_ON;
+        on = read_stage_step(job) == STEP_ON;
         steps += on;
         /* A chunk that a channel is filling cannot be let go. */
         if (job->read.state == READ_ENDED ||

@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { INPUT_BYTES = 65536, PLAIN_BYTES = 32768, GZIP_WINDOW_BITS = 15 + 16 };
+enum { INPUT_BYTES = 65536, PLAIN_BYTES = 32768, VERIFY_GZIP_WINDOW_BITS = 15 + 16 };
 
 struct verify {
     int archive, root;
@@ -212,7 +212,7 @@ static enum rbwp_status at_end(struct verify *verify)
 }
 
 /* RBWP_AGAIN until the archive is read. */
-static enum rbwp_status step(struct verify *verify)
+static enum rbwp_status verify_step(struct verify *verify)
 {
     z_stream *const stream = &verify->stream;
     if (stream->avail_in == 0 && !verify->input_ended)
@@ -235,12 +235,12 @@ static enum rbwp_status step(struct verify *verify)
     return status;
 }
 
-static bool run(void *argument, struct rbwp_deadline deadline)
+static bool verify_run(void *argument, struct rbwp_deadline deadline)
 {
     struct verify *const verify = argument;
     enum rbwp_status status;
     do
-        status = step(verify);
+        status = verify_step(verify);
     while (status == RBWP_AGAIN && !rbwp_deadline_passed(deadline));
     if (status == RBWP_AGAIN)
         return true;
@@ -251,10 +251,10 @@ static bool run(void *argument, struct rbwp_deadline deadline)
     return false;
 }
 
-static enum rbwp_status set_up(struct verify *verify, struct rbwp_work_manager *manager,
-                               struct rbwp_work_handle *item)
+static enum rbwp_status verify_set_up(struct verify *verify, struct rbwp_work_manager *manager,
+                                      struct rbwp_work_handle *item)
 {
-    if (inflateInit2(&verify->stream, GZIP_WINDOW_BITS) != Z_OK)
+    if (inflateInit2(&verify->stream, VERIFY_GZIP_WINDOW_BITS) != Z_OK)
         return RBWP_E_MEMORY;
     enum rbwp_sub_item_type step;
     enum rbwp_status status = rbwp_sub_item_kind_register("step", 0, &step);
@@ -264,7 +264,7 @@ static enum rbwp_status set_up(struct verify *verify, struct rbwp_work_manager *
         status =
             rbwp_sub_item_register(step, "bgpack compare with original", &verify->compare_sub_item);
     if (status == RBWP_OK)
-        status = rbwp_work_add(manager, "bgpack verify", run, verify, -1, item);
+        status = rbwp_work_add(manager, "bgpack verify", verify_run, verify, -1, item);
     return status;
 }
 
@@ -282,7 +282,7 @@ enum rbwp_status verify_archive(struct rbwp_work_manager *manager, int archive, 
     verify->file = -1;
     pthread_mutex_init(&verify->lock, NULL);
     pthread_cond_init(&verify->ended_changed, NULL);
-    enum rbwp_status status = set_up(verify, manager, &item);
+    enum rbwp_status status = verify_set_up(verify, manager, &item);
     if (status == RBWP_OK) {
         (void)rbwp_work_make_active(manager, item);
         pthread_mutex_lock(&verify->lock);

@@ -450,7 +450,7 @@ static bool give_back(struct node *node, struct rbwp_error *error)
 }
 
 /* From the first piece to the last report. */
-static bool compute(struct node *node, struct rbwp_error *error)
+static bool node_compute(struct node *node, struct rbwp_error *error)
 {
     const bool gpus = node->config->gpu != -2;
     if (rbwp_endpoint_start(node->endpoint, error) != RBWP_OK || !quiesce(node, error) ||
@@ -506,7 +506,7 @@ bool node_run(struct node *node, unsigned number, struct rbwp_transport *transpo
                           .tiles_left = config->tiles_each};
     pthread_mutex_init(&node->lock, NULL);
     pthread_cond_init(&node->changed, NULL);
-    const bool good = make(node, &error) && compute(node, &error);
+    const bool good = make(node, &error) && node_compute(node, &error);
     if (!good)
         node_fail(node, &error);
     stop(node);

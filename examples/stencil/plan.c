@@ -82,8 +82,8 @@ static void fill_along(void *argument, const int64_t *point, size_t count, void 
 
 /* ---- operations ---------------------------------------------------------------------- */
 
-static void submit(struct drawing *drawing, struct rbwp_partition partition,
-                   struct rbwp_space **results)
+static void plan_submit(struct drawing *drawing, struct rbwp_partition partition,
+                        struct rbwp_space **results)
 {
     partition.size = sizeof partition;
     if (!drawing->failed)
@@ -95,13 +95,13 @@ static void submit_pair(struct drawing *drawing, enum rbwp_partition_kind kind, 
                         struct rbwp_space **sources, struct rbwp_space **others,
                         size_t others_count, struct rbwp_space **results)
 {
-    submit(drawing,
-           (struct rbwp_partition){.kind = kind,
-                                   .count = count,
-                                   .sources = (const struct rbwp_space *const *)sources,
-                                   .others = (const struct rbwp_space *const *)others,
-                                   .others_count = others_count},
-           results);
+    plan_submit(drawing,
+                (struct rbwp_partition){.kind = kind,
+                                        .count = count,
+                                        .sources = (const struct rbwp_space *const *)sources,
+                                        .others = (const struct rbwp_space *const *)others,
+                                        .others_count = others_count},
+                results);
 }
 
 static void cut_into_tiles(struct drawing *drawing)
@@ -110,13 +110,13 @@ static void cut_into_tiles(struct drawing *drawing)
     drawing->failed |= !colors;
     for (unsigned i = 0; colors && i < drawing->tiles; i++)
         colors[i] = i;
-    submit(drawing,
-           (struct rbwp_partition){.kind = RBWP_PARTITION_BY_FIELD,
-                                   .count = drawing->tiles,
-                                   .domain = drawing->grid,
-                                   .colors = colors,
-                                   .field = {.fill = fill_tile, .argument = drawing->plan}},
-           drawing->tile);
+    plan_submit(drawing,
+                (struct rbwp_partition){.kind = RBWP_PARTITION_BY_FIELD,
+                                        .count = drawing->tiles,
+                                        .domain = drawing->grid,
+                                        .colors = colors,
+                                        .field = {.fill = fill_tile, .argument = drawing->plan}},
+                drawing->tile);
     free(colors);
     submit_pair(drawing, RBWP_PARTITION_INTERSECTION, drawing->tiles, drawing->tile,
                 &drawing->interior, 1, drawing->active);
@@ -126,13 +126,13 @@ static void submit_arm(struct drawing *drawing, enum rbwp_partition_kind kind, s
                        struct rbwp_space *domain, struct rbwp_space **sources, rbwp_field_fn arm,
                        struct rbwp_space **results)
 {
-    submit(drawing,
-           (struct rbwp_partition){.kind = kind,
-                                   .count = count,
-                                   .domain = domain,
-                                   .sources = (const struct rbwp_space *const *)sources,
-                                   .field = {.fill = arm, .rectangles = true}},
-           results);
+    plan_submit(drawing,
+                (struct rbwp_partition){.kind = kind,
+                                        .count = count,
+                                        .domain = domain,
+                                        .sources = (const struct rbwp_space *const *)sources,
+                                        .field = {.fill = arm, .rectangles = true}},
+                results);
 }
 
 static void find_what_tiles_need(struct drawing *drawing)

@@ -158,8 +158,8 @@ static struct rbwp_transfer_place side_of(struct place place, bool is_source)
     return side;
 }
 
-static bool submit(struct store *store, const struct rbwp_transfer *what, struct place target,
-                   struct place source, struct rbwp_error *error)
+static bool store_submit(struct store *store, const struct rbwp_transfer *what, struct place target,
+                         struct place source, struct rbwp_error *error)
 {
     if (!store->device)
         return rbwp_channel_submit(store->channel, what, NULL, error) == RBWP_OK;
@@ -188,7 +188,7 @@ bool store_copy(struct store *store, int64_t width, int64_t height, struct place
                                        .target = side_of(target, false),
                                        .done = done,
                                        .argument = argument};
-    return submit(store, &what, target, source, error);
+    return store_submit(store, &what, target, source, error);
 }
 
 bool store_reduce(struct store *store, enum rbwp_reduce_op op, int64_t width, int64_t height,
@@ -206,5 +206,5 @@ bool store_reduce(struct store *store, enum rbwp_reduce_op op, int64_t width, in
                                        .reduce_type = RBWP_REDUCE_F64,
                                        .done = done,
                                        .argument = argument};
-    return submit(store, &what, target, source, error);
+    return store_submit(store, &what, target, source, error);
 }

@@ -117,7 +117,7 @@ static bool make_outlets(struct tile *tile)
     return good;
 }
 
-static bool compute(void *argument, struct rbwp_deadline deadline);
+static bool tile_compute(void *argument, struct rbwp_deadline deadline);
 
 bool tile_init(struct tile *tile, struct rbwp_error *error)
 {
@@ -131,7 +131,7 @@ bool tile_init(struct tile *tile, struct rbwp_error *error)
         return true;
     snprintf(name, sizeof name, "stencil tile %u", plan->id);
     tile->has_work =
-        rbwp_work_add(tile->node->manager, name, compute, tile, -1, &tile->work) == RBWP_OK;
+        rbwp_work_add(tile->node->manager, name, tile_compute, tile, -1, &tile->work) == RBWP_OK;
     snprintf(error->text, sizeof error->text, "no slot for the work of tile %u", plan->id);
     return tile->has_work;
 }
@@ -339,7 +339,7 @@ void tile_end_iteration(struct tile *tile)
 }
 
 /* Rows of the star, then rows of adding 1, until the slice is over. */
-static bool compute(void *argument, struct rbwp_deadline deadline)
+static bool tile_compute(void *argument, struct rbwp_deadline deadline)
 {
     struct tile *tile = argument;
     const struct rbwp_rectangle *active = &tile->plan->active, *cells = &tile->plan->cells;

@@ -30,14 +30,14 @@ struct cuda_context_box {
     bool retained; /* the primary context, which we hold */
 };
 
-static const char *const library_names[] = {"libcuda.so.1", NULL};
+static const char *const cuda_library_names[] = {"libcuda.so.1", NULL};
 
-static const struct gpu_symbol symbols[] = {
-#define SHARED_SYMBOL(member, parameters, cuda, hip, in_hip, in_inject)                            \
+static const struct gpu_symbol cuda_symbols[] = {
+#define CUDA_SHARED_SYMBOL(member, parameters, cuda, hip, in_hip, in_inject)                       \
     {#cuda, offsetof(struct cuda_driver, code.calls.member), false},
 #define CUDA_SYMBOL(symbol, parameters, in_backend, in_inject)                                     \
     DRIVER_IF_##in_backend({#symbol, offsetof(struct cuda_driver, functions.symbol), false}, )
-    DRIVER_CALLS(SHARED_SYMBOL) CUDA_CALLS(CUDA_SYMBOL){NULL, 0, false}};
+    DRIVER_CALLS(CUDA_SHARED_SYMBOL) CUDA_CALLS(CUDA_SYMBOL){NULL, 0, false}};
 
 static const struct cuda_functions *cuda_of(const struct gpu_driver *driver)
 {
@@ -55,13 +55,13 @@ static enum rbwp_status cuda_describe(const struct gpu_driver *driver, int code,
     return gpu_describe(driver, code, name, what, error);
 }
 
-static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
-                                    struct gpu_driver **driver_out, struct rbwp_error *error)
+static enum rbwp_status cuda_open_driver(const struct gpu_libraries *libraries,
+                                         struct gpu_driver **driver_out, struct rbwp_error *error)
 {
     static const struct code_driver_kind kind = {
         .backend = &gpu_cuda_backend,
-        .so_names = library_names,
-        .symbols = symbols,
+        .so_names = cuda_library_names,
+        .symbols = cuda_symbols,
         .driver_bytes = sizeof(struct cuda_driver),
         .init_name = "cuInit",
         .count_name = "cuDeviceGetCount",
@@ -76,8 +76,8 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
     return code_driver_open(&kind, libraries, driver_out, error);
 }
 
-static int device_info(struct gpu_driver *driver, unsigned ordinal,
-                       struct gpu_device_info *info_out)
+static int cuda_device_info(struct gpu_driver *driver, unsigned ordinal,
+                            struct gpu_device_info *info_out)
 {
     *info_out = (struct gpu_device_info){0};
     driver_device device;
@@ -93,7 +93,7 @@ static int device_info(struct gpu_driver *driver, unsigned ordinal,
 
 /* ---- contexts ------------------------------------------------------------------ */
 
-static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
+static int cuda_attach(struct gpu_context *context, struct gpu_attached *saved_out)
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     *saved_out = (struct gpu_attached){0};
@@ -103,7 +103,7 @@ static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
     return code;
 }
 
-static void detach(struct gpu_context *context, const struct gpu_attached *saved)
+static void cuda_detach(struct gpu_context *context, const struct gpu_attached *saved)
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     cuda_context popped;
@@ -127,8 +127,8 @@ static int context_of_stream(const struct cuda_functions *cu, driver_device devi
     return code == GPU_OK && of_stream != device ? GPU_INVALID : code;
 }
 
-static int context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
-                        struct gpu_context **context_out)
+static int cuda_context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
+                             struct gpu_context **context_out)
 {
     const struct cuda_functions *cu = cuda_of(driver);
     *context_out = NULL;
@@ -153,7 +153,7 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
     return GPU_OK;
 }
 
-static void context_close(struct gpu_context *context)
+static void cuda_context_close(struct gpu_context *context)
 {
     struct cuda_context_box *box = (struct cuda_context_box *)context;
     if (box && box->retained) {
@@ -166,7 +166,8 @@ static void context_close(struct gpu_context *context)
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_memory *memory_out)
+static int cuda_memory_alloc(struct gpu_context *context, uint64_t bytes,
+                             struct gpu_memory *memory_out)
 {
     cuda_pointer address = 0;
     int code = cuda_of(context->driver)->cuMemAlloc_v2(&address, bytes);
@@ -174,14 +175,14 @@ static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_
     return code;
 }
 
-static void memory_free(struct gpu_context *context, struct gpu_memory *memory)
+static void cuda_memory_free(struct gpu_context *context, struct gpu_memory *memory)
 {
     if (memory->native)
         (void)cuda_of(context->driver)->cuMemFree_v2((uintptr_t)memory->native);
     *memory = (struct gpu_memory){0};
 }
 
-static int host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
+static int cuda_host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
 {
     *host_out = NULL;
     return cuda_of(context->driver)->cuMemAllocHost_v2(host_out, bytes);
@@ -197,7 +198,8 @@ static bool is_between_contexts(const struct gpu_copy *part)
     return part->src.context || part->dst.context;
 }
 
-static int copy_flat(const struct gpu_context *context, const struct gpu_copy *part, void *stream)
+static int cuda_copy_flat(const struct gpu_context *context, const struct gpu_copy *part,
+                          void *stream)
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     char *dst = gpu_copy_address(&part->dst), *src = gpu_copy_address(&part->src);
@@ -217,7 +219,7 @@ static int cuda_copy_part(struct gpu_context *context, const struct gpu_copy *pa
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     if (is_flat)
-        return copy_flat(context, part, stream);
+        return cuda_copy_flat(context, part, stream);
     const struct gpu_copy_side *dst = &part->dst, *src = &part->src;
     struct cuda_copy_3d copy = {
         .src_type = src->device ? CUDA_MEMORY_DEVICE : CUDA_MEMORY_HOST,
@@ -243,7 +245,7 @@ static int cuda_copy_part(struct gpu_context *context, const struct gpu_copy *pa
 
 /* ---- other devices, other processes --------------------------------------------------- */
 
-static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
+static int cuda_peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     const struct cuda_context_box *own = (const struct cuda_context_box *)context;
@@ -260,8 +262,8 @@ static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bo
     return *direct_out ? GPU_OK : code;
 }
 
-static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
-                        uint8_t words[GPU_SHARE_BYTES])
+static int cuda_memory_share(struct gpu_context *context, const struct gpu_memory *memory,
+                             uint8_t words[GPU_SHARE_BYTES])
 {
     driver_share share;
     int code = cuda_of(context->driver)->cuIpcGetMemHandle(&share, (uintptr_t)memory->native);
@@ -270,8 +272,8 @@ static int memory_share(struct gpu_context *context, const struct gpu_memory *me
     return code;
 }
 
-static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
-                      uint64_t bytes, struct gpu_memory *memory_out)
+static int cuda_memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                           uint64_t bytes, struct gpu_memory *memory_out)
 {
     driver_share share;
     cuda_pointer address = 0;
@@ -282,13 +284,13 @@ static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE
     return code;
 }
 
-static void memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
+static void cuda_memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
 {
     (void)cuda_of(context->driver)->cuIpcCloseMemHandle((uintptr_t)memory->native);
     *memory = (struct gpu_memory){0};
 }
 
-static uint64_t timer_hz(struct gpu_context *context)
+static uint64_t cuda_timer_hz(struct gpu_context *context)
 {
     (void)context; /* %globaltimer counts nanoseconds */
     return 1000000000;
@@ -297,21 +299,21 @@ static uint64_t timer_hz(struct gpu_context *context)
 const struct gpu_backend gpu_cuda_backend = {
     .name = "cuda",
     .api = GPU_CUDA,
-    .open = open_driver,
-    .device_info = device_info,
-    .context_open = context_open,
-    .context_close = context_close,
-    .attach = attach,
-    .detach = detach,
-    .memory_alloc = memory_alloc,
-    .memory_free = memory_free,
-    .host_alloc = host_alloc,
+    .open = cuda_open_driver,
+    .device_info = cuda_device_info,
+    .context_open = cuda_context_open,
+    .context_close = cuda_context_close,
+    .attach = cuda_attach,
+    .detach = cuda_detach,
+    .memory_alloc = cuda_memory_alloc,
+    .memory_free = cuda_memory_free,
+    .host_alloc = cuda_host_alloc,
     .copy_part = cuda_copy_part,
-    .peer_enable = peer_enable,
-    .memory_share = memory_share,
-    .memory_map = memory_map,
-    .memory_unmap = memory_unmap,
-    .timer_hz = timer_hz,
+    .peer_enable = cuda_peer_enable,
+    .memory_share = cuda_memory_share,
+    .memory_map = cuda_memory_map,
+    .memory_unmap = cuda_memory_unmap,
+    .timer_hz = cuda_timer_hz,
     CODE_BACKEND_ROWS,
     .describe = cuda_describe,
 };

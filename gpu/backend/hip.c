@@ -19,15 +19,15 @@ struct hip_driver {
     struct hip_functions functions;
 };
 
-static const char *const library_names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                            "libamdhip64.so.5", "libamdhip64.so", NULL};
+static const char *const hip_library_names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                                "libamdhip64.so.5", "libamdhip64.so", NULL};
 
-static const struct gpu_symbol symbols[] = {
-#define SHARED_SYMBOL(member, parameters, cuda, hip, in_hip, in_inject)                            \
+static const struct gpu_symbol hip_symbols[] = {
+#define HIP_SHARED_SYMBOL(member, parameters, cuda, hip, in_hip, in_inject)                        \
     {#hip, offsetof(struct hip_driver, code.calls.member), DRIVER_MAY_LACK_##in_hip},
 #define HIP_SYMBOL(result, symbol, parameters, use)                                                \
     {#symbol, offsetof(struct hip_driver, functions.symbol), DRIVER_MAY_LACK_##use},
-    DRIVER_CALLS(SHARED_SYMBOL) HIP_CALLS(HIP_SYMBOL){NULL, 0, false}};
+    DRIVER_CALLS(HIP_SHARED_SYMBOL) HIP_CALLS(HIP_SYMBOL){NULL, 0, false}};
 
 static const struct hip_functions *hip_of(const struct gpu_driver *driver)
 {
@@ -42,13 +42,13 @@ static enum rbwp_status hip_describe(const struct gpu_driver *driver, int code, 
     return gpu_describe(driver, code, hip_of(driver)->hipGetErrorName(code), what, error);
 }
 
-static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
-                                    struct gpu_driver **driver_out, struct rbwp_error *error)
+static enum rbwp_status hip_open_driver(const struct gpu_libraries *libraries,
+                                        struct gpu_driver **driver_out, struct rbwp_error *error)
 {
     static const struct code_driver_kind kind = {
         .backend = &gpu_hip_backend,
-        .so_names = library_names,
-        .symbols = symbols,
+        .so_names = hip_library_names,
+        .symbols = hip_symbols,
         .driver_bytes = sizeof(struct hip_driver),
         .init_name = "hipInit",
         .count_name = "hipGetDeviceCount",
@@ -62,8 +62,8 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
     return code_driver_open(&kind, libraries, driver_out, error);
 }
 
-static int device_info(struct gpu_driver *driver, unsigned ordinal,
-                       struct gpu_device_info *info_out)
+static int hip_device_info(struct gpu_driver *driver, unsigned ordinal,
+                           struct gpu_device_info *info_out)
 {
     *info_out = (struct gpu_device_info){0};
     return ordinal < driver->devices ? code_device_info(driver, (int)ordinal, info_out)
@@ -72,7 +72,7 @@ static int device_info(struct gpu_driver *driver, unsigned ordinal,
 
 /* ---- contexts ------------------------------------------------------------------ */
 
-static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
+static int hip_attach(struct gpu_context *context, struct gpu_attached *saved_out)
 {
     const struct hip_functions *hip = hip_of(context->driver);
     *saved_out = (struct gpu_attached){.device = -1};
@@ -84,15 +84,15 @@ static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
     return code;
 }
 
-static void detach(struct gpu_context *context, const struct gpu_attached *saved)
+static void hip_detach(struct gpu_context *context, const struct gpu_attached *saved)
 {
     code_restore_captures(context->driver, saved->capture_mode);
     if (saved->device >= 0 && saved->device != (int)context->ordinal)
         (void)hip_of(context->driver)->hipSetDevice(saved->device);
 }
 
-static int context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
-                        struct gpu_context **context_out)
+static int hip_context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
+                            struct gpu_context **context_out)
 {
     const struct hip_functions *hip = hip_of(driver);
     *context_out = NULL;
@@ -107,14 +107,15 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
     return GPU_OK;
 }
 
-static void context_close(struct gpu_context *context)
+static void hip_context_close(struct gpu_context *context)
 {
     free(context);
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_memory *memory_out)
+static int hip_memory_alloc(struct gpu_context *context, uint64_t bytes,
+                            struct gpu_memory *memory_out)
 {
     void *address = NULL;
     int code = hip_of(context->driver)->hipMalloc(&address, bytes);
@@ -122,14 +123,14 @@ static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_
     return code;
 }
 
-static void memory_free(struct gpu_context *context, struct gpu_memory *memory)
+static void hip_memory_free(struct gpu_context *context, struct gpu_memory *memory)
 {
     if (memory->native)
         (void)hip_of(context->driver)->hipFree(memory->native);
     *memory = (struct gpu_memory){0};
 }
 
-static int host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
+static int hip_host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
 {
     *host_out = NULL;
     return hip_of(context->driver)->hipHostMalloc(host_out, bytes, HIP_HOST_DEFAULT);
@@ -172,7 +173,7 @@ static int hip_copy_part(struct gpu_context *context, const struct gpu_copy *par
 
 /* ---- other devices, other processes --------------------------------------------------- */
 
-static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
+static int hip_peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
 {
     const int own = (int)context->ordinal, other = (int)peer->ordinal;
     int can = 0;
@@ -187,8 +188,8 @@ static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bo
     return *direct_out ? GPU_OK : code;
 }
 
-static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
-                        uint8_t words[GPU_SHARE_BYTES])
+static int hip_memory_share(struct gpu_context *context, const struct gpu_memory *memory,
+                            uint8_t words[GPU_SHARE_BYTES])
 {
     driver_share share;
     int code = hip_of(context->driver)->hipIpcGetMemHandle(&share, memory->native);
@@ -197,8 +198,8 @@ static int memory_share(struct gpu_context *context, const struct gpu_memory *me
     return code;
 }
 
-static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
-                      uint64_t bytes, struct gpu_memory *memory_out)
+static int hip_memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                          uint64_t bytes, struct gpu_memory *memory_out)
 {
     driver_share share;
     void *address = NULL;
@@ -209,13 +210,13 @@ static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE
     return code;
 }
 
-static void memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
+static void hip_memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
 {
     (void)hip_of(context->driver)->hipIpcCloseMemHandle(memory->native);
     *memory = (struct gpu_memory){0};
 }
 
-static uint64_t timer_hz(struct gpu_context *context)
+static uint64_t hip_timer_hz(struct gpu_context *context)
 {
     return UINT64_C(1000) *
            code_attribute(context->driver, (int)context->ordinal, HIP_ATTRIBUTE_WALL_CLOCK_RATE);
@@ -224,21 +225,21 @@ static uint64_t timer_hz(struct gpu_context *context)
 const struct gpu_backend gpu_hip_backend = {
     .name = "hip",
     .api = GPU_HIP,
-    .open = open_driver,
-    .device_info = device_info,
-    .context_open = context_open,
-    .context_close = context_close,
-    .attach = attach,
-    .detach = detach,
-    .memory_alloc = memory_alloc,
-    .memory_free = memory_free,
-    .host_alloc = host_alloc,
+    .open = hip_open_driver,
+    .device_info = hip_device_info,
+    .context_open = hip_context_open,
+    .context_close = hip_context_close,
+    .attach = hip_attach,
+    .detach = hip_detach,
+    .memory_alloc = hip_memory_alloc,
+    .memory_free = hip_memory_free,
+    .host_alloc = hip_host_alloc,
     .copy_part = hip_copy_part,
-    .peer_enable = peer_enable,
-    .memory_share = memory_share,
-    .memory_map = memory_map,
-    .memory_unmap = memory_unmap,
-    .timer_hz = timer_hz,
+    .peer_enable = hip_peer_enable,
+    .memory_share = hip_memory_share,
+    .memory_map = hip_memory_map,
+    .memory_unmap = hip_memory_unmap,
+    .timer_hz = hip_timer_hz,
     CODE_BACKEND_ROWS,
     .describe = hip_describe,
 };

@@ -40,9 +40,9 @@ static ocl_device opencl_device_of(const struct gpu_context *context)
     return ((const struct opencl_driver *)context->driver)->device[context->ordinal].device;
 }
 
-static const char *const library_names[] = {"libOpenCL.so.1", NULL};
+static const char *const opencl_library_names[] = {"libOpenCL.so.1", NULL};
 
-static const struct gpu_symbol symbols[] = {
+static const struct gpu_symbol opencl_symbols[] = {
 #define OCL_SYMBOL(result, symbol, parameters)                                                     \
     {#symbol, offsetof(struct ocl_functions, symbol), false},
     OCL_FUNCTIONS(OCL_SYMBOL)
@@ -149,12 +149,12 @@ static void close_driver(struct gpu_driver *driver)
     free(driver);
 }
 
-static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
-                                    struct gpu_driver **driver_out, struct rbwp_error *error)
+static enum rbwp_status opencl_open_driver(const struct gpu_libraries *libraries,
+                                           struct gpu_driver **driver_out, struct rbwp_error *error)
 {
     *driver_out = NULL;
-    void *library =
-        gpu_library_open(libraries ? libraries->driver : NULL, library_names, "opencl", error);
+    void *library = gpu_library_open(libraries ? libraries->driver : NULL, opencl_library_names,
+                                     "opencl", error);
     if (!library)
         return RBWP_E_UNSUPPORTED;
     struct opencl_driver *driver = calloc(1, sizeof *driver);
@@ -162,7 +162,7 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
         return gpu_failure(error, RBWP_E_MEMORY, "opencl: no memory");
     driver->base.backend = &gpu_opencl_backend;
     enum rbwp_status status =
-        gpu_symbols_load(library, symbols, &driver->functions, "opencl", error);
+        gpu_symbols_load(library, opencl_symbols, &driver->functions, "opencl", error);
     if (status == RBWP_OK)
         status = opencl_start(driver, error);
     if (status != RBWP_OK) {
@@ -182,8 +182,8 @@ static uint64_t opencl_number(const struct ocl_functions *cl, ocl_device device,
     return cl->clGetDeviceInfo(device, what, bytes, to, NULL) == GPU_OK ? wide + narrow : 0;
 }
 
-static int device_info(struct gpu_driver *driver, unsigned ordinal,
-                       struct gpu_device_info *info_out)
+static int opencl_device_info(struct gpu_driver *driver, unsigned ordinal,
+                              struct gpu_device_info *info_out)
 {
     const struct ocl_functions *cl = opencl_of(driver);
     *info_out = (struct gpu_device_info){0};
@@ -229,8 +229,8 @@ static int context_of_queue(const struct ocl_functions *cl, ocl_device device, o
     return code == GPU_OK ? cl->clRetainContext(*native_out) : code;
 }
 
-static int context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
-                        struct gpu_context **context_out)
+static int opencl_context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
+                               struct gpu_context **context_out)
 {
     const struct ocl_functions *cl = opencl_of(driver);
     *context_out = NULL;
@@ -256,21 +256,21 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
     return GPU_OK;
 }
 
-static void context_close(struct gpu_context *context)
+static void opencl_context_close(struct gpu_context *context)
 {
     if (context)
         (void)opencl_of(context->driver)->clReleaseContext(context->native);
     free(context);
 }
 
-static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
+static int opencl_attach(struct gpu_context *context, struct gpu_attached *saved_out)
 {
     (void)context; /* OpenCL has no current context */
     *saved_out = (struct gpu_attached){0};
     return GPU_OK;
 }
 
-static void detach(struct gpu_context *context, const struct gpu_attached *saved)
+static void opencl_detach(struct gpu_context *context, const struct gpu_attached *saved)
 {
     (void)context, (void)saved;
 }
@@ -339,7 +339,8 @@ static int event_query(struct gpu_context *context, const struct gpu_event *even
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_memory *memory_out)
+static int opencl_memory_alloc(struct gpu_context *context, uint64_t bytes,
+                               struct gpu_memory *memory_out)
 {
     int code = GPU_OK;
     ocl_memory memory =
@@ -349,7 +350,7 @@ static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_
     return code;
 }
 
-static void memory_free(struct gpu_context *context, struct gpu_memory *memory)
+static void opencl_memory_free(struct gpu_context *context, struct gpu_memory *memory)
 {
     if (memory->native)
         (void)opencl_of(context->driver)->clReleaseMemObject(memory->native);
@@ -357,7 +358,7 @@ static void memory_free(struct gpu_context *context, struct gpu_memory *memory)
 }
 
 /* OpenCL reaches any host memory; what it has for pinning needs mapped buffers. */
-static int host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
+static int opencl_host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
 {
     (void)context;
     *host_out = NULL;
@@ -370,7 +371,8 @@ static void host_free(struct gpu_context *context, void *host)
     free(host);
 }
 
-static int copy_flat(const struct ocl_functions *cl, const struct gpu_copy *part, void *queue)
+static int opencl_copy_flat(const struct ocl_functions *cl, const struct gpu_copy *part,
+                            void *queue)
 {
     const struct gpu_copy_side *dst = &part->dst, *src = &part->src;
     if (!src->device)
@@ -390,7 +392,7 @@ static int opencl_copy_part(struct gpu_context *context, const struct gpu_copy *
 {
     const struct ocl_functions *cl = opencl_of(context->driver);
     if (is_flat)
-        return copy_flat(cl, part, queue);
+        return opencl_copy_flat(cl, part, queue);
     const struct gpu_copy_side *dst = &part->dst, *src = &part->src;
     const size_t to[3] = {dst->offset_bytes, 0, 0}, from[3] = {src->offset_bytes, 0, 0};
     const size_t region[3] = {part->width_bytes, part->height, part->depth};
@@ -408,28 +410,29 @@ static int opencl_copy_part(struct gpu_context *context, const struct gpu_copy *
 }
 
 /* Devices are opened with a context each, whose memory no other one's queue takes. */
-static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
+static int opencl_peer_enable(struct gpu_context *context, struct gpu_context *peer,
+                              bool *direct_out)
 {
     *direct_out = !gpu_is_peer(context, peer);
     return *direct_out ? GPU_OK : GPU_UNSUPPORTED;
 }
 
-static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
-                        uint8_t words[GPU_SHARE_BYTES])
+static int opencl_memory_share(struct gpu_context *context, const struct gpu_memory *memory,
+                               uint8_t words[GPU_SHARE_BYTES])
 {
     (void)context, (void)memory, (void)words;
     return GPU_UNSUPPORTED;
 }
 
-static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
-                      uint64_t bytes, struct gpu_memory *memory_out)
+static int opencl_memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                             uint64_t bytes, struct gpu_memory *memory_out)
 {
     (void)context, (void)words, (void)bytes;
     *memory_out = (struct gpu_memory){0};
     return GPU_UNSUPPORTED;
 }
 
-static void memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
+static void opencl_memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
 {
     (void)context, (void)memory;
 }
@@ -457,8 +460,8 @@ struct gpu_module {
     struct gpu_kernel *kernels;
 };
 
-static enum rbwp_status explain(struct gpu_module *module, const struct gpu_code_text *text,
-                                struct rbwp_error *error)
+static enum rbwp_status opencl_explain(struct gpu_module *module, const struct gpu_code_text *text,
+                                       struct rbwp_error *error)
 {
     const struct ocl_functions *cl = opencl_of(module->context->driver);
     ocl_device device = opencl_device_of(module->context);
@@ -490,7 +493,7 @@ static enum rbwp_status build(struct gpu_module *module, const struct gpu_code_t
     ocl_device device = opencl_device_of(context);
     code = cl->clBuildProgram(module->program, 1, &device, NULL, NULL, NULL);
     if (code == OCL_BUILD_PROGRAM_FAILURE)
-        return explain(module, text, error);
+        return opencl_explain(module, text, error);
     return code == GPU_OK ? RBWP_OK : gpu_describe(context->driver, code, NULL, text->name, error);
 }
 
@@ -580,13 +583,13 @@ static int launch(struct gpu_kernel *kernel, const struct gpu_launch *launch, vo
 const struct gpu_backend gpu_opencl_backend = {
     .name = "opencl",
     .api = GPU_OPENCL,
-    .open = open_driver,
+    .open = opencl_open_driver,
     .close = close_driver,
-    .device_info = device_info,
-    .context_open = context_open,
-    .context_close = context_close,
-    .attach = attach,
-    .detach = detach,
+    .device_info = opencl_device_info,
+    .context_open = opencl_context_open,
+    .context_close = opencl_context_close,
+    .attach = opencl_attach,
+    .detach = opencl_detach,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_flush = stream_flush,
@@ -596,15 +599,15 @@ const struct gpu_backend gpu_opencl_backend = {
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_query = event_query,
-    .memory_alloc = memory_alloc,
-    .memory_free = memory_free,
-    .host_alloc = host_alloc,
+    .memory_alloc = opencl_memory_alloc,
+    .memory_free = opencl_memory_free,
+    .host_alloc = opencl_host_alloc,
     .host_free = host_free,
     .copy_part = opencl_copy_part,
-    .peer_enable = peer_enable,
-    .memory_share = memory_share,
-    .memory_map = memory_map,
-    .memory_unmap = memory_unmap,
+    .peer_enable = opencl_peer_enable,
+    .memory_share = opencl_memory_share,
+    .memory_map = opencl_memory_map,
+    .memory_unmap = opencl_memory_unmap,
     .module_load = module_load,
     .module_unload = module_unload,
     .kernel_get = kernel_get,

@@ -39,8 +39,8 @@ enum rbwp_status rtc_open(enum rtc_kind kind, const char *given, void *else_libr
 }
 
 /* The compiler's words go to text->log, their first line with an error into error. */
-static enum rbwp_status explain(const struct rtc_functions *rtc, rtc_program program,
-                                const struct gpu_code_text *text, struct rbwp_error *error)
+static enum rbwp_status rtc_explain(const struct rtc_functions *rtc, rtc_program program,
+                                    const struct gpu_code_text *text, struct rbwp_error *error)
 {
     size_t size = 0;
     char *log = NULL;
@@ -87,7 +87,7 @@ enum rbwp_status rtc_compile(const struct rtc_functions *rtc, const struct gpu_c
         return gpu_failure(error, RBWP_E_IO, "%s: the compiler does not start", text->name);
     enum rbwp_status status = rtc->compile(program, arch != NULL, &arch) == 0
                                   ? take_code(rtc, program, text, code_out, error)
-                                  : explain(rtc, program, text, error);
+                                  : rtc_explain(rtc, program, text, error);
     rtc->destroy(&program);
     return status;
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BATCH 256u
+#define EVENTS_BATCH 256u
 
 static int32_t narrow_at(const struct rbwp_events_source *source, unsigned column, uint64_t slot)
 {
@@ -128,7 +128,7 @@ enum rbwp_status rbwp_events_decode_sized(const struct rbwp_events_source *sourc
 {
     struct rbwp_events_source own;
     struct rbwp_events_stats stats = {0};
-    struct rbwp_device_event batch[BATCH];
+    struct rbwp_device_event batch[EVENTS_BATCH];
     enum rbwp_status status = events_take_own(&own, source, error);
     uint64_t slot = 0, slots = 0;
     size_t count = 0;
@@ -138,7 +138,7 @@ enum rbwp_status rbwp_events_decode_sized(const struct rbwp_events_source *sourc
         stats.dropped = own.counter - slots;
     }
     while (next_event(&own, slots, &slot, &stats, &batch[count])) {
-        if (++count < BATCH)
+        if (++count < EVENTS_BATCH)
             continue;
         if (take && !take(context, batch, count))
             status = RBWP_END;
@@ -255,8 +255,8 @@ enum rbwp_status rbwp_events_encode_dump(const struct rbwp_events_dump *dump,
     return RBWP_OK;
 }
 
-static enum rbwp_status read_header(struct rbwp_events_dump *dump, const uint8_t *bytes,
-                                    size_t count, struct rbwp_error *error)
+static enum rbwp_status events_read_header(struct rbwp_events_dump *dump, const uint8_t *bytes,
+                                           size_t count, struct rbwp_error *error)
 {
     if (count < 8 || memcmp(bytes, RBWP_EVENTS_DUMP_MAGIC, 8) != 0)
         return refuse(error, RBWP_E_NOT_RBWP, "dump: does not begin with " RBWP_EVENTS_DUMP_MAGIC);
@@ -308,7 +308,7 @@ enum rbwp_status rbwp_events_decode_dump(const void *bytes, size_t count,
 {
     struct rbwp_events_dump dump = {.size = dump_out->size};
     struct rbwp_events_source source = {.size = source_out->size};
-    enum rbwp_status status = read_header(&dump, bytes, count, error);
+    enum rbwp_status status = events_read_header(&dump, bytes, count, error);
     if (status != RBWP_OK)
         return status;
     find_columns(&source, (const uint8_t *)bytes + RBWP_EVENTS_DUMP_HEADER_BYTES,

@@ -222,8 +222,9 @@ static uint32_t guess_dialect(const struct lane_slots *slots)
     return best;
 }
 
-static enum rbwp_status read_header(struct rbwp_lanes_layout *layout, const void *buffer,
-                                    size_t bytes, struct rbwp_error *error)
+static enum rbwp_status lane_decode_read_header(struct rbwp_lanes_layout *layout,
+                                                const void *buffer, size_t bytes,
+                                                struct rbwp_error *error)
 {
     bool magic = bytes >= 8 && memcmp(buffer, RBWP_LANES_MAGIC, 8) == 0;
     if (bytes < 16)
@@ -248,7 +249,7 @@ static enum rbwp_status lane_slots_find(struct lane_slots *slots, const void *bu
     if (wanted)
         status = sized_take(layout, sizeof *layout, wanted, "rbwp_lanes_layout", error);
     if (status == RBWP_OK)
-        status = read_header(layout, buffer, bytes, error);
+        status = lane_decode_read_header(layout, buffer, bytes, error);
     if (status == RBWP_OK)
         status = complete(layout, error);
     if (status != RBWP_OK)
@@ -286,8 +287,8 @@ enum rbwp_status rbwp_lanes_find_layout(const void *buffer, size_t bytes,
 
 /* ---- lane decode ----------------------------------------------------------------------------- */
 
-#define OPEN_MAX 64u /* begins open in a lane */
-#define BATCH 256u   /* spans handed out at a time */
+#define OPEN_MAX 64u           /* begins open in a lane */
+#define LANE_DECODE_BATCH 256u /* spans handed out at a time */
 #define NO_NODE 0u
 
 enum { LANE_USED = 1, LANE_GAP = 2, LANE_FINAL = 4 };
@@ -330,7 +331,7 @@ struct decoder {
     void *context;
     enum rbwp_status status;
     uint32_t batched;
-    struct rbwp_lane_span batch[BATCH];
+    struct rbwp_lane_span batch[LANE_DECODE_BATCH];
 };
 
 /* ---- spans out ---------------------------------------------------------------- */
@@ -367,7 +368,7 @@ static void emit(struct decoder *decoder, uint64_t number, int64_t start, int64_
         .kind = (uint8_t)kind,
         .warp = (uint8_t)record->warp,
     };
-    if (++decoder->batched == BATCH)
+    if (++decoder->batched == LANE_DECODE_BATCH)
         lane_decode_pass_batch(decoder);
 }
 

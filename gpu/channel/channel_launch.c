@@ -185,7 +185,8 @@ int channel_flights_launch(struct channel_target *to, struct channel_flight *con
     return launch(to, flights[0], stage, &what, count);
 }
 
-static int launch_part(struct channel_target *to, struct channel_flight *flight, uint64_t *bytes)
+static int channel_launch_launch_part(struct channel_target *to, struct channel_flight *flight,
+                                      uint64_t *bytes)
 {
     const struct channel_stage *stage = &flight->plan.stage[flight->stage];
     const u64 left = stage->piece.count - flight->next, most = indices_per_launch(stage);
@@ -276,7 +277,7 @@ enum rbwp_status channel_flight_step(struct channel_target *to, struct channel_f
         *code_out = upload_fill(to, flight);
     if (*code_out == GPU_OK)
         *code_out = engine ? channel_launch_copy_part(to, flight, bytes_out)
-                           : launch_part(to, flight, bytes_out);
+                           : channel_launch_launch_part(to, flight, bytes_out);
     if (*code_out != GPU_OK)
         return RBWP_E_IO;
     const bool ended = engine ? flight->next == plan->engine_calls : flight->stage == plan->stages;

@@ -340,7 +340,7 @@ static void launch_together(struct rbwp_gpu_channel *channel, struct gpu_job *fi
 }
 
 /* Launches one part of the current job. */
-static void launch_part(struct rbwp_gpu_channel *channel)
+static void gpu_channel_launch_part(struct rbwp_gpu_channel *channel)
 {
     struct gpu_job *job = channel->current;
     int code;
@@ -375,7 +375,7 @@ static void serve_job(struct rbwp_gpu_channel *channel, struct rbwp_deadline dea
         launch_together(channel, job);
     } else {
         do
-            launch_part(channel);
+            gpu_channel_launch_part(channel);
         while (channel->current && has_room(channel) && !rbwp_deadline_passed(deadline));
     }
     rbwp_fine_end();

@@ -212,14 +212,14 @@ void rbwp_device_events_dump(const struct rbwp_device_events *events,
 
 /* ---- into the file ------------------------------------------------------------------ */
 
-struct recording {
+struct device_events_recording {
     struct rbwp_device_events *events;
     struct kernel_place place;
 };
 
 static bool device_events_take(void *context, const struct rbwp_device_event *list, size_t count)
 {
-    struct recording *recording = context;
+    struct device_events_recording *recording = context;
     struct rbwp_device_events *events = recording->events;
     uint64_t cells[COLUMNS_device_event];
     char text[RBWP_EVENTS_NAME_BYTES];
@@ -246,7 +246,7 @@ enum rbwp_status rbwp_device_events_record_sized(struct rbwp_device_events *even
     rbwp_device_clock_get(clock, &line);
     rbwp_gpu_device_facts(events->device, &facts);
     rbwp_device_events_source(events, clock, &source);
-    struct recording recording = {
+    struct device_events_recording recording = {
         events, {.processor = facts.proc_id, .launch = launch, .bound_ns = line.bound_ns}};
     return rbwp_events_decode_sized(&source, device_events_take, &recording, stats_out, stats_bytes,
                                     error);

@@ -410,7 +410,7 @@ const void *rbwp_device_lanes_memory(const struct rbwp_device_lanes *lanes, size
 
 /* ---- into the file ------------------------------------------------------------------ */
 
-struct recording {
+struct device_lanes_recording {
     struct rbwp_device_lanes *lanes;
     const struct rbwp_device_clock_line *line;
     struct kernel_place place;
@@ -437,7 +437,7 @@ static int64_t session_ns(const struct rbwp_device_clock_line *line, int64_t dev
 
 static bool device_lanes_take(void *context, const struct rbwp_lane_span *spans, size_t count)
 {
-    struct recording *recording = context;
+    struct device_lanes_recording *recording = context;
     struct rbwp_device_lanes *lanes = recording->lanes;
     uint64_t cells[COLUMNS_lane_span];
     for (size_t i = 0; i < count; i++) {
@@ -508,7 +508,7 @@ enum rbwp_status rbwp_device_lanes_record_sized(struct rbwp_device_lanes *lanes,
     struct rbwp_lanes_layout layout = {.size = sizeof layout, .dialect = lanes->layout.dialect};
     rbwp_device_clock_get(clock, &line);
     rbwp_gpu_device_facts(lanes->device, &facts);
-    struct recording recording = {
+    struct device_lanes_recording recording = {
         .lanes = lanes,
         .line = &line,
         .place = {.processor = facts.proc_id, .launch = launch, .bound_ns = line.bound_ns}};

@@ -28,9 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_bool on;     /* probes */
-static atomic_bool opened; /* by this process */
-static bool probes, gpu;   /* what is wanted */
+static atomic_bool on;            /* probes */
+static atomic_bool inject_opened; /* by this process */
+static bool probes, gpu;          /* what is wanted */
 /* Our own calls of the driver are none of the program's. */
 static _Thread_local bool inside RBWP_TLS_MODEL_;
 
@@ -43,7 +43,7 @@ static bool per_thread(uint32_t id)
 }
 
 /* The context of a stream is that of its launches, whichever is current. */
-static void *context_of(void *stream, void *current)
+static void *inject_context_of(void *stream, void *current)
 {
     cuda_context context;
     bool named = (uintptr_t)stream > (uintptr_t)CUDA_STREAM_PER_THREAD;
@@ -71,7 +71,7 @@ static struct inject_launch launch_of(uint32_t id, const struct cupti_call *call
     }
     if (!launch.stream && per_thread(id))
         launch.stream = CUDA_STREAM_PER_THREAD;
-    launch.context = context_of(launch.stream, call->context);
+    launch.context = inject_context_of(launch.stream, call->context);
     return launch;
 }
 
@@ -148,7 +148,7 @@ static void resource(uint32_t id, const struct cupti_resource *resource)
 static void called(void *context, cupti_domain domain, uint32_t id, const void *data)
 {
     (void)context;
-    if (inside || !atomic_load(&opened))
+    if (inside || !atomic_load(&inject_opened))
         return;
     int kept = errno;
     inside = true;
@@ -194,10 +194,10 @@ static bool subscribe_probes(cupti_subscriber subscriber)
     return true;
 }
 
-static void in_child(void)
+static void inject_in_child(void)
 {
     atomic_store(&on, false);
-    atomic_store(&opened, false);
+    atomic_store(&inject_opened, false);
     inject_activity_forget();
     inject_events_forget();
 }
@@ -210,7 +210,7 @@ static bool begin_cupti(const char *folder)
         return false;
     atomic_store(&on, probes);
     gpu = gpu && inject_activity_open(subscriber, probes);
-    atomic_store(&opened, true);
+    atomic_store(&inject_opened, true);
     if (probes && !subscribe_probes(subscriber))
         probes = false;
     if (gpu)
@@ -218,7 +218,7 @@ static bool begin_cupti(const char *folder)
     if (probes || gpu)
         return true;
     atomic_store(&on, false);
-    atomic_store(&opened, false);
+    atomic_store(&inject_opened, false);
     (void)cupti.cuptiUnsubscribe(subscriber);
     return false;
 }
@@ -232,7 +232,7 @@ static void inject_begin(void)
     gpu = want_gpu && !(events && inject_events_wish() == EVENTS_ALWAYS);
     if ((!probes && !want_gpu) || !inject_driver_open())
         return;
-    pthread_atfork(NULL, NULL, in_child);
+    pthread_atfork(NULL, NULL, inject_in_child);
     if (events && !probes)
         inject_without_cupti = "kernels are timed by events around their launches, to some "
                                "microseconds";

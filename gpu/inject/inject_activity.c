@@ -15,7 +15,7 @@
 
 /* Guards names, shapes, devices and looks at clocks, too. */
 static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER;
-static cupti_subscriber subscribed;
+static cupti_subscriber activity_subscribed;
 static bool probes_watch;
 static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET};
 
@@ -166,35 +166,36 @@ static void give_cleared_buffers(void)
         (void)cupti.cuptiActivitySetAttribute(CUPTI_CLEARED_BUFFERS, &bytes, &yes);
 }
 
-static void open_source(void)
+static void activity_open_source(void)
 {
     inject_buffers_prepare();
     inject_calls_prepare();
-    (void)inject_calls_watch(subscribed, true);
+    (void)inject_calls_watch(activity_subscribed, true);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_OK && kinds[i] == CUPTI_KERNEL)
             inject_say("kernels are not recorded: CUPTI does not tell of them");
 }
 
 /* A launch costs what it did. (With probes in kernels, their launches are watched on.) */
-static void close_source(void)
+static void activity_close_source(void)
 {
     if (!probes_watch)
-        (void)inject_calls_watch(subscribed, false);
+        (void)inject_calls_watch(activity_subscribed, false);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         (void)cupti.cuptiActivityDisable(kinds[i]);
 }
 
-static void flush(bool all)
+static void activity_flush(bool all)
 {
     (void)cupti.cuptiActivityFlushAll(all ? CUPTI_FLUSH_FORCED : 0);
 }
 
-const struct inject_source inject_activity = {open_source, close_source, flush};
+const struct inject_source inject_activity = {activity_open_source, activity_close_source,
+                                              activity_flush};
 
 bool inject_activity_open(cupti_subscriber subscriber, bool probes)
 {
-    subscribed = subscriber;
+    activity_subscribed = subscriber;
     probes_watch = probes;
     inject_rows_prepare();
     if (!cupti.cuptiActivityRegisterTimestampCallback || !cupti.cuptiActivityRegisterCallbacks ||

@@ -9,7 +9,7 @@ enum { BUFFER_BYTES = 1 << 20, BUFFERS_MAX = 64, READY = 4 };
 
 /* Once there are some, nothing that takes long is done under it: a thread that launches may wait
  * for it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[BUFFERS_MAX];
 static int spare_count, made_count;
 
@@ -23,23 +23,23 @@ static uint8_t *buffers_make(int how)
 
 void inject_buffers_prepare(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&buffers_lock);
     while (made_count < READY && (spare[spare_count] = buffers_make(MAP_POPULATE))) {
         spare_count++;
         made_count++;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&buffers_lock);
 }
 
 uint8_t *inject_buffer_take(size_t *bytes_out)
 {
     uint8_t *buffer = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&buffers_lock);
     if (spare_count)
         buffer = spare[--spare_count];
     else if (made_count < BUFFERS_MAX && (buffer = buffers_make(0)))
         made_count++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&buffers_lock);
     *bytes_out = buffer ? BUFFER_BYTES : 0;
     return buffer;
 }
@@ -47,12 +47,12 @@ uint8_t *inject_buffer_take(size_t *bytes_out)
 void inject_buffer_give(uint8_t *buffer)
 {
     memset(buffer, 0, BUFFER_BYTES);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&buffers_lock);
     spare[spare_count++] = buffer;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&buffers_lock);
 }
 
 void inject_buffers_forget(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&buffers_lock, NULL);
 }

@@ -27,8 +27,8 @@ struct call {
     _Atomic(const void *) function;
 };
 static struct call *calls;
-static cupti_subscriber subscribed;
-static _Atomic uint32_t known, unknown; /* calls that were looked for */
+static cupti_subscriber calls_subscribed;
+static _Atomic uint32_t calls_known, unknown; /* calls that were looked for */
 
 bool inject_calls_open(void)
 {
@@ -77,7 +77,7 @@ static bool is_wait(uint32_t id)
 bool inject_calls_watch(cupti_subscriber subscriber, bool watch)
 {
     bool good = true;
-    subscribed = subscriber;
+    calls_subscribed = subscriber;
     /* In whichever window it is launched. */
     (void)cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER,
                                     CUPTI_CALL_cuModuleGetFunction);
@@ -206,12 +206,12 @@ bool inject_call_find(uint32_t correlation, struct inject_call *call_out)
 {
     memset(call_out, 0, sizeof *call_out);
     if (calls_find(correlation, call_out)) {
-        atomic_store_explicit(&known, 1, memory_order_relaxed);
+        atomic_store_explicit(&calls_known, 1, memory_order_relaxed);
         return true;
     }
-    if (!atomic_load_explicit(&known, memory_order_relaxed) &&
+    if (!atomic_load_explicit(&calls_known, memory_order_relaxed) &&
         atomic_fetch_add(&unknown, 1) == UNKNOWN_MAX && cupti.cuptiEnableDomain)
-        (void)cupti.cuptiEnableDomain(1, subscribed, CUPTI_DOMAIN_RUNTIME);
+        (void)cupti.cuptiEnableDomain(1, calls_subscribed, CUPTI_DOMAIN_RUNTIME);
     memset(call_out, 0, sizeof *call_out);
     return false;
 }

@@ -8,16 +8,16 @@
 
 /* Looks that are kept are at least so far apart. Calls of before them all lie on the first line,
  * made longer. */
-enum { KEPT = 1024, APART_NS = 100000000, TRIES = 4 };
+enum { CLOCK_KEPT = 1024, APART_NS = 100000000, TRIES = 4 };
 
 static struct look {
     uint64_t ticks, ns;
-} looks[KEPT]; /* a ring */
+} clock_looks[CLOCK_KEPT]; /* a ring */
 static unsigned look_count;
 
 static struct look *clock_look_at(unsigned number)
 {
-    return &looks[number % KEPT];
+    return &clock_looks[number % CLOCK_KEPT];
 }
 
 uint64_t inject_now_ns(void)
@@ -59,7 +59,7 @@ void inject_ticks_look(void)
 
 uint64_t inject_ticks_ns(uint64_t ticks)
 {
-    const unsigned oldest = look_count > KEPT ? look_count - KEPT : 0;
+    const unsigned oldest = look_count > CLOCK_KEPT ? look_count - CLOCK_KEPT : 0;
     unsigned at = look_count - 1; /* where the line ends */
     while (at > oldest + 1 && (int64_t)(ticks - clock_look_at(at - 1)->ticks) < 0)
         at--;

@@ -295,8 +295,8 @@ static const char stamp_ptx[] = ".version 6.0\n"
 
 /* None is ever taken out: a context's end is told while the driver may hold locks of its own, so
  * that side takes none of ours. */
-static _Atomic(struct inject_device *) devices;
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct inject_device *) device_devices;
+static pthread_mutex_t device_making = PTHREAD_MUTEX_INITIALIZER;
 
 bool inject_attach(void *context, struct inject_attached *saved)
 {
@@ -364,7 +364,7 @@ static struct inject_device *make_device(void *context)
 
 static struct inject_device *find_device(void *context)
 {
-    struct inject_device *device = atomic_load(&devices);
+    struct inject_device *device = atomic_load(&device_devices);
     while (device && (device->context != context || atomic_load(&device->gone)))
         device = device->next;
     return device;
@@ -375,19 +375,19 @@ struct inject_device *inject_device_get(void *context)
     struct inject_device *device = find_device(context);
     if (device)
         return device;
-    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&device_making);
     device = find_device(context);
     if (!device && (device = make_device(context))) {
-        device->next = atomic_load(&devices);
-        atomic_store(&devices, device);
+        device->next = atomic_load(&device_devices);
+        atomic_store(&device_devices, device);
     }
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&device_making);
     return device;
 }
 
 void inject_device_gone(void *context)
 {
-    struct inject_device *device = atomic_load(&devices);
+    struct inject_device *device = atomic_load(&device_devices);
     for (; device; device = device->next)
         if (device->context == context)
             atomic_store(&device->gone, true);
@@ -395,7 +395,7 @@ void inject_device_gone(void *context)
 
 /* ---- waiting, memory ------------------------------------------------------------------- */
 
-static void nap(void)
+static void device_nap(void)
 {
     nanosleep(&(struct timespec){0, NAP_NS}, NULL);
 }
@@ -410,7 +410,7 @@ int inject_wait(void *event, uint64_t until_ns)
         if (code != DRIVER_NOT_READY || now_ns >= until_ns)
             return code;
         if (now_ns > spin_until_ns)
-            nap();
+            device_nap();
     }
 }
 

@@ -71,10 +71,10 @@ struct context {
 atomic_bool inject_events_on;
 
 static _Atomic(struct context *) contexts;
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t events_making = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t reaping = PTHREAD_MUTEX_INITIALIZER; /* one reaper at a time */
 static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t events_woken = PTHREAD_COND_INITIALIZER;
 static atomic_bool idle; /* the thread sleeps until something is pending */
 static _Atomic uint32_t last_correlation;
 
@@ -116,12 +116,12 @@ static struct context *make_context(void *native)
     return NULL;
 }
 
-static struct context *context_of(void *native)
+static struct context *events_context_of(void *native)
 {
     struct context *context = find_context(native);
     if (context || !native)
         return context;
-    pthread_mutex_lock(&making);
+    pthread_mutex_lock(&events_making);
     context = find_context(native);
     if (!context && (context = make_context(native))) {
         /* What the driver takes apart when the process ends is made by now: the session, which may
@@ -131,7 +131,7 @@ static struct context *context_of(void *native)
         context->next = atomic_load(&contexts);
         atomic_store_explicit(&contexts, context, memory_order_release);
     }
-    pthread_mutex_unlock(&making);
+    pthread_mutex_unlock(&events_making);
     return context;
 }
 
@@ -202,7 +202,7 @@ static void wake(void)
         return;
     pthread_mutex_lock(&sleep_lock);
     atomic_store(&idle, false);
-    pthread_cond_signal(&woken);
+    pthread_cond_signal(&events_woken);
     pthread_mutex_unlock(&sleep_lock);
 }
 
@@ -281,7 +281,7 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
     if (!inject_records() || is_captured(work->stream))
         return;
     inject_rows_look();
-    struct context *context = context_of(native_of(work->stream));
+    struct context *context = events_context_of(native_of(work->stream));
     struct inject_event_node *node =
         context ? take_node(context, events_number_of(work->stream)) : NULL;
     if (!node) {
@@ -549,7 +549,7 @@ static unsigned reap(void)
     return count;
 }
 
-static void nap(void)
+static void events_nap(void)
 {
     nanosleep(&(struct timespec){0, TICK_NS}, NULL);
 }
@@ -612,33 +612,33 @@ void inject_events_context_goes(void *native, int device)
     for (; context; context = context->next)
         if (is_meant(context, native, device)) {
             while (reap() && inject_now_ns() < until_ns)
-                nap();
+                events_nap();
             write_off(context, true);
         }
 }
 
 /* What was put on streams meanwhile is not known. */
-static void open_source(void)
+static void events_open_source(void)
 {
     inject_event_between();
     atomic_store(&inject_events_on, true);
 }
 
-static void close_source(void)
+static void events_close_source(void)
 {
     atomic_store(&inject_events_on, false);
 }
 
-static void flush(bool all)
+static void events_flush(bool all)
 {
     uint64_t until_ns = inject_now_ns() + DRAIN_NS;
     while (reap() && all && inject_now_ns() < until_ns)
-        nap();
+        events_nap();
     for (struct context *context = atomic_load(&contexts); all && context; context = context->next)
         write_off(context, false);
 }
 
-const struct inject_source inject_events = {open_source, close_source, flush};
+const struct inject_source inject_events = {events_open_source, events_close_source, events_flush};
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
@@ -660,7 +660,7 @@ static void rest(void)
     pthread_mutex_lock(&sleep_lock);
     atomic_store(&idle, true);
     while (atomic_load(&idle) && !anything_pending())
-        pthread_cond_wait(&woken, &sleep_lock);
+        pthread_cond_wait(&events_woken, &sleep_lock);
     atomic_store(&idle, false);
     pthread_mutex_unlock(&sleep_lock);
 }
@@ -670,7 +670,7 @@ static void *inject_events_run(void *unused)
     for (;;) {
         if (reap() == 0)
             rest();
-        nap();
+        events_nap();
     }
     return unused;
 }
@@ -696,7 +696,7 @@ void inject_events_forget(void)
 {
     atomic_store(&inject_events_on, false);
     atomic_store(&contexts, NULL);
-    pthread_mutex_init(&making, NULL);
+    pthread_mutex_init(&events_making, NULL);
     pthread_mutex_init(&reaping, NULL);
     pthread_mutex_init(&sleep_lock, NULL);
 }

@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define FIRST_SLOTS 256 /* a power of 2 */
+#define HANDLES_FIRST_SLOTS 256 /* a power of 2 */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
-static struct inject_handle *slots;                      /* by open addressing */
-static size_t slot_count, slots_used;
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static struct inject_handle *handles_slots;                      /* by open addressing */
+static size_t handles_slot_count, handles_slots_used;
 
 static struct inject_handle *handles_find(struct inject_handle *table, size_t count,
                                           const void *handle)
@@ -23,58 +23,59 @@ static struct inject_handle *handles_find(struct inject_handle *table, size_t co
 /* What is gone stays behind. */
 static bool handles_grow(void)
 {
-    size_t count = slot_count ? 2 * slot_count : FIRST_SLOTS, used = 0;
+    size_t count = handles_slot_count ? 2 * handles_slot_count : HANDLES_FIRST_SLOTS, used = 0;
     struct inject_handle *more = calloc(count, sizeof *more);
     if (!more)
         return false;
-    for (size_t i = 0; i < slot_count; i++)
-        if (slots[i].kind != HANDLE_GONE) {
-            *handles_find(more, count, slots[i].handle) = slots[i];
+    for (size_t i = 0; i < handles_slot_count; i++)
+        if (handles_slots[i].kind != HANDLE_GONE) {
+            *handles_find(more, count, handles_slots[i].handle) = handles_slots[i];
             used++;
         }
-    free(slots);
-    slots = more;
-    slot_count = count;
-    slots_used = used;
+    free(handles_slots);
+    handles_slots = more;
+    handles_slot_count = count;
+    handles_slots_used = used;
     return true;
 }
 
 void inject_handle_made(struct inject_handle handle)
 {
-    pthread_mutex_lock(&lock);
-    if (handle.handle && (2 * slots_used < slot_count || handles_grow())) {
-        struct inject_handle *slot = handles_find(slots, slot_count, handle.handle);
-        slots_used += !slot->handle;
+    pthread_mutex_lock(&handles_lock);
+    if (handle.handle && (2 * handles_slots_used < handles_slot_count || handles_grow())) {
+        struct inject_handle *slot = handles_find(handles_slots, handles_slot_count, handle.handle);
+        handles_slots_used += !slot->handle;
         *slot = handle;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&handles_lock);
 }
 
-static struct inject_handle known(const void *handle)
+static struct inject_handle handles_known(const void *handle)
 {
     struct inject_handle none = {HANDLE_GONE, handle, NULL};
-    if (!slot_count)
+    if (!handles_slot_count)
         return none;
-    const struct inject_handle *slot = handles_find(slots, slot_count, handle);
+    const struct inject_handle *slot = handles_find(handles_slots, handles_slot_count, handle);
     return slot->handle ? *slot : none;
 }
 
 void inject_handles_gone(const void *from)
 {
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < slot_count; i++)
-        if (slots[i].from == from)
-            slots[i].kind = HANDLE_GONE;
-    for (size_t i = 0; i < slot_count; i++)
-        if (slots[i].kind == HANDLE_KERNELS_FUNCTION && known(slots[i].from).kind != HANDLE_KERNEL)
-            slots[i].kind = HANDLE_GONE;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&handles_lock);
+    for (size_t i = 0; i < handles_slot_count; i++)
+        if (handles_slots[i].from == from)
+            handles_slots[i].kind = HANDLE_GONE;
+    for (size_t i = 0; i < handles_slot_count; i++)
+        if (handles_slots[i].kind == HANDLE_KERNELS_FUNCTION &&
+            handles_known(handles_slots[i].from).kind != HANDLE_KERNEL)
+            handles_slots[i].kind = HANDLE_GONE;
+    pthread_mutex_unlock(&handles_lock);
 }
 
 struct inject_handle inject_handle_of(const void *handle)
 {
-    pthread_mutex_lock(&lock);
-    struct inject_handle found = known(handle);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&handles_lock);
+    struct inject_handle found = handles_known(handle);
+    pthread_mutex_unlock(&handles_lock);
     return found;
 }

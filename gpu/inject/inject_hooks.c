@@ -86,7 +86,7 @@ static void *real_of(enum hook_number number)
 
 static enum inject_events_wish wish;
 
-static void read_wish(void)
+static void hooks_read_wish(void)
 {
     const char *text = secure_getenv("RBWP_INJECT_EVENTS");
     wish = !text || !*text          ? EVENTS_WITHOUT_CUPTI
@@ -98,11 +98,11 @@ static void read_wish(void)
 enum inject_events_wish inject_events_wish(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_wish);
+    pthread_once(&once, hooks_read_wish);
     return wish;
 }
 
-static bool wanted(void)
+static bool hooks_wanted(void)
 {
     return inject_events_wish() != EVENTS_NEVER && inject_wanted() & INJECT_GPU;
 }
@@ -113,7 +113,8 @@ EXPORTED int InitializeInjection(void);
 static void begin_ourselves(void)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;
-    if (wanted() && inject_events_wish() == EVENTS_ALWAYS && !atomic_flag_test_and_set(&begun))
+    if (hooks_wanted() && inject_events_wish() == EVENTS_ALWAYS &&
+        !atomic_flag_test_and_set(&begun))
         (void)InitializeInjection();
 }
 
@@ -128,13 +129,13 @@ static bool is_preloaded(void)
 
 bool inject_hooks_stand(void)
 {
-    return wanted() && (atomic_load(&handed_out) || is_preloaded());
+    return hooks_wanted() && (atomic_load(&handed_out) || is_preloaded());
 }
 
 /* ---- calls that put work on a stream -------------------------------------------------------- */
 
 /* Whether there may be anything to do. */
-static bool looks(void)
+static bool hooks_looks(void)
 {
     static atomic_bool looked;
     if (__builtin_expect(!atomic_load_explicit(&looked, memory_order_relaxed), 0)) {
@@ -153,7 +154,7 @@ static void *on_thread(void *stream, bool per_thread)
     {                                                                                              \
         REAL(driver_result, number, parameters)                                                    \
         struct inject_event_bracket bracket;                                                       \
-        if (!looks())                                                                              \
+        if (!hooks_looks())                                                                        \
             return real arguments;                                                                 \
         const struct inject_event_work work = {                                                    \
             .stream = (where), .called = hooks[number].symbol, __VA_ARGS__};                       \
@@ -196,7 +197,7 @@ LAUNCH_EX(threads_cuLaunchKernelEx, HOOK_cuLaunchKernelEx_ptsz, true)
     static driver_result called parameters                                                         \
     {                                                                                              \
         REAL(driver_result, number, parameters)                                                    \
-        if (looks())                                                                               \
+        if (hooks_looks())                                                                         \
             inject_event_between();                                                                \
         return real arguments;                                                                     \
     }
@@ -243,7 +244,7 @@ static driver_result ours_cuKernelGetFunction(driver_function *made, cuda_kernel
     static driver_result name parameters                                                           \
     {                                                                                              \
         REAL(driver_result, number, parameters)                                                    \
-        if (!looks() || !inject_records())                                                         \
+        if (!hooks_looks() || !inject_records())                                                   \
             return real arguments;                                                                 \
         uint64_t begin_ns = inject_now_ns();                                                       \
         driver_result result = real arguments;                                                     \
@@ -320,7 +321,7 @@ static size_t hook_asked(const char *symbol, const void *function, bool per_thre
 /* Those of calls without a default stream have one form for both. */
 static void stand_in(const char *symbol, void **function, int version, uint64_t flags)
 {
-    if (!symbol || strncmp(symbol, "cu", 2) != 0 || !function || !*function || !wanted())
+    if (!symbol || strncmp(symbol, "cu", 2) != 0 || !function || !*function || !hooks_wanted())
         return;
     bool again = strcmp(symbol, "cuGetProcAddress") == 0;
     size_t at = again ? version >= 12000 ? HOOK_cuGetProcAddress_v2 : HOOK_cuGetProcAddress
@@ -358,7 +359,7 @@ __attribute__((visibility("hidden"), used)) void *inject_dlsym(void *library, co
 void *inject_dlsym(void *library, const char *symbol)
 {
     (void)inject_find(RTLD_NEXT, ""); /* it is needed behind this */
-    if (symbol[0] != 'c' || symbol[1] != 'u' || !wanted())
+    if (symbol[0] != 'c' || symbol[1] != 'u' || !hooks_wanted())
         return NULL;
     size_t at = 0;
     while (at < HOOKS && strcmp(hooks[at].symbol, symbol) != 0)
@@ -366,7 +367,8 @@ void *inject_dlsym(void *library, const char *symbol)
     if (at == HOOKS)
         return NULL;
     void *real = inject_find(library, symbol);
-    if (real && real == hooks[at].ours) { /* where the program looks, we stand before the driver */
+    if (real &&
+        real == hooks[at].ours) { /* where the program hooks_looks, we stand before the driver */
         real = inject_find(RTLD_NEXT, symbol);
         return real ? hand_out(at, real) : NOT_THERE;
     }
@@ -375,8 +377,8 @@ void *inject_dlsym(void *library, const char *symbol)
 
 #ifdef __GLIBC__
 /*
- * The C library's looks who calls it, where it is asked for the next one; so it is jumped to with
- * the program's own return address.
+ * The C library's hooks_looks who calls it, where it is asked for the next one; so it is jumped to
+ * with the program's own return address.
  */
 #if defined __x86_64__ && !defined __ILP32__
 __asm__(".text\n"

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 4096, NAME_MAX_BYTES = 4096 };
+enum { NAMES_KEPT = 4096, NAME_MAX_BYTES = 4096 };
 
 /* Kernels that were met, by where their name stands: it stands there as long as its module does. */
 static struct {
     const char *at;
     char *text;
     uint64_t number;
-} kept[KEPT];
+} names_kept[NAMES_KEPT];
 
 uint64_t inject_name(const char *name)
 {
@@ -56,14 +56,14 @@ uint64_t inject_kernel_name(const char *symbol)
     if (!symbol)
         return 0;
     size_t at = (uintptr_t)symbol * UINT64_C(0x9E3779B97F4A7C15) >> 52;
-    if (kept[at].at == symbol && strcmp(kept[at].text, symbol) == 0)
-        return kept[at].number;
+    if (names_kept[at].at == symbol && strcmp(names_kept[at].text, symbol) == 0)
+        return names_kept[at].number;
     uint64_t number = names_number_of(symbol);
     char *copy = strdup(symbol);
-    free(kept[at].text);
-    kept[at].text = copy;
-    kept[at].at = copy ? symbol : NULL;
-    kept[at].number = number;
+    free(names_kept[at].text);
+    names_kept[at].text = copy;
+    names_kept[at].at = copy ? symbol : NULL;
+    names_kept[at].number = number;
     return number;
 }
 

@@ -36,7 +36,7 @@ struct levels {
 static _Thread_local struct levels *own_levels;
 static pthread_key_t levels_key;
 static pthread_once_t levels_once = PTHREAD_ONCE_INIT;
-static bool have_key;
+static bool nvtx_have_key;
 static _Atomic uint64_t window_range; /* a started range that keeps the window open; 0: none */
 
 /* ---- what an event says --------------------------------------------------------------------- */
@@ -130,9 +130,9 @@ static void nvtx_at_thread_exit(void *made)
     free(made);
 }
 
-static void make_key(void)
+static void nvtx_make_key(void)
 {
-    have_key = pthread_key_create(&levels_key, nvtx_at_thread_exit) == 0;
+    nvtx_have_key = pthread_key_create(&levels_key, nvtx_at_thread_exit) == 0;
 }
 
 /* NULL: no memory. */
@@ -140,8 +140,8 @@ static struct levels *levels_of_thread(void)
 {
     if (own_levels)
         return own_levels;
-    pthread_once(&levels_once, make_key);
-    struct levels *made = have_key ? calloc(1, sizeof *made) : NULL;
+    pthread_once(&levels_once, nvtx_make_key);
+    struct levels *made = nvtx_have_key ? calloc(1, sizeof *made) : NULL;
     if (made && pthread_setspecific(levels_key, made) != 0) {
         free(made);
         made = NULL;
@@ -369,7 +369,7 @@ static const struct place core[] = {
     PLACE(NVTX_NAME_THREAD_A, name_thread_a),
     PLACE(NVTX_NAME_THREAD_W, name_thread_w),
 };
-static const struct place domains[] = {
+static const struct place inject_nvtx_domains[] = {
     PLACE(NVTX_DOMAIN_MARK_EX, domain_mark_ex), PLACE(NVTX_DOMAIN_START_EX, domain_start_ex),
     PLACE(NVTX_DOMAIN_END, domain_end),         PLACE(NVTX_DOMAIN_PUSH_EX, domain_push_ex),
     PLACE(NVTX_DOMAIN_POP, domain_pop),         PLACE(NVTX_DOMAIN_REGISTER_A, register_a),
@@ -400,5 +400,6 @@ int InitializeInjectionNvtx2(nvtx_get_table *get_table)
     if (!callbacks || callbacks->bytes < sizeof *callbacks || !callbacks->functions)
         return 0;
     return nvtx_fill(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]) &&
-           nvtx_fill(callbacks, NVTX_MODULE_DOMAINS, domains, sizeof domains / sizeof domains[0]);
+           nvtx_fill(callbacks, NVTX_MODULE_DOMAINS, inject_nvtx_domains,
+                     sizeof inject_nvtx_domains / sizeof inject_nvtx_domains[0]);
 }

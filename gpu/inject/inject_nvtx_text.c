@@ -17,7 +17,7 @@ struct nvtx_domain {
 
 /* The program has handles of them, which it never gives back. */
 static _Atomic(struct nvtx_named *) registered;
-static _Atomic(struct nvtx_domain *) domains;
+static _Atomic(struct nvtx_domain *) nvtx_text_domains;
 
 /* Takes ", WORD = NUMBER" off the end of a text. */
 static bool nvtx_text_take_number(char *text, const char *word, uint64_t *number_out)
@@ -67,8 +67,8 @@ struct nvtx_domain *nvtx_domain_create(const char *name)
         return NULL;
     domain->bytes = bytes;
     memcpy(domain->name, name, bytes);
-    domain->next = atomic_load(&domains);
-    while (!atomic_compare_exchange_weak(&domains, &domain->next, domain))
+    domain->next = atomic_load(&nvtx_text_domains);
+    while (!atomic_compare_exchange_weak(&nvtx_text_domains, &domain->next, domain))
         ;
     return domain;
 }

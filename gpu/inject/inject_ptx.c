@@ -300,7 +300,7 @@ struct self {
 static _Thread_local struct self *own;
 static pthread_key_t own_key;
 static pthread_once_t own_once = PTHREAD_ONCE_INIT;
-static bool have_key;
+static bool ptx_have_key;
 static atomic_uint launches_max = LAUNCHES;
 static uint64_t wait_ns;
 
@@ -349,9 +349,9 @@ static void ptx_at_thread_exit(void *made)
     free(made);
 }
 
-static void make_key(void)
+static void ptx_make_key(void)
 {
-    have_key = pthread_key_create(&own_key, ptx_at_thread_exit) == 0;
+    ptx_have_key = pthread_key_create(&own_key, ptx_at_thread_exit) == 0;
 }
 
 /* NULL: no memory. */
@@ -359,8 +359,8 @@ static struct self *self_of_thread(void)
 {
     if (own)
         return own;
-    pthread_once(&own_once, make_key);
-    struct self *made = have_key ? calloc(1, sizeof *made) : NULL;
+    pthread_once(&own_once, ptx_make_key);
+    struct self *made = ptx_have_key ? calloc(1, sizeof *made) : NULL;
     if (made && pthread_setspecific(own_key, made) != 0) {
         free(made);
         made = NULL;

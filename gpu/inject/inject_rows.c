@@ -16,14 +16,14 @@
 enum { DEVICES_MAX = 64, SHAPES = 8192, SHAPE_COLUMNS = COLUMNS_gpu_shape - 1 };
 
 static const struct rbwp_schema activity = KNOWN_SCHEMA(gpu_activity);
-static const struct rbwp_schema devices = KNOWN_SCHEMA(gpu_device);
+static const struct rbwp_schema rows_devices = KNOWN_SCHEMA(gpu_device);
 static const struct rbwp_schema shapes_schema = KNOWN_SCHEMA(gpu_shape);
 static const struct rbwp_schema calls_schema = KNOWN_SCHEMA(gpu_call);
 
 static unsigned activity_table, device_table, shape_table, call_table; /* 0: not known */
 static unsigned slot;
 static atomic_bool met[DEVICES_MAX];
-static bool told[DEVICES_MAX];
+static bool rows_told[DEVICES_MAX];
 static struct device_facts {
     char name[128];
     int processors;
@@ -46,7 +46,7 @@ static void make_known(const struct rbwp_schema *schema, unsigned *table)
 static void rows_prepare(void)
 {
     make_known(&activity, &activity_table);
-    make_known(&devices, &device_table);
+    make_known(&rows_devices, &device_table);
     make_known(&shapes_schema, &shape_table);
     make_known(&calls_schema, &call_table);
     if (rbwp_work_item_register("GPU", &slot) != RBWP_OK)
@@ -179,8 +179,8 @@ static void tell_device(int device)
 void inject_rows_devices(void)
 {
     for (int device = 0; device < DEVICES_MAX && device_table; device++)
-        if (!told[device] && atomic_load_explicit(&met[device], memory_order_relaxed)) {
-            told[device] = true;
+        if (!rows_told[device] && atomic_load_explicit(&met[device], memory_order_relaxed)) {
+            rows_told[device] = true;
             tell_device(device);
         }
 }

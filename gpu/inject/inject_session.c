@@ -28,10 +28,10 @@ enum { BUFFER_MB = 64, SOURCES_MAX = 4, DESCRIPTORS_FROM = 700, LOCK_S = 5 };
 
 _Atomic int inject_state;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static pthread_mutex_t session_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static const struct inject_source *sources[SOURCES_MAX];
 static int source_count;
-static bool ended, opened, at_exit;
+static bool ended, session_opened, at_exit;
 static struct rbwp_session *session, *parents; /* parents: of a forked child, left alone */
 static _Atomic pid_t owner;                    /* the process that records, 0: none yet */
 static _Atomic int64_t offset_ns;
@@ -51,20 +51,21 @@ static void control_forget(void);
 static struct {
     const char *file, *range;
     unsigned wanted;
-} told; /* by the environment, which the program may change */
+} session_told; /* by the environment, which the program may change */
 
 static void read_environment(void)
 {
     const char *what = secure_getenv("RBWP_INJECT_WHAT");
-    told.file = secure_getenv("RBWP_INJECT_FILE");
-    told.range = secure_getenv("RBWP_INJECT_RANGE");
-    told.file = told.file && *told.file ? strdup(told.file) : NULL;
-    told.range = told.range && *told.range ? strdup(told.range) : NULL;
-    if (!told.file)
+    session_told.file = secure_getenv("RBWP_INJECT_FILE");
+    session_told.range = secure_getenv("RBWP_INJECT_RANGE");
+    session_told.file = session_told.file && *session_told.file ? strdup(session_told.file) : NULL;
+    session_told.range =
+        session_told.range && *session_told.range ? strdup(session_told.range) : NULL;
+    if (!session_told.file)
         return;
     if (!what || !*what)
         what = "gpu,ranges";
-    told.wanted =
+    session_told.wanted =
         (strstr(what, "gpu") ? INJECT_GPU : 0) | (strstr(what, "ranges") ? INJECT_RANGES : 0);
 }
 
@@ -77,13 +78,13 @@ static void know_environment(void)
 unsigned inject_wanted(void)
 {
     know_environment();
-    return told.wanted;
+    return session_told.wanted;
 }
 
 const char *inject_window_range(void)
 {
     know_environment();
-    return told.range;
+    return session_told.range;
 }
 
 static uint64_t buffer_bytes(void)
@@ -148,7 +149,7 @@ static bool begin_session(void)
     char path[PATH_MAX];
     struct rbwp_error error;
     if (!rbwp_is_on_(1)) {
-        choose_file(told.file, path);
+        choose_file(session_told.file, path);
         const struct rbwp_session_config config = {.size = sizeof config,
                                                    .level = 1,
                                                    .logfile = path,
@@ -170,14 +171,14 @@ static bool begin_session(void)
 
 bool inject_session_start(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_lock);
     if (atomic_load(&inject_state) == INJECT_OPEN) {
         bool good = begin_session();
         ended |= !good;
         atomic_store(&inject_state, good ? INJECT_RECORDING : INJECT_CLOSED);
     }
     bool recording = atomic_load(&inject_state) == INJECT_RECORDING;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_lock);
     return recording;
 }
 
@@ -201,9 +202,9 @@ uint64_t inject_thread(void)
 /* Both locked. */
 static void open_window(void)
 {
-    if (ended || opened)
+    if (ended || session_opened)
         return;
-    opened = true;
+    session_opened = true;
     atomic_store(&inject_state, session || rbwp_is_on_(1) ? INJECT_RECORDING : INJECT_OPEN);
     if (atomic_load(&inject_state) == INJECT_RECORDING && !begin_session())
         atomic_store(&inject_state, INJECT_CLOSED);
@@ -214,9 +215,9 @@ static void open_window(void)
 
 static void close_window(void)
 {
-    if (!opened)
+    if (!session_opened)
         return;
-    opened = false;
+    session_opened = false;
     for (int i = 0; i < source_count; i++) {
         sources[i]->close();
         sources[i]->flush(false);
@@ -226,34 +227,34 @@ static void close_window(void)
 
 void inject_window(bool open)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_lock);
     if (open)
         open_window();
     else
         close_window();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_lock);
 }
 
 static void flush_sources(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_lock);
     for (int i = 0; i < source_count && rbwp_is_on_(1) && !ended; i++)
         sources[i]->flush(false);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_lock);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
 /* Of the parent's nothing goes on; what happens here first begins anew. */
-static void in_child(void)
+static void session_in_child(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&session_lock, NULL);
     atomic_store(&inject_state, INJECT_CLOSED);
     atomic_store(&owner, 0);
     source_count = 0; /* a GPU that the parent used cannot be used here */
     parents = session;
     session = NULL;
-    ended = opened = false;
+    ended = session_opened = false;
     control_forget();
     inject_started_forget();
     inject_lost_forget();
@@ -267,7 +268,7 @@ static void add_source(const struct inject_source *source)
     if (source_count == SOURCES_MAX)
         return;
     sources[source_count++] = source;
-    if (opened)
+    if (session_opened)
         source->open();
 }
 
@@ -276,18 +277,18 @@ void inject_session_begin(const struct inject_source *source)
     static bool forks;
     if (!source && atomic_load_explicit(&owner, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_lock);
     if (source)
         add_source(source);
     if (!atomic_load(&owner)) {
         atomic_store(&owner, getpid());
         if (!forks)
-            forks = pthread_atfork(NULL, NULL, in_child) == 0;
+            forks = pthread_atfork(NULL, NULL, session_in_child) == 0;
         quiet_threads_begin(); /* a program with a GPU has threads, too */
         if (control_start())
             open_window();
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_lock);
 }
 
 /* Who holds the lock may be the very thread that ends the process, in a signal handler. */
@@ -296,7 +297,7 @@ static bool lock_to_end(void)
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += LOCK_S;
-    return pthread_mutex_timedlock(&lock, &until) == 0;
+    return pthread_mutex_timedlock(&session_lock, &until) == 0;
 }
 
 void inject_session_end(void)
@@ -310,7 +311,7 @@ void inject_session_end(void)
     ended = true;
     struct rbwp_session *mine = session;
     session = NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_lock);
     control_end();
     (void)rbwp_session_stop(mine, NULL);
 }
@@ -325,7 +326,7 @@ enum { TICK_MS = 1000 };
 static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 enum { ENDS = sizeof ends / sizeof ends[0] };
 
-static struct held woken = {.fd = -1}, waker = {.fd = -1}; /* a pipe */
+static struct held session_woken = {.fd = -1}, waker = {.fd = -1}; /* a pipe */
 static _Atomic int ended_by;      /* the signal that shall end the program */
 static atomic_uint toggles;       /* signals that open or close the window */
 static int toggle_signal;         /* 0: none */
@@ -381,7 +382,7 @@ static void control_end(void)
 
 static void control_forget(void)
 {
-    held_close(&woken);
+    held_close(&session_woken);
     held_close(&waker);
     atomic_store(&ended_by, 0);
     atomic_store(&toggles, 0);
@@ -413,9 +414,10 @@ static void *control(void *unused)
     (void)unused;
     for (;;) {
         char bytes[64];
-        struct pollfd wakes = {.fd = held_is_ours(&woken) ? woken.fd : -1, .events = POLLIN};
-        if (poll(&wakes, 1, wait_ms(open_at_ms)) > 0 && held_is_ours(&woken))
-            (void)!read(woken.fd, bytes, sizeof bytes);
+        struct pollfd wakes = {.fd = held_is_ours(&session_woken) ? session_woken.fd : -1,
+                               .events = POLLIN};
+        if (poll(&wakes, 1, wait_ms(open_at_ms)) > 0 && held_is_ours(&session_woken))
+            (void)!read(session_woken.fd, bytes, sizeof bytes);
         if (atomic_load(&ended_by)) {
             end_program(atomic_load(&ended_by));
             return NULL;
@@ -448,7 +450,7 @@ static void make_pipe(void)
     int pair[2] = {-1, -1};
     (void)!pipe2(pair, O_CLOEXEC | O_NONBLOCK);
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
-    held_take(&woken, pair[0]);
+    held_take(&session_woken, pair[0]);
     held_take(&waker, pair[1]);
 }
 

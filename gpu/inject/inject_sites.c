@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_SLOTS 256 /* a power of 2 */
+#define SITES_FIRST_SLOTS 256 /* a power of 2 */
 
 /* A table by open addressing. */
-struct slot {
+struct sites_slot {
     const void *function, *context;
     struct inject_site site;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, and adding to the lists */
-static struct slot *slots;
-static size_t slot_count, slots_used;
+static pthread_mutex_t sites_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards slots, and adding to the lists */
+static struct sites_slot *sites_slots;
+static size_t sites_slot_count, sites_slots_used;
 static unsigned filled_in; /* the age in which slots were filled */
 static atomic_uint age;    /* rises whenever handles may come to mean something else */
 static _Atomic(struct inject_module *) modules;
@@ -176,8 +177,8 @@ static struct inject_site look_up(const struct inject_launch *launch)
 
 /* ---- the table ------------------------------------------------------------------------- */
 
-static struct slot *find_slot(const struct slot *table, size_t count, const void *function,
-                              const void *context)
+static struct sites_slot *find_slot(const struct sites_slot *table, size_t count,
+                                    const void *function, const void *context)
 {
     size_t at =
         (size_t)(((uintptr_t)function ^ (uintptr_t)context << 1) * UINT64_C(0x9E3779B97F4A7C15) >>
@@ -185,21 +186,22 @@ static struct slot *find_slot(const struct slot *table, size_t count, const void
     for (at &= count - 1; table[at].function; at = (at + 1) & (count - 1))
         if (table[at].function == function && table[at].context == context)
             break;
-    return (struct slot *)(uintptr_t)&table[at];
+    return (struct sites_slot *)(uintptr_t)&table[at];
 }
 
 static bool sites_grow(void)
 {
-    size_t count = slot_count ? 2 * slot_count : FIRST_SLOTS;
-    struct slot *more = calloc(count, sizeof *more);
+    size_t count = sites_slot_count ? 2 * sites_slot_count : SITES_FIRST_SLOTS;
+    struct sites_slot *more = calloc(count, sizeof *more);
     if (!more)
         return false;
-    for (size_t i = 0; i < slot_count; i++)
-        if (slots[i].function)
-            *find_slot(more, count, slots[i].function, slots[i].context) = slots[i];
-    free(slots);
-    slots = more;
-    slot_count = count;
+    for (size_t i = 0; i < sites_slot_count; i++)
+        if (sites_slots[i].function)
+            *find_slot(more, count, sites_slots[i].function, sites_slots[i].context) =
+                sites_slots[i];
+    free(sites_slots);
+    sites_slots = more;
+    sites_slot_count = count;
     return true;
 }
 
@@ -208,9 +210,9 @@ static void forget_old(void)
     unsigned now = atomic_load(&age);
     if (now == filled_in)
         return;
-    if (slots)
-        memset(slots, 0, slot_count * sizeof *slots);
-    slots_used = 0;
+    if (sites_slots)
+        memset(sites_slots, 0, sites_slot_count * sizeof *sites_slots);
+    sites_slots_used = 0;
     filled_in = now;
 }
 
@@ -228,18 +230,19 @@ static struct inject_site look_up_attached(const struct inject_launch *launch)
 struct inject_site inject_site_of(const struct inject_launch *launch)
 {
     struct inject_site site = {NULL, NULL};
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&sites_lock);
     forget_old();
-    if (2 * slots_used >= slot_count && !sites_grow()) {
-        pthread_mutex_unlock(&lock);
+    if (2 * sites_slots_used >= sites_slot_count && !sites_grow()) {
+        pthread_mutex_unlock(&sites_lock);
         return site;
     }
-    struct slot *slot = find_slot(slots, slot_count, launch->function, launch->context);
+    struct sites_slot *slot =
+        find_slot(sites_slots, sites_slot_count, launch->function, launch->context);
     if (!slot->function) {
-        *slot = (struct slot){launch->function, launch->context, look_up_attached(launch)};
-        slots_used++;
+        *slot = (struct sites_slot){launch->function, launch->context, look_up_attached(launch)};
+        sites_slots_used++;
     }
     site = slot->site;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&sites_lock);
     return site;
 }

@@ -11,44 +11,44 @@
 
 enum { OPEN_MAX = 1024 }; /* further ones are nobody's */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards ranges */
+static pthread_mutex_t started_lock = PTHREAD_MUTEX_INITIALIZER; /* guards ranges */
 static struct {
     uint64_t range;
     pthread_t thread;
 } ranges[OPEN_MAX]; /* in the order in which they were started */
 static _Atomic uint32_t open_count;
 
-static enum { OF_THREAD, OF_ALL, OF_NONE } wanted;
+static enum { OF_THREAD, OF_ALL, OF_NONE } started_wanted;
 
-static void read_wish(void)
+static void started_read_wish(void)
 {
     const char *text = secure_getenv("RBWP_INJECT_STARTED");
-    wanted = text && strcmp(text, "all") == 0    ? OF_ALL
-             : text && strcmp(text, "none") == 0 ? OF_NONE
-                                                 : OF_THREAD;
+    started_wanted = text && strcmp(text, "all") == 0    ? OF_ALL
+                     : text && strcmp(text, "none") == 0 ? OF_NONE
+                                                         : OF_THREAD;
 }
 
 void inject_started(uint64_t range)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, read_wish);
-    if (!range || wanted == OF_NONE)
+    pthread_once(&once, started_read_wish);
+    if (!range || started_wanted == OF_NONE)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&started_lock);
     uint32_t count = atomic_load_explicit(&open_count, memory_order_relaxed);
     if (count < OPEN_MAX) {
         ranges[count].range = range;
         ranges[count].thread = pthread_self();
         atomic_store(&open_count, count + 1);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&started_lock);
 }
 
 void inject_started_ended(uint64_t range)
 {
     if (!range || !atomic_load_explicit(&open_count, memory_order_relaxed))
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&started_lock);
     uint32_t count = atomic_load_explicit(&open_count, memory_order_relaxed), at = 0;
     while (at < count && ranges[at].range != range)
         at++;
@@ -56,17 +56,17 @@ void inject_started_ended(uint64_t range)
         memmove(&ranges[at], &ranges[at + 1], (count - at - 1) * sizeof *ranges);
         atomic_store(&open_count, count - 1);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&started_lock);
 }
 
 static uint64_t last_started(void)
 {
     uint64_t range = 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&started_lock);
     for (uint32_t i = atomic_load_explicit(&open_count, memory_order_relaxed); i-- > 0 && !range;)
-        if (wanted == OF_ALL || pthread_equal(ranges[i].thread, pthread_self()))
+        if (started_wanted == OF_ALL || pthread_equal(ranges[i].thread, pthread_self()))
             range = ranges[i].range;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&started_lock);
     return range;
 }
 
@@ -80,6 +80,6 @@ uint64_t inject_range_now(void)
 
 void inject_started_forget(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&started_lock, NULL);
     atomic_store(&open_count, 0);
 }

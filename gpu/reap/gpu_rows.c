@@ -9,7 +9,7 @@
 enum { ACTIVITY_COLUMNS = AT_gpu_activity_range + 1 };
 static const struct rbwp_schema activity = KNOWN_SCHEMA_FIRST(gpu_activity, 2, ACTIVITY_COLUMNS);
 
-static const struct rbwp_schema devices = KNOWN_SCHEMA(gpu_device);
+static const struct rbwp_schema gpu_rows_devices = KNOWN_SCHEMA(gpu_device);
 
 /* Set before any device can be reaped. 0: not known to the process. */
 static _Atomic unsigned activity_table, device_table;
@@ -20,7 +20,7 @@ void gpu_rows_prepare(struct rbwp_gpu_device *device)
     unsigned number;
     if (rbwp_table_register(&activity, &number) == RBWP_OK)
         atomic_store(&activity_table, number);
-    if (rbwp_table_register(&devices, &number) == RBWP_OK)
+    if (rbwp_table_register(&gpu_rows_devices, &number) == RBWP_OK)
         atomic_store(&device_table, number);
     (void)!rbwp_name_intern(device->facts.name, strlen(device->facts.name), &device->name);
 }

@@ -21,14 +21,14 @@
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and visited */
 static pthread_cond_t visit_ended = PTHREAD_COND_INITIALIZER;
-static struct rbwp_gpu_device *devices, *visited;
+static struct rbwp_gpu_device *gpu_session_devices, *visited;
 
 /* ---- forks ----------------------------------------------------------------------- */
 
 static void gpu_session_forget_in_child(void)
 {
     gpu_owner_forked();
-    devices = visited = NULL;
+    gpu_session_devices = visited = NULL;
     pthread_mutex_init(&list_lock, NULL);
     pthread_cond_init(&visit_ended, NULL);
     gpu_brackets_refuse(false);
@@ -99,7 +99,7 @@ static void give_up(struct rbwp_gpu_device *device)
 static struct rbwp_gpu_device *visit_next(void)
 {
     pthread_mutex_lock(&list_lock);
-    visited = visited ? visited->next : devices;
+    visited = visited ? visited->next : gpu_session_devices;
     struct rbwp_gpu_device *device = visited;
     pthread_cond_broadcast(&visit_ended);
     pthread_mutex_unlock(&list_lock);
@@ -139,8 +139,8 @@ enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device)
     if (status != RBWP_OK)
         return status;
     pthread_mutex_lock(&list_lock);
-    device->next = devices;
-    devices = device;
+    device->next = gpu_session_devices;
+    gpu_session_devices = device;
     pthread_mutex_unlock(&list_lock);
     return RBWP_OK;
 }
@@ -150,7 +150,7 @@ void gpu_session_leave(struct rbwp_gpu_device *device)
     pthread_mutex_lock(&list_lock);
     while (visited == device)
         pthread_cond_wait(&visit_ended, &list_lock);
-    for (struct rbwp_gpu_device **link = &devices; *link; link = &(*link)->next)
+    for (struct rbwp_gpu_device **link = &gpu_session_devices; *link; link = &(*link)->next)
         if (*link == device) {
             *link = device->next;
             break;

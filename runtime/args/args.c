@@ -25,14 +25,14 @@ struct argument {
     const uint64_t *values;
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static unsigned table; /* 0: could not be made known */
+static pthread_once_t args_once = PTHREAD_ONCE_INIT;
+static unsigned args_table; /* 0: could not be made known */
 
 static void args_prepare(void)
 {
     unsigned number;
     if (rbwp_extend_row_register(&argument_schema, &number) == RBWP_OK)
-        table = number;
+        args_table = number;
 }
 
 uint64_t rbwp_arg_key(const char *name)
@@ -54,17 +54,17 @@ static inline void args_fill(uint64_t *cells, uint64_t thread, const struct argu
 }
 
 /* The thread's first row of a session, or of a chunk. */
-static __attribute__((noinline)) void write_slowly(const struct argument *argument,
-                                                   uint64_t begun_ticks)
+static __attribute__((noinline)) void args_write_slowly(const struct argument *argument,
+                                                        uint64_t begun_ticks)
 {
     struct held_row row;
     for (unsigned i = 0; i < argument->rows; i++) {
-        if (!table || !row_hold(table, &row))
+        if (!args_table || !row_hold(args_table, &row))
             return;
         args_fill(row.cells, rbwp_extend_thread(), argument, i, begun_ticks);
         row_hold_commit(&row);
     }
-    row_hold_keep(table, RBWP_PLACE_ARGUMENTS_, NULL);
+    row_hold_keep(args_table, RBWP_PLACE_ARGUMENTS_, NULL);
 }
 
 /* An item whose chunk was full has gone on to another one; nearly none has. */
@@ -80,7 +80,7 @@ static inline void write_inside(const struct rbwp_self_ *self, const struct argu
     struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_];
     uint64_t begun_ticks = item_ticks(self);
     if (__builtin_expect(rbwp_place_room_(place) < argument->rows, 0)) {
-        write_slowly(argument, begun_ticks);
+        args_write_slowly(argument, begun_ticks);
         return;
     }
     for (unsigned i = 0; i < argument->rows; i++)
@@ -93,7 +93,7 @@ static inline void write_rows(const struct argument *argument)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_].live_rows)
-        pthread_once(&once, args_prepare);
+        pthread_once(&args_once, args_prepare);
     if (!rbwp_enter_(self, 2))
         return;
     if (__builtin_expect(self->item != NULL, 1))

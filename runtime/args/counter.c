@@ -18,10 +18,10 @@ struct counter {
 
 static struct counter counters[RBWP_COUNTERS_MAX];
 static unsigned count;                                   /* those before it do not change */
-static unsigned table;                                   /* 0: not known yet */
+static unsigned counter_table;                           /* 0: not known yet */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards who adds one */
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_once_t counter_once = PTHREAD_ONCE_INIT;
 
 /* In a forked child whoever held the lock does not exist. */
 static void counter_forget_in_child(void)
@@ -62,10 +62,10 @@ enum rbwp_status rbwp_counter_register(const char *name, const char *unit, unsig
         status = rbwp_name_intern(unit, strlen(unit), &wanted.unit);
     if (status != RBWP_OK)
         return status;
-    pthread_once(&once, counter_prepare);
+    pthread_once(&counter_once, counter_prepare);
     pthread_mutex_lock(&lock);
-    if (!table)
-        status = rbwp_extend_row_register(&counter_schema, &table);
+    if (!counter_table)
+        status = rbwp_extend_row_register(&counter_schema, &counter_table);
     if (status == RBWP_OK)
         status = find_or_add(wanted, id_out);
     pthread_mutex_unlock(&lock);
@@ -93,21 +93,21 @@ static void watch(const void *context)
 }
 
 /* A thread that is not attached, or its first row of a session or chunk. */
-static __attribute__((noinline)) void write_slowly(const struct counter *counter, int64_t value,
-                                                   uint64_t ticks)
+static __attribute__((noinline)) void counter_write_slowly(const struct counter *counter,
+                                                           int64_t value, uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t cells[COLUMNS_counter];
     counter_fill(cells, counter, value, ticks);
-    rbwp_row_add_(table, cells);
+    rbwp_row_add_(counter_table, cells);
     if (!self->thread && rule_watch_wants(RULE_WATCH_COUNTERS))
         row_hold_stray(watch, &(struct watched){counter->name, value});
     if (!self->thread || !rbwp_enter_(self, 2))
         return;
-    row_hold_keep(table, RBWP_PLACE_COUNTERS_, NULL);
+    row_hold_keep(counter_table, RBWP_PLACE_COUNTERS_, NULL);
     if (rule_watch_wants(RULE_WATCH_COUNTERS)) {
         rule_watch_counter(counter->name, value);
-        row_hold_slowly(table, RBWP_PLACE_COUNTERS_);
+        row_hold_slowly(counter_table, RBWP_PLACE_COUNTERS_);
     }
     rbwp_leave_(self);
 }
@@ -131,5 +131,5 @@ void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)
     }
     rbwp_leave_(self);
     if (__builtin_expect(!plain, 0))
-        write_slowly(counter, value, ticks);
+        counter_write_slowly(counter, value, ticks);
 }

@@ -46,8 +46,8 @@ static struct rbwp_open_range_ no_range;
     }
 _Thread_local struct rbwp_own_ranges_ rbwp_own_ranges_ = NO_RANGES;
 static _Thread_local struct own_stack own RBWP_TLS_MODEL_;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t exit_key;
+static pthread_once_t range_once = PTHREAD_ONCE_INIT;
+static pthread_key_t range_exit_key;
 static unsigned table;                     /* 0: could not be made known */
 static _Atomic uint32_t session_count = 1; /* counts their ends */
 static _Atomic uint64_t numbers = 1;
@@ -79,7 +79,7 @@ static void forked(void)
 static void range_prepare(void)
 {
     unsigned number;
-    if (pthread_key_create(&exit_key, range_at_thread_exit) == 0 &&
+    if (pthread_key_create(&range_exit_key, range_at_thread_exit) == 0 &&
         rbwp_extend_at_end(session_ended) == RBWP_OK && pthread_atfork(NULL, NULL, forked) == 0 &&
         rbwp_extend_row_register(&range_schema, &number) == RBWP_OK)
         table = number;
@@ -97,12 +97,12 @@ static uint32_t range_session(void)
 static __attribute__((noinline)) struct range_stack *make_stack(void)
 {
     const struct rbwp_self_ *self = &rbwp_self_;
-    pthread_once(&once, range_prepare);
+    pthread_once(&range_once, range_prepare);
     if (!table || (!self->thread && rbwp_thread_attach(NULL) != RBWP_OK))
         return NULL;
     if (!own.stack) {
         struct range_stack *made = malloc(sizeof *made);
-        if (!made || pthread_setspecific(exit_key, made) != 0) {
+        if (!made || pthread_setspecific(range_exit_key, made) != 0) {
             free(made);
             return NULL;
         }
@@ -384,7 +384,7 @@ struct started {
 };
 
 /* Guards what follows; nothing is taken inside it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t range_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct started *lists[LISTS];
 static uint32_t count;
 static uint32_t cleared_for; /* session: the lists hold no ranges of earlier ones */
@@ -392,7 +392,7 @@ static uint32_t cleared_for; /* session: the lists hold no ranges of earlier one
 /* Who held the lock is not here, and may have been in the middle: what it knew is left alone. */
 static void started_forget(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&range_lock, NULL);
     for (int i = 0; i < LISTS; i++)
         lists[i] = NULL;
     count = 0;
@@ -431,7 +431,7 @@ static struct started *take_stale(uint32_t session)
 static bool range_keep(struct started *one)
 {
     struct started *stale = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&range_lock);
     if (count == RBWP_RANGES_STARTED_MAX && cleared_for != one->session)
         stale = take_stale(one->session);
     bool room = count < RBWP_RANGES_STARTED_MAX;
@@ -441,14 +441,14 @@ static bool range_keep(struct started *one)
         *list = one;
         count++;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&range_lock);
     free_list(stale);
     return room;
 }
 
 static struct started *range_take(uint64_t number)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&range_lock);
     struct started **at = &lists[number % LISTS];
     while (*at && (*at)->range.number != number)
         at = &(*at)->next;
@@ -457,7 +457,7 @@ static struct started *range_take(uint64_t number)
         *at = one->next;
         count--;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&range_lock);
     return one;
 }
 

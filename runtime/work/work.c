@@ -196,9 +196,9 @@ enum rbwp_status rbwp_work_make_active(struct rbwp_work_manager *manager,
 }
 
 /* Waits until condition holds; it is made true by something that signals manager->settled. */
-static void wait_until(struct rbwp_work_manager *manager,
-                       bool (*condition)(struct rbwp_work_manager *manager, unsigned slot),
-                       unsigned slot)
+static void work_wait_until(struct rbwp_work_manager *manager,
+                            bool (*condition)(struct rbwp_work_manager *manager, unsigned slot),
+                            unsigned slot)
 {
     struct event *event = &manager->settled;
     event_start_wait(event);
@@ -229,7 +229,7 @@ enum rbwp_status rbwp_work_remove(struct rbwp_work_manager *manager, struct rbwp
     if (!work_slot_empty(slot, handle.generation))
         return RBWP_E_INVALID;
     TEST_POINT("remove: slot emptied");
-    wait_until(manager, is_not_running, handle.slot);
+    work_wait_until(manager, is_not_running, handle.slot);
     drop_activation(manager, handle.slot);
     return rbwp_work_item_release(handle.slot);
 }
@@ -262,12 +262,12 @@ void rbwp_work_drain(struct rbwp_work_manager *manager)
     if (rbwp_extend_work_inside())
         return;
     if (!manager->is_lent_only) {
-        wait_until(manager, is_quiet, 0);
+        work_wait_until(manager, is_quiet, 0);
         return;
     }
     do { /* who waits does the work, and sleeps while others do what there is */
         (void)work_lend(manager, UINT64_MAX, false);
-        wait_until(manager, is_quiet_or_has_candidate, 0);
+        work_wait_until(manager, is_quiet_or_has_candidate, 0);
     } while (!work_is_quiet(manager));
 }
 

@@ -25,13 +25,13 @@ static _Thread_local int depth;
 #define CUDA_EACH(symbol, parameters) FAKE_API driver_result symbol parameters;
 CUDA_EACH_OF_ALL
 
-#define UNSAFE(operation)                                                                          \
+#define FAKE_CUDA_UNSAFE(operation)                                                                \
     do {                                                                                           \
         int code_ = fake_unsafe_call(operation);                                                   \
         if (code_)                                                                                 \
             return code_;                                                                          \
     } while (0)
-#define CALL(operation)                                                                            \
+#define FAKE_CUDA_CALL(operation)                                                                  \
     do {                                                                                           \
         int code_ = fake_call(operation);                                                          \
         if (code_)                                                                                 \
@@ -84,7 +84,7 @@ driver_result cuDeviceGetAttribute(int *value, driver_attribute attribute, drive
 }
 driver_result cuDevicePrimaryCtxRetain(cuda_context *context, driver_device device)
 {
-    CALL("context_open");
+    FAKE_CUDA_CALL("context_open");
     *context = (void *)(intptr_t)(device + 1);
     return 0;
 }
@@ -94,19 +94,19 @@ driver_result cuDevicePrimaryCtxRelease_v2(driver_device device)
     return fake_call("context_close");
 }
 /* As the driver, from its start on, is taken apart when the process exits. */
-static atomic_bool gone;
-static void take_apart(void)
+static atomic_bool fake_cuda_gone;
+static void fake_cuda_take_apart(void)
 {
-    atomic_store(&gone, true);
+    atomic_store(&fake_cuda_gone, true);
 }
 driver_result cuCtxPushCurrent_v2(cuda_context context)
 {
     static atomic_flag used = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&used))
-        (void)atexit(take_apart);
-    if (atomic_load(&gone))
+        (void)atexit(fake_cuda_take_apart);
+    if (atomic_load(&fake_cuda_gone))
         return GONE;
-    CALL("attach");
+    FAKE_CUDA_CALL("attach");
     if (depth == DEPTH)
         abort();
     stack[depth++] = context;
@@ -134,7 +134,7 @@ driver_result cuStreamGetCtx(driver_stream stream, cuda_context *context)
 driver_result cuStreamCreate(driver_stream *stream, unsigned flags)
 {
     (void)flags;
-    UNSAFE("stream_create");
+    FAKE_CUDA_UNSAFE("stream_create");
     sched_yield(); /* who would make another one meanwhile does */
     *stream = fake_stream_new(depth ? (int)(intptr_t)stack[depth - 1] - 1 : 0);
     return 0;
@@ -147,7 +147,7 @@ driver_result cuStreamDestroy_v2(driver_stream stream)
 }
 driver_result cuStreamSynchronize(driver_stream stream)
 {
-    UNSAFE("stream_wait");
+    FAKE_CUDA_UNSAFE("stream_wait");
     fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuStreamSynchronize, NULL, NULL, NULL);
     fake_complete(stream, UINT32_MAX);
     fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuStreamSynchronize, NULL, NULL, NULL);
@@ -166,7 +166,7 @@ driver_result cuEventCreate(driver_event *event, unsigned flags)
 {
     if (depth == 0)
         return 201;
-    CALL("event_create");
+    FAKE_CUDA_CALL("event_create");
     *event = fake_event_new(flags != DRIVER_EVENT_DISABLE_TIMING);
     return 0;
 }
@@ -177,29 +177,29 @@ driver_result cuEventDestroy_v2(driver_event event)
 }
 driver_result cuEventRecord(driver_event event, driver_stream stream)
 {
-    CALL("event_record");
+    FAKE_CUDA_CALL("event_record");
     return fake_event_mark(event, stream);
 }
 driver_result cuEventQuery(driver_event event)
 {
-    CALL("event_query");
+    FAKE_CUDA_CALL("event_query");
     return fake_event_query(event);
 }
 driver_result cuMemAlloc_v2(cuda_pointer *address, size_t bytes)
 {
-    UNSAFE("memory_alloc");
+    FAKE_CUDA_UNSAFE("memory_alloc");
     *address = (uintptr_t)fake_memory_alloc(bytes);
     return *address ? 0 : 2;
 }
 driver_result cuMemFree_v2(cuda_pointer address)
 {
-    UNSAFE("memory_free");
+    FAKE_CUDA_UNSAFE("memory_free");
     fake_memory_free((void *)(uintptr_t)address);
     return 0;
 }
 driver_result cuMemAllocHost_v2(void **host, size_t bytes)
 {
-    UNSAFE("host_alloc");
+    FAKE_CUDA_UNSAFE("host_alloc");
     *host = malloc(bytes);
     return 0;
 }
@@ -208,9 +208,9 @@ driver_result cuMemFreeHost(void *host)
     free(host);
     return 0;
 }
-static driver_result move(void *to, const void *from, size_t bytes, driver_stream stream)
+static driver_result fake_cuda_move(void *to, const void *from, size_t bytes, driver_stream stream)
 {
-    CALL("copy");
+    FAKE_CUDA_CALL("copy");
     fake_work_call(CUPTI_CALL_cuMemcpyHtoDAsync_v2, CUPTI_COPY, bytes, stream);
     memcpy(to, from, bytes);
     fake_enqueue(stream);
@@ -219,16 +219,16 @@ static driver_result move(void *to, const void *from, size_t bytes, driver_strea
 driver_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
                                    driver_stream stream)
 {
-    return move((void *)(uintptr_t)to, from, bytes, stream);
+    return fake_cuda_move((void *)(uintptr_t)to, from, bytes, stream);
 }
 driver_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, driver_stream stream)
 {
-    return move(to, (void *)(uintptr_t)from, bytes, stream);
+    return fake_cuda_move(to, (void *)(uintptr_t)from, bytes, stream);
 }
 driver_result cuMemcpyDtoDAsync_v2(cuda_pointer to, cuda_pointer from, size_t bytes,
                                    driver_stream stream)
 {
-    return move((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
+    return fake_cuda_move((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
 }
 static driver_result move_box(const cuda_copy *copy, driver_stream stream)
 {
@@ -247,7 +247,7 @@ static driver_result move_box(const cuda_copy *copy, driver_stream stream)
 }
 driver_result cuMemcpy3DAsync_v2(const cuda_copy *copy, driver_stream stream)
 {
-    CALL("copy");
+    FAKE_CUDA_CALL("copy");
     return copy->src_context || copy->dst_context ? INVALID : move_box(copy, stream);
 }
 
@@ -260,7 +260,7 @@ static bool is_context(cuda_context context)
 }
 driver_result cuDeviceCanAccessPeer(int *can, driver_device device, driver_device peer)
 {
-    CALL("peer_ask");
+    FAKE_CUDA_CALL("peer_ask");
     *can = device != peer && fake_peers();
     return device < fake_device_count() && peer < fake_device_count() ? 0 : INVALID;
 }
@@ -268,7 +268,7 @@ driver_result cuCtxEnablePeerAccess(cuda_context peer, unsigned flags)
 {
     static _Atomic bool enabled[DEPTH + 1][DEPTH + 1];
     const intptr_t own = (intptr_t)fake_context();
-    CALL("peer_enable");
+    FAKE_CUDA_CALL("peer_enable");
     if (flags || !is_context(peer) || !is_context(fake_context()) || own > DEPTH ||
         (intptr_t)peer > DEPTH || own == (intptr_t)peer)
         return INVALID;
@@ -279,8 +279,8 @@ driver_result cuCtxEnablePeerAccess(cuda_context peer, unsigned flags)
 /* Between two contexts, of which both have to be told. */
 static driver_result between(cuda_context to, cuda_context from)
 {
-    CALL("copy");
-    CALL("peer_copy");
+    FAKE_CUDA_CALL("copy");
+    FAKE_CUDA_CALL("peer_copy");
     return is_context(to) && is_context(from) && to != from ? 0 : INVALID;
 }
 driver_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, cuda_pointer from,
@@ -300,24 +300,24 @@ driver_result cuMemcpy3DPeerAsync(const cuda_copy_peer *copy, driver_stream stre
 }
 driver_result cuIpcGetMemHandle(driver_share *share, cuda_pointer address)
 {
-    UNSAFE("memory_share");
+    FAKE_CUDA_UNSAFE("memory_share");
     return fake_memory_share((void *)(uintptr_t)address, share->reserved) ? 0 : INVALID;
 }
 driver_result cuIpcOpenMemHandle_v2(cuda_pointer *address, driver_share share, unsigned flags)
 {
-    UNSAFE("memory_map");
+    FAKE_CUDA_UNSAFE("memory_map");
     *address = (uintptr_t)fake_memory_map(share.reserved);
     return *address && flags == DRIVER_SHARE_LAZY_PEER ? 0 : INVALID;
 }
 driver_result cuIpcCloseMemHandle(cuda_pointer address)
 {
-    UNSAFE("memory_unmap");
+    FAKE_CUDA_UNSAFE("memory_unmap");
     fake_memory_unmap((void *)(uintptr_t)address);
     return 0;
 }
 driver_result cuModuleLoadData(driver_module *module, const void *image)
 {
-    UNSAFE("module_load");
+    FAKE_CUDA_UNSAFE("module_load");
     *module = strdup(image);
     fake_module_loaded(*module);
     return 0;

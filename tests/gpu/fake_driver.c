@@ -11,7 +11,7 @@
 
 #define OPERATIONS_MAX 64
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static pthread_mutex_t fake_driver_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static struct operation {
     const char *name;
     unsigned calls, after, times;
@@ -30,7 +30,7 @@ static const volatile char *late_source;
 static size_t late_bytes;
 static _Thread_local enum fake_mode thread_mode; /* its address names the thread */
 
-static struct operation *find(const char *name)
+static struct operation *fake_driver_find(const char *name)
 {
     struct operation *operation = operations;
     while (operation->name && strcmp(operation->name, name) != 0)
@@ -43,7 +43,7 @@ static struct operation *find(const char *name)
 
 void fake_reset(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     for (struct operation *operation = operations; operation->name; operation++)
         operation->calls = operation->after = operation->times = 0;
     devices = 1;
@@ -56,7 +56,7 @@ void fake_reset(void)
         stream->filled = stream->unseen = 0;
         stream->capturing = false;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_devices(int count)
@@ -87,84 +87,84 @@ __attribute__((constructor)) static void begin_as_told(void)
 
 void fake_hold(bool hold)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     held = hold;
     for (struct fake_stream *stream = streams; stream && !held; stream = stream->next)
         stream->completed = stream->enqueued;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_complete(void *which, unsigned count)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     for (struct fake_stream *stream = streams; stream; stream = stream->next) {
         unsigned long left = stream->enqueued - stream->completed;
         if (!which || stream == which)
             stream->completed += count < left ? count : left;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_delay(unsigned queries)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     delay = queries;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_slow_launches(bool slow)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     slow_launches = slow;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_fail(const char *name, int code, unsigned after, unsigned times)
 {
-    pthread_mutex_lock(&lock);
-    struct operation *operation = find(name);
+    pthread_mutex_lock(&fake_driver_lock);
+    struct operation *operation = fake_driver_find(name);
     operation->code = code;
     operation->after = after;
     operation->times = times;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_note_source(const void *from, size_t bytes)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     late_source = from;
     late_bytes = bytes;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 void fake_read_late(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     for (size_t i = 0; i < late_bytes; i++)
         (void)late_source[i];
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 unsigned fake_count(const char *name)
 {
-    pthread_mutex_lock(&lock);
-    unsigned calls = find(name)->calls;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
+    unsigned calls = fake_driver_find(name)->calls;
+    pthread_mutex_unlock(&fake_driver_lock);
     return calls;
 }
 
 long fake_live_events(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     long live = live_events;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return live;
 }
 
 int fake_call(const char *name)
 {
-    pthread_mutex_lock(&lock);
-    struct operation *operation = find(name);
+    pthread_mutex_lock(&fake_driver_lock);
+    struct operation *operation = fake_driver_find(name);
     operation->calls++;
     int code = 0;
     if (operation->times && operation->after)
@@ -173,7 +173,7 @@ int fake_call(const char *name)
         operation->times--;
         code = operation->code;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return code;
 }
 
@@ -182,22 +182,22 @@ int fake_call(const char *name)
 void fake_capture_begin(void *which, enum fake_mode mode)
 {
     struct fake_stream *stream = which;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     stream->capturing = true;
     stream->destroyed = false;
     stream->mode = mode;
     stream->owner = &thread_mode;
     stream->captured = 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 int fake_capture_end(void *which)
 {
     struct fake_stream *stream = which;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     stream->capturing = false;
     int captured = stream->destroyed ? -1 : stream->captured;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return captured;
 }
 
@@ -232,9 +232,9 @@ static int do_unsafe_thing(void)
 int fake_unsafe_call(const char *name)
 {
     int code = fake_call(name);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     int refused = do_unsafe_thing();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return refused ? refused : code;
 }
 
@@ -257,10 +257,10 @@ static bool conflicts(const struct fake_stream *stream)
 int fake_is_capturing(const struct fake_stream *stream, int *status_out)
 {
     const struct fake_stream *which = resolve(stream);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     *status_out = !which->capturing ? 0 : which->destroyed ? 2 : 1;
     int code = conflicts(which) ? 906 : 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return code;
 }
 
@@ -272,11 +272,11 @@ int fake_device_count(void)
 struct fake_stream *fake_stream_new(int device)
 {
     struct fake_stream *stream = calloc(1, sizeof *stream);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     stream->device = device;
     stream->next = streams;
     streams = stream;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return stream;
 }
 
@@ -307,13 +307,13 @@ void *fake_foreign_stream(void)
 
 void fake_stream_free(struct fake_stream *stream)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     for (struct fake_stream **link = &streams; *link; link = &(*link)->next)
         if (*link == stream) {
             *link = stream->next;
             break;
         }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     free(stream);
 }
 
@@ -333,18 +333,18 @@ static unsigned long add(struct fake_stream *stream)
 void fake_enqueue(struct fake_stream *stream)
 {
     struct fake_stream *where = resolve(stream);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     add(where);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
 }
 
 /* Locked; unlocks meanwhile. */
 static void wait_until_seen(const struct fake_stream *stream)
 {
     while (slow_launches && !held && stream->unseen && stream->enqueued >= stream->filled) {
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&fake_driver_lock);
         sched_yield();
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&fake_driver_lock);
     }
 }
 
@@ -367,12 +367,12 @@ int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments
     if (code)
         return code;
     struct fake_stream *where = resolve(stream);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     wait_until_seen(where);
     if (strncmp(kernel, "rbwp_fill", 9) == 0 && where->enqueued >= where->filled)
         where->filled = where->enqueued + 4;
     add(where);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     if (fake_executes())
         fake_execute(kernel, arguments);
     if (strncmp(kernel, "rbwp_clock", 10) == 0 && arguments)
@@ -384,17 +384,17 @@ struct fake_event *fake_event_new(bool timed)
 {
     struct fake_event *event = calloc(1, sizeof *event);
     event->timed = timed;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     live_events++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return event;
 }
 
 void fake_event_free(struct fake_event *event)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     live_events--;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     free(event);
 }
 
@@ -402,7 +402,7 @@ int fake_event_mark(struct fake_event *event, struct fake_stream *stream)
 {
     int code = 0;
     struct fake_stream *where = resolve(stream);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     event->stream = where;
     if (conflicts(event->stream)) {
         for (struct fake_stream *other = streams; other; other = other->next)
@@ -415,23 +415,23 @@ int fake_event_mark(struct fake_event *event, struct fake_stream *stream)
         event->time_ns = fake_timer();
         event->stream->unseen += !event->captured;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return code;
 }
 
 int fake_event_elapsed(const struct fake_event *from, const struct fake_event *to, float *ms_out)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     bool good = from->timed && to->timed && from->stream->completed >= from->number &&
                 to->stream->completed >= to->number;
     *ms_out = (float)((double)(to->time_ns - from->time_ns) / 1e6);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return good ? 0 : 400;
 }
 
 int fake_event_query(struct fake_event *event)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_driver_lock);
     int code = do_unsafe_thing();
     if (event->captured) {
         event->stream->destroyed = true;
@@ -441,6 +441,6 @@ int fake_event_query(struct fake_event *event)
     }
     if (code == 0 && event->stream->unseen)
         event->stream->unseen--;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_driver_lock);
     return code;
 }

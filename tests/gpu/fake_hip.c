@@ -19,13 +19,13 @@ HIP_CALLS(HIP_DECLARE)
 
 static _Thread_local int current;
 
-#define UNSAFE(operation)                                                                          \
+#define FAKE_HIP_UNSAFE(operation)                                                                 \
     do {                                                                                           \
         int code_ = fake_unsafe_call(operation);                                                   \
         if (code_)                                                                                 \
             return code_;                                                                          \
     } while (0)
-#define CALL(operation)                                                                            \
+#define FAKE_HIP_CALL(operation)                                                                   \
     do {                                                                                           \
         int code_ = fake_call(operation);                                                          \
         if (code_)                                                                                 \
@@ -77,14 +77,14 @@ driver_result hipGetDevice(int *device)
 }
 driver_result hipSetDevice(int device)
 {
-    CALL("attach");
+    FAKE_HIP_CALL("attach");
     current = device;
     return 0;
 }
 driver_result hipStreamCreateWithFlags(driver_stream *stream, unsigned flags)
 {
     (void)flags;
-    UNSAFE("stream_create");
+    FAKE_HIP_UNSAFE("stream_create");
     *stream = fake_stream_new(current);
     return 0;
 }
@@ -95,7 +95,7 @@ driver_result hipStreamDestroy(driver_stream stream)
 }
 driver_result hipStreamSynchronize(driver_stream stream)
 {
-    UNSAFE("stream_wait");
+    FAKE_HIP_UNSAFE("stream_wait");
     fake_complete(stream, UINT32_MAX);
     return 0;
 }
@@ -120,7 +120,7 @@ driver_result hipEventCreateWithFlags(driver_event *event, unsigned flags)
 {
     if (flags != DRIVER_EVENT_DISABLE_TIMING)
         return 1;
-    CALL("event_create");
+    FAKE_HIP_CALL("event_create");
     *event = fake_event_new(false);
     return 0;
 }
@@ -131,32 +131,32 @@ driver_result hipEventDestroy(driver_event event)
 }
 driver_result hipEventRecord(driver_event event, driver_stream stream)
 {
-    CALL("event_record");
+    FAKE_HIP_CALL("event_record");
     return fake_event_mark(event, stream);
 }
 #ifndef FAKE_OLD
 driver_result hipEventQuery(driver_event event)
 {
-    CALL("event_query");
+    FAKE_HIP_CALL("event_query");
     return fake_event_query(event);
 }
 #endif
 driver_result hipMalloc(void **address, size_t bytes)
 {
-    UNSAFE("memory_alloc");
+    FAKE_HIP_UNSAFE("memory_alloc");
     *address = fake_memory_alloc(bytes);
     return *address ? 0 : 2;
 }
 driver_result hipFree(void *address)
 {
-    UNSAFE("memory_free");
+    FAKE_HIP_UNSAFE("memory_free");
     fake_memory_free(address);
     return 0;
 }
 driver_result hipHostMalloc(void **host, size_t bytes, unsigned flags)
 {
     (void)flags;
-    UNSAFE("host_alloc");
+    FAKE_HIP_UNSAFE("host_alloc");
     *host = malloc(bytes);
     return 0;
 }
@@ -169,14 +169,14 @@ driver_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_
                              driver_stream stream)
 {
     (void)kind;
-    CALL("copy");
+    FAKE_HIP_CALL("copy");
     memcpy(to, from, bytes);
     fake_enqueue(stream);
     return 0;
 }
 driver_result hipMemcpy3DAsync(const hip_copy *copy, driver_stream stream)
 {
-    CALL("copy");
+    FAKE_HIP_CALL("copy");
     char *to = copy->dst.pointer;
     const char *from = copy->src.pointer;
     if (copy->dst.pitch < copy->extent.width || copy->src.pitch < copy->extent.width)
@@ -190,14 +190,14 @@ driver_result hipMemcpy3DAsync(const hip_copy *copy, driver_stream stream)
 }
 driver_result hipDeviceCanAccessPeer(int *can, int device, int peer)
 {
-    CALL("peer_ask");
+    FAKE_HIP_CALL("peer_ask");
     *can = device != peer && fake_peers();
     return device < fake_device_count() && peer < fake_device_count() ? 0 : 1;
 }
 driver_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     static _Atomic bool enabled[16][16];
-    CALL("peer_enable");
+    FAKE_HIP_CALL("peer_enable");
     if (flags || peer < 0 || peer > 15 || current > 15 || peer == current)
         return 1;
     const bool was = enabled[current][peer];
@@ -207,8 +207,8 @@ driver_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
 driver_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
                                  size_t bytes, driver_stream stream)
 {
-    CALL("copy");
-    CALL("peer_copy");
+    FAKE_HIP_CALL("copy");
+    FAKE_HIP_CALL("peer_copy");
     if (to_device == from_device || to_device >= fake_device_count() ||
         from_device >= fake_device_count())
         return 1;
@@ -218,24 +218,24 @@ driver_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int 
 }
 driver_result hipIpcGetMemHandle(driver_share *share, void *address)
 {
-    UNSAFE("memory_share");
+    FAKE_HIP_UNSAFE("memory_share");
     return fake_memory_share(address, share->reserved) ? 0 : 1;
 }
 driver_result hipIpcOpenMemHandle(void **address, driver_share share, unsigned flags)
 {
-    UNSAFE("memory_map");
+    FAKE_HIP_UNSAFE("memory_map");
     *address = fake_memory_map(share.reserved);
     return *address && flags == DRIVER_SHARE_LAZY_PEER ? 0 : 1;
 }
 driver_result hipIpcCloseMemHandle(void *address)
 {
-    UNSAFE("memory_unmap");
+    FAKE_HIP_UNSAFE("memory_unmap");
     fake_memory_unmap(address);
     return 0;
 }
 driver_result hipModuleLoadData(driver_module *module, const void *image)
 {
-    UNSAFE("module_load");
+    FAKE_HIP_UNSAFE("module_load");
     *module = strdup(image);
     return 0;
 }

@@ -20,7 +20,7 @@ struct variables {
     struct ptx_shape shape;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards modules */
+static pthread_mutex_t fake_inject_lock = PTHREAD_MUTEX_INITIALIZER; /* guards modules */
 static struct variables *modules;
 static struct ptx_shape next_shape;
 static uint32_t version = 130001;
@@ -87,16 +87,16 @@ static bool cleared; /* buffers that are given */
 static uint64_t last_end_ns;
 static uint64_t lasts_ns = 1000;
 static _Atomic uint32_t last_correlation;
-static bool runtime_apart, gone;
+static bool runtime_apart, fake_inject_gone;
 
 /* As what CUPTI makes at its first use is taken apart when the process exits. */
-static void take_apart(void)
+static void fake_inject_take_apart(void)
 {
-    gone = true;
+    fake_inject_gone = true;
 }
 static void must_be_there(void)
 {
-    if (gone)
+    if (fake_inject_gone)
         abort();
 }
 
@@ -220,7 +220,7 @@ cupti_result cuptiActivityRegisterTimestampCallback(cupti_timestamp read)
 }
 cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_wanted wanted, cupti_buffer_filled filled)
 {
-    (void)atexit(take_apart);
+    (void)atexit(fake_inject_take_apart);
     buffer_wanted = wanted;
     buffer_filled = filled;
     return fake_call("cupti_activity");
@@ -397,47 +397,47 @@ void fake_module_loaded(char *module)
     const uint64_t *words = (const uint64_t *)&next_shape;
     for (size_t i = 0; i < PTX_SHAPE_WORDS; i++)
         store_le64((uint64_t *)&variables->shape + i, words[i]);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_inject_lock);
     variables->next = modules;
     modules = variables;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_inject_lock);
 }
 
 /* Those of the module in which address stands; NULL: none. */
-static struct variables *find(const void *address)
+static struct variables *fake_inject_find(const void *address)
 {
     const char *at = address;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&fake_inject_lock);
     struct variables *found = modules;
     while (found && (at < found->module || at >= found->module + strlen(found->module)))
         found = found->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_inject_lock);
     return found;
 }
 
 void fake_module_gone(const char *module)
 {
-    struct variables *variables = find(module);
-    pthread_mutex_lock(&lock);
+    struct variables *variables = fake_inject_find(module);
+    pthread_mutex_lock(&fake_inject_lock);
     for (struct variables **link = &modules; *link; link = &(*link)->next)
         if (*link == variables) {
             *link = variables->next;
             break;
         }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&fake_inject_lock);
     free(variables);
 }
 
 uint64_t fake_buffer_of(const void *module)
 {
-    return load_le64(&find(module)->buffer);
+    return load_le64(&fake_inject_find(module)->buffer);
 }
 
 FAKE_API int cuModuleGetGlobal_v2(cuda_pointer *address, size_t *bytes, void *module,
                                   const char *name);
 int cuModuleGetGlobal_v2(cuda_pointer *address, size_t *bytes, void *module, const char *name)
 {
-    struct variables *variables = find(module);
+    struct variables *variables = fake_inject_find(module);
     if (!variables || !strstr(module, "rbwp_probed"))
         return 500;
     void *found = strcmp(name, PTX_BUFFER_NAME) == 0  ? (void *)&variables->buffer
@@ -453,7 +453,7 @@ int cuModuleGetGlobal_v2(cuda_pointer *address, size_t *bytes, void *module, con
 FAKE_API int cuFuncGetModule(void **module, void *function);
 int cuFuncGetModule(void **module, void *function)
 {
-    struct variables *variables = find(function);
+    struct variables *variables = fake_inject_find(function);
     if (!variables)
         abort(); /* as a driver may that is given what is no function */
     *module = variables->module;
@@ -486,7 +486,7 @@ int cuKernelGetFunction(void **function, void *kernel)
 {
     const struct cuda_get_params params = {function, kernel};
     *function = fake_kernel_of(kernel);
-    int code = find(*function) ? 0 : 400;
+    int code = fake_inject_find(*function) ? 0 : 400;
     fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuKernelGetFunction, &params, NULL, &code);
     return code;
 }
@@ -626,10 +626,10 @@ int fake_traced_launch(uint32_t id, const void *params, const struct cuda_launch
     char symbol[64];
     int status = 0, code;
     void *function = launch->function;
-    struct variables *variables = find(function);
-    if (!variables && find((void *)~(uintptr_t)function)) {
+    struct variables *variables = fake_inject_find(function);
+    if (!variables && fake_inject_find((void *)~(uintptr_t)function)) {
         function = (void *)~(uintptr_t)function;
-        variables = find(function);
+        variables = fake_inject_find(function);
     }
     snprintf(symbol, sizeof symbol, "%.*s", (int)strcspn(function, " "), (const char *)function);
     fake_cupti_call(CUPTI_ENTER, id, params, symbol, NULL);

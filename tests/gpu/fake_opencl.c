@@ -13,7 +13,7 @@
 OCL_FUNCTIONS(OCL_DECLARE)
 
 #define INVALID_VALUE (-30)
-#define CALL(operation)                                                                            \
+#define FAKE_OPENCL_CALL(operation)                                                                \
     do {                                                                                           \
         int code_ = fake_call(operation);                                                          \
         if (code_)                                                                                 \
@@ -35,7 +35,7 @@ static ocl_int give(const void *value, size_t bytes, size_t room, void *to, size
 
 ocl_int clGetPlatformIDs(ocl_uint room, ocl_platform *platform, ocl_uint *count)
 {
-    CALL("init");
+    FAKE_OPENCL_CALL("init");
     if (room && platform)
         platform[0] = HANDLE(1);
     *count = 1;
@@ -59,7 +59,7 @@ ocl_int clGetDeviceIDs(ocl_platform platform, ocl_flags type, ocl_uint room, ocl
 ocl_int clGetDeviceInfo(ocl_device device, ocl_uint what, size_t room, void *to, size_t *size)
 {
     (void)device;
-    CALL("device_info");
+    FAKE_OPENCL_CALL("device_info");
     if (what == OCL_DEVICE_NAME)
         return give("fake 0", 7, room, to, size);
     const uint64_t wide = 1;
@@ -121,7 +121,7 @@ ocl_int clEnqueueMarkerWithWaitList(ocl_queue queue, ocl_uint count, const ocl_e
                                     ocl_event *event)
 {
     (void)count, (void)waits;
-    CALL("event_record");
+    FAKE_OPENCL_CALL("event_record");
     *event = fake_event_new(false);
     (void)fake_event_mark(*event, queue);
     return 0;
@@ -130,7 +130,7 @@ ocl_int clEnqueueMarkerWithWaitList(ocl_queue queue, ocl_uint count, const ocl_e
 ocl_int clGetEventInfo(ocl_event event, ocl_uint what, size_t room, void *to, size_t *size)
 {
     (void)what;
-    CALL("event_query");
+    FAKE_OPENCL_CALL("event_query");
     ocl_int state = fake_event_query(event) == 0 ? 0 : 3;
     return give(&state, sizeof state, room, to, size);
 }
@@ -151,9 +151,9 @@ ocl_int clReleaseMemObject(ocl_memory memory)
     free(memory);
     return fake_call("memory_free");
 }
-static ocl_int move(ocl_queue queue, char *to, const char *from, size_t bytes)
+static ocl_int fake_opencl_move(ocl_queue queue, char *to, const char *from, size_t bytes)
 {
-    CALL("copy");
+    FAKE_OPENCL_CALL("copy");
     memcpy(to, from, bytes);
     fake_enqueue(queue);
     return 0;
@@ -163,7 +163,7 @@ ocl_int clEnqueueReadBuffer(ocl_queue queue, ocl_memory memory, ocl_bool wait, s
                             ocl_event *event)
 {
     (void)wait, (void)count, (void)waits, (void)event;
-    return move(queue, to, (char *)memory + at, bytes);
+    return fake_opencl_move(queue, to, (char *)memory + at, bytes);
 }
 ocl_int clEnqueueWriteBuffer(ocl_queue queue, ocl_memory memory, ocl_bool wait, size_t at,
                              size_t bytes, const void *from, ocl_uint count, const ocl_event *waits,
@@ -171,19 +171,19 @@ ocl_int clEnqueueWriteBuffer(ocl_queue queue, ocl_memory memory, ocl_bool wait, 
 {
     (void)wait, (void)count, (void)waits, (void)event;
     fake_note_source(from, bytes);
-    return move(queue, (char *)memory + at, from, bytes);
+    return fake_opencl_move(queue, (char *)memory + at, from, bytes);
 }
 ocl_int clEnqueueCopyBuffer(ocl_queue queue, ocl_memory from, ocl_memory to, size_t from_at,
                             size_t to_at, size_t bytes, ocl_uint count, const ocl_event *waits,
                             ocl_event *event)
 {
     (void)count, (void)waits, (void)event;
-    return move(queue, (char *)to + to_at, (char *)from + from_at, bytes);
+    return fake_opencl_move(queue, (char *)to + to_at, (char *)from + from_at, bytes);
 }
 static ocl_int move_rect(ocl_queue queue, char *to, const char *from, const size_t *to_origin,
                          const size_t *from_origin, const size_t *region, const size_t pitch[4])
 {
-    CALL("copy");
+    FAKE_OPENCL_CALL("copy");
     to += to_origin[0];
     from += from_origin[0];
     for (size_t z = 0; z < region[2]; z++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compression in pieces. Each ends with an empty stored block, which brings
- * the next one to a whole byte: 5 bytes for PIECE_BYTES of text.
+ * the next one to a whole byte: 5 bytes for OUT_GZIP_PIECE_BYTES of text.
  */
 #include "out_gzip.h"
 #include "message.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-enum { PIECE_BYTES = 1 << 20, LEVEL = 1 };
+enum { OUT_GZIP_PIECE_BYTES = 1 << 20, LEVEL = 1 };
 
 struct gzip_piece {
     size_t bytes, packed_bytes; /* packed_bytes 0: it failed */
@@ -53,8 +53,8 @@ static bool start_piece(struct gzip_piece *piece)
     if (deflateInit2(&piece->stream, LEVEL, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
     piece->ready = true;
-    piece->packed_room = deflateBound(&piece->stream, PIECE_BYTES) + 16;
-    piece->text = malloc(PIECE_BYTES);
+    piece->packed_room = deflateBound(&piece->stream, OUT_GZIP_PIECE_BYTES) + 16;
+    piece->text = malloc(OUT_GZIP_PIECE_BYTES);
     piece->packed = malloc(piece->packed_room);
     return piece->text && piece->packed;
 }
@@ -106,12 +106,13 @@ static void take_bytes(struct out *out, const char *bytes, size_t count)
 {
     struct gzip_layer *layer = out->layer_state;
     while (count > 0 && !layer->failed) {
-        size_t room = PIECE_BYTES - layer->piece->bytes, part = count < room ? count : room;
+        size_t room = OUT_GZIP_PIECE_BYTES - layer->piece->bytes,
+               part = count < room ? count : room;
         memcpy(layer->piece->text + layer->piece->bytes, bytes, part);
         layer->piece->bytes += part;
         bytes += part;
         count -= part;
-        if (layer->piece->bytes == PIECE_BYTES)
+        if (layer->piece->bytes == OUT_GZIP_PIECE_BYTES)
             next_piece(out);
     }
 }

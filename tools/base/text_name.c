@@ -3,13 +3,13 @@
 
 #include "terminal_text.h"
 
-enum { PIECE_BYTES = 16384 };
+enum { TEXT_NAME_PIECE_BYTES = 16384 };
 
 void text_name(struct out *out, const char *text, size_t count)
 {
     while (count > 0) {
-        char *room = out_room(out, PIECE_BYTES);
-        out_end(out, room + terminal_text_piece(&text, &count, room, PIECE_BYTES));
+        char *room = out_room(out, TEXT_NAME_PIECE_BYTES);
+        out_end(out, room + terminal_text_piece(&text, &count, room, TEXT_NAME_PIECE_BYTES));
     }
 }
 

@@ -69,7 +69,7 @@ static void take_model(struct chrome_own *own, struct trace_text text)
 /* ---- Kineto's form --------------------------------------------------------------- */
 
 /* "as":"WORD" says which category of ours it is, where Kineto's word for it does not. */
-static uint8_t category_of(const char *object, struct trace_text word)
+static uint8_t chrome_own_category_of(const char *object, struct trace_text word)
 {
     const char *as = strstr(object, "\"as\":\"");
     for (uint8_t i = 0; as && i < TRACE_CATEGORIES; i++) {
@@ -99,7 +99,7 @@ void chrome_own_kineto(const struct chrome_event *event, struct chrome_kineto *k
     *kineto_out = (struct chrome_kineto){.track = TRACE_NONE};
     kineto_out->shadow = find_member(object, "shadow", &value);
     kineto_out->own = find_member(object, "own", &value);
-    kineto_out->category = category_of(object, before_comma(event));
+    kineto_out->category = chrome_own_category_of(object, before_comma(event));
     if (find_member(object, "made", &value))
         kineto_out->made = (uint32_t)value;
     if (find_member(object, "track", &value))

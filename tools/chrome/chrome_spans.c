@@ -230,7 +230,8 @@ bool chrome_spans_is_gpu(const struct chrome_event *event)
 }
 
 /* Our own exports say what a span is by our own words, PyTorch by its. */
-static uint8_t category_of(const struct chrome_spans *spans, const struct chrome_event *event)
+static uint8_t chrome_spans_category_of(const struct chrome_spans *spans,
+                                        const struct chrome_event *event)
 {
     if (spans->kineto)
         return spans->form.category;
@@ -276,7 +277,7 @@ static struct trace_span chrome_spans_make_span(struct chrome_spans *spans,
                                                 const struct chrome_event *event,
                                                 const struct chrome_track *track)
 {
-    uint8_t category = category_of(spans, event);
+    uint8_t category = chrome_spans_category_of(spans, event);
     int64_t start_ns = spans->zero_ns + event->time_ns + narrower_ns(spans, event, category);
     if (spans->kineto && spans->form.clamped)
         start_ns = trace_shifted(spans->form.start_ns, shift_ns(spans));

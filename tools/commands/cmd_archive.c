@@ -54,7 +54,7 @@ static const struct option_group archive_groups[] = {
 /* ---- names ------------------------------------------------------------------------------ */
 
 /* "a.bin" becomes "a.rbwa" and "a.rbwa" "a.bin"; others get the suffix behind their name. */
-static char *default_output(const char *path, bool unpack)
+static char *archive_default_output(const char *path, bool unpack)
 {
     const char *from = unpack ? ARCHIVE_SUFFIX : FILE_SUFFIX;
     const char *to = unpack ? FILE_SUFFIX : ARCHIVE_SUFFIX;
@@ -179,7 +179,8 @@ static int archive_open_file(const char *path)
     return -1;
 }
 
-static bool one_file(const struct archive_options *options, const char *path, const char *output)
+static bool archive_one_file(const struct archive_options *options, const char *path,
+                             const char *output)
 {
     struct archive_result result;
     struct out_options target = {.path = output, .force = options->output.force};
@@ -217,10 +218,10 @@ static enum exit_code archive_run(void *config, struct operands files)
     for (int i = 0; i < files.count; i++) {
         const char *path = files.words[i];
         char *output = options->output.path ? strdup(options->output.path)
-                                            : default_output(path, options->unpack);
+                                            : archive_default_output(path, options->unpack);
         if (!output)
             message("out of memory");
-        if (!output || !one_file(options, path, output))
+        if (!output || !archive_one_file(options, path, output))
             code = EXIT_BAD_DATA;
         free(output);
     }

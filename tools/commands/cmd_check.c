@@ -136,7 +136,7 @@ static const struct result_column break_columns[] = {
     RESULT_LAST};
 static const struct result_table breaks_table = {"breaks", NULL, break_columns, "", NULL, 0};
 
-static bool show_break(void *context, const struct rbwp_problem *problem)
+static bool check_show_break(void *context, const struct rbwp_problem *problem)
 {
     struct check *check = context;
     if (check->options->json) {
@@ -319,8 +319,8 @@ static enum rbwp_status verify(struct check *check, bool standard, struct rbwp_e
     int unpacked = gzip_is(fd) ? gzip_unpack(fd, check->name, &problem) : -1;
     enum rbwp_status status =
         has_path && unpacked < 0
-            ? rbwp_verify(check->path, show_break, check, &check->result, error)
-            : rbwp_verify_fd(unpacked < 0 ? fd : unpacked, show_break, check, &check->result,
+            ? rbwp_verify(check->path, check_show_break, check, &check->result, error)
+            : rbwp_verify_fd(unpacked < 0 ? fd : unpacked, check_show_break, check, &check->result,
                              error);
     if (!standard && fd >= 0)
         close(fd);

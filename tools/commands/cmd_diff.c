@@ -64,7 +64,7 @@ static bool store_run(void *value, const char *text, struct option_error *error)
     return true;
 }
 
-static bool store_count(void *value, const char *text, struct option_error *error)
+static bool diff_store_count(void *value, const char *text, struct option_error *error)
 {
     return option_number(text, 0, 1000000000, value, error);
 }
@@ -90,7 +90,7 @@ static const struct option diff_option_table[] = {
     {"after", 0, "FILE", NULL, "another run of after", offsetof(struct diff_options, after),
      store_run},
     {"min-count", 0, "N", NULL, "rows with fewer spans in before or after are not judged (0)",
-     offsetof(struct diff_options, min_count), store_count},
+     offsetof(struct diff_options, min_count), diff_store_count},
     {"report", 0, "PAGE.html", NULL, "a page with both sides beside each other, too",
      offsetof(struct diff_options, page), option_store_text},
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),

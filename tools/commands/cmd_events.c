@@ -32,7 +32,7 @@ static bool store_offset(void *value, const char *text, struct option_error *err
     return true;
 }
 
-static bool store_count(void *value, const char *text, struct option_error *error)
+static bool events_store_count(void *value, const char *text, struct option_error *error)
 {
     struct events_options *options = value;
     options->has_count = true;
@@ -46,18 +46,18 @@ static bool store_rank(void *value, const char *text, struct option_error *error
     return option_number(text, 0, INT32_MAX / 2, &options->rank, error);
 }
 
-#define KERNEL(member) offsetof(struct events_options, kernel.member)
+#define EVENTS_KERNEL(member) offsetof(struct events_options, kernel.member)
 
-static const struct option content_options[] = {
-    {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file", KERNEL(json),
-     option_store_true},
-    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", KERNEL(csv),
+static const struct option events_content_options[] = {
+    {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file",
+     EVENTS_KERNEL(json), option_store_true},
+    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", EVENTS_KERNEL(csv),
      option_store_text},
     {"to", 't', "FORMAT", KERNEL_FORMATS " iris rbwp",
-     "write the events instead; by the suffix of the output if not given", KERNEL(export.to),
+     "write the events instead; by the suffix of the output if not given", EVENTS_KERNEL(export.to),
      option_store_text},
     {"events", 0, "NAMES", NULL, "of ids that have none, or another: 1024=fetch,1025=scatter",
-     KERNEL(events), option_store_text},
+     EVENTS_KERNEL(events), option_store_text},
     {"merge", 0, NULL, NULL, "iris: also one file of all ranks, from time 0 on",
      offsetof(struct events_options, merge), option_store_true},
     {"raw-cycles", 0, NULL, NULL,
@@ -67,14 +67,14 @@ static const struct option content_options[] = {
 };
 static const struct option buffer_options[] = {
     {"clock", 0, "RATE", NULL, "of the timer: 100MHz; 1GHz if the file does not say it",
-     KERNEL(clock_hz), kernel_store_hz},
+     EVENTS_KERNEL(clock_hz), kernel_store_hz},
     {"offset", 0, "RANK=NS", NULL,
      "by how much the rank's clock is ahead, RANK=NS:BOUND with its bound; repeatable", 0,
      store_offset},
     {"max-events", 0, "N", NULL, "slots of arrays without a header",
      offsetof(struct events_options, max_events), kernel_store_number},
     {"count", 0, "N", NULL, "the counter's value, likewise (up to the last one with a time)", 0,
-     store_count},
+     events_store_count},
     {"rank", 0, "N", NULL, "of the first of such files, the others follow (0)", 0, store_rank},
     {"ranks", 0, "N", NULL, "in the job", offsetof(struct events_options, ranks),
      kernel_store_number},
@@ -82,9 +82,9 @@ static const struct option buffer_options[] = {
 };
 
 static const struct option_group events_groups[] = {
-    {"Content", content_options, 0},
+    {"Content", events_content_options, 0},
     {"Buffers", buffer_options, 0},
-    {"Format", export_option_table + 1, KERNEL(export)}, /* --to is above */
+    {"Format", export_option_table + 1, EVENTS_KERNEL(export)}, /* --to is above */
     {"Output", out_option_table, offsetof(struct events_options, kernel.export.reading.output)},
     {0},
 };

@@ -43,36 +43,38 @@ static bool store_anchor(void *value, const char *text, struct option_error *err
     return false;
 }
 
-#define KERNEL(member) offsetof(struct lanes_options, kernel.member)
-#define LAYOUT(member) offsetof(struct lanes_options, layout.member)
+#define LANES_KERNEL(member) offsetof(struct lanes_options, kernel.member)
+#define LAYOUT_AT(member) offsetof(struct lanes_options, layout.member)
 
-static const struct option content_options[] = {
-    {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file", KERNEL(json),
-     option_store_true},
-    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", KERNEL(csv),
+static const struct option lanes_content_options[] = {
+    {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file",
+     LANES_KERNEL(json), option_store_true},
+    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", LANES_KERNEL(csv),
      option_store_text},
     {"to", 't', "FORMAT", KERNEL_FORMATS " rbwp warpscope",
-     "write the spans instead; by the suffix of the output if not given", KERNEL(export.to),
+     "write the spans instead; by the suffix of the output if not given", LANES_KERNEL(export.to),
      option_store_text},
-    {"events", 0, "NAMES", NULL, "of events, from 0 on: wait,load,7=store", KERNEL(events),
+    {"events", 0, "NAMES", NULL, "of events, from 0 on: wait,load,7=store", LANES_KERNEL(events),
      option_store_text},
-    {"groups", 0, "NAMES", NULL, "of groups: producer,consumer", KERNEL(groups), option_store_text},
+    {"groups", 0, "NAMES", NULL, "of groups: producer,consumer", LANES_KERNEL(groups),
+     option_store_text},
     {"by-block", 0, NULL, NULL, "each block by itself, also where the SM is known",
      offsetof(struct lanes_options, by_block), option_store_true},
     {0},
 };
 static const struct option layout_options[] = {
     {"dialect", 0, "NAME", "auto v1 flashinfer mirage v2",
-     "whose records they are (auto: as their tags look)", LAYOUT(dialect), store_dialect},
+     "whose records they are (auto: as their tags look)", LAYOUT_AT(dialect), store_dialect},
     {"stride", 0, "N", NULL, "slots from a lane's record to its next (blocks * groups)",
-     LAYOUT(stride), kernel_store_number},
-    {"blocks", 0, "N", NULL, "in the grid, where the header was not written", LAYOUT(num_blocks),
+     LAYOUT_AT(stride), kernel_store_number},
+    {"blocks", 0, "N", NULL, "in the grid, where the header was not written", LAYOUT_AT(num_blocks),
      kernel_store_number},
-    {"num-groups", 0, "N", NULL, "in a block, likewise", LAYOUT(num_groups), kernel_store_number},
-    {"max-records", 0, "N", NULL, "of a lane (as many as there is room for)", LAYOUT(max_records),
+    {"num-groups", 0, "N", NULL, "in a block, likewise", LAYOUT_AT(num_groups),
      kernel_store_number},
+    {"max-records", 0, "N", NULL, "of a lane (as many as there is room for)",
+     LAYOUT_AT(max_records), kernel_store_number},
     {"clock", 0, "RATE", NULL, "of the timer: 100MHz; 1GHz if the file does not say it",
-     KERNEL(clock_hz), kernel_store_hz},
+     LANES_KERNEL(clock_hz), kernel_store_hz},
     {"anchor", 0, "TICKS", NULL,
      "the timer's 64 bits within 2 s of the first records; TICKS=NS with CLOCK_MONOTONIC then",
      offsetof(struct lanes_options, layout), store_anchor},
@@ -80,9 +82,9 @@ static const struct option layout_options[] = {
 };
 
 static const struct option_group lanes_groups[] = {
-    {"Content", content_options, 0},
+    {"Content", lanes_content_options, 0},
     {"Buffer", layout_options, 0},
-    {"Format", export_option_table + 1, KERNEL(export)}, /* --to is above */
+    {"Format", export_option_table + 1, LANES_KERNEL(export)}, /* --to is above */
     {"Output", out_option_table, offsetof(struct lanes_options, kernel.export.reading.output)},
     {0},
 };

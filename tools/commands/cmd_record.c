@@ -125,7 +125,7 @@ static const struct option_group record_groups[] = {
 };
 
 /* What is wrong with the options, NULL if nothing. */
-static const char *refusal(const struct record_options *options, struct operands program)
+static const char *record_refusal(const struct record_options *options, struct operands program)
 {
     const bool window = options->after_ns || options->for_ns;
     const bool capture = options->capture_range || options->capture_signal;
@@ -147,7 +147,7 @@ static const char *refusal(const struct record_options *options, struct operands
 static enum exit_code cmd_record_run(void *config, struct operands program)
 {
     struct record_options *options = config;
-    const char *wrong = refusal(options, program);
+    const char *wrong = record_refusal(options, program);
     if (wrong) {
         message_usage("%s", wrong);
         return EXIT_USAGE;

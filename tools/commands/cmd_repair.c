@@ -65,7 +65,7 @@ struct repair {
 /* ---- names ------------------------------------------------------------------------------ */
 
 /* "a.bin" becomes "a.repaired.bin", "a" "a.repaired". */
-static char *default_output(const char *path)
+static char *repair_default_output(const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
@@ -87,7 +87,8 @@ static bool same_file(const char *a, const char *b)
 static bool find_names(struct repair *repair)
 {
     const struct repair_options *options = repair->options;
-    repair->output = options->output ? strdup(options->output) : default_output(repair->path);
+    repair->output =
+        options->output ? strdup(options->output) : repair_default_output(repair->path);
     if (!options->no_live)
         repair->live = options->live ? strdup(options->live) : live_path(repair->path);
     if (!repair->output || (!repair->live && !options->no_live)) {
@@ -144,7 +145,7 @@ static bool repair_fill(struct repair *repair, int *fd)
     return false;
 }
 
-static bool show_break(void *context, const struct rbwp_problem *problem)
+static bool repair_show_break(void *context, const struct rbwp_problem *problem)
 {
     const struct repair *repair = context;
     message_plain("%s: kept as it is stored: %s", repair->output, problem->error.text);
@@ -159,7 +160,7 @@ static bool look_at_result(struct repair *repair, int fd)
     struct rbwp_error error;
     if (repair->result.unchanged)
         return true;
-    if (rbwp_verify_fd(fd, show_break, repair, &verified, &error) < 0) {
+    if (rbwp_verify_fd(fd, repair_show_break, repair, &verified, &error) < 0) {
         message("%s: cannot be read again: %s", repair->output, error.text);
         return false;
     }

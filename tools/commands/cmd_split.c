@@ -88,7 +88,7 @@ static enum exit_code split_report(const struct split_result *result, int64_t ze
 /* ---- the command ----------------------------------------------------------------------- */
 
 /* What is wrong with the options, NULL if nothing. */
-static const char *refusal(const struct split_options *options)
+static const char *split_refusal(const struct split_options *options)
 {
     unsigned kinds = options->filter.kinds;
     if (options->by_thread && options->every_ns)
@@ -106,7 +106,7 @@ static const char *refusal(const struct split_options *options)
 static enum exit_code split_run(void *config, struct operands files)
 {
     const struct split_command *command = config;
-    const char *wrong = refusal(&command->split);
+    const char *wrong = split_refusal(&command->split);
     struct split_result result;
     struct input input;
     if (files.count != 1)

@@ -49,8 +49,8 @@ static bool find_form(const char *format, enum cell_form *form_out)
     return false;
 }
 
-static enum exit_code one_file(struct out *out, const struct tables_options *options,
-                               enum cell_form form, const char *path, uint64_t *columns)
+static enum exit_code tables_one_file(struct out *out, const struct tables_options *options,
+                                      enum cell_form form, const char *path, uint64_t *columns)
 {
     struct input input;
     uint64_t broken = 0;
@@ -91,7 +91,7 @@ static enum exit_code tables_run(void *config, struct operands files)
     out_text(&out, array ? "[" : "");
     for (int i = 0; i < files.count && !out_failed(&out); i++) {
         out_text(&out, i == 0 ? "" : array ? ",\n" : options->table ? "" : "\n");
-        code = exit_worse(code, one_file(&out, options, form, files.words[i], &columns));
+        code = exit_worse(code, tables_one_file(&out, options, form, files.words[i], &columns));
     }
     out_text(&out, array ? "]\n" : json ? "\n" : "");
     return exit_worse(code, out_close(&out));

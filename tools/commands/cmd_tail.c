@@ -345,7 +345,7 @@ struct tail_options {
     struct tail_count count;
 };
 
-static bool store_count(void *value, const char *text, struct option_error *error)
+static bool tail_store_count(void *value, const char *text, struct option_error *error)
 {
     struct tail_count *count = value;
     char *end;
@@ -361,7 +361,7 @@ static bool store_count(void *value, const char *text, struct option_error *erro
 
 static const struct option tail_option_table[] = {
     {"lines", 'n', "N", NULL, "the last N (default 10)", offsetof(struct tail_options, count),
-     store_count},
+     tail_store_count},
     {"follow", 'f', NULL, NULL, "go on with what comes, also to FILE.live, until the program stops",
      offsetof(struct tail_options, follow), option_store_true},
     {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct tail_options, live),

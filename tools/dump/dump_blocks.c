@@ -320,7 +320,8 @@ static void all_blocks(struct block_dump *blocks, struct input *input)
     write_jobs(blocks);
 }
 
-static void counts(struct dump *dump, const struct input *input, const struct blocks_shown *shown)
+static void dump_blocks_counts(struct dump *dump, const struct input *input,
+                               const struct blocks_shown *shown)
 {
     struct out *out = &dump->out;
     json_u64(out, "block_count", input->blocks);
@@ -355,7 +356,7 @@ static void write_file(struct block_dump *blocks, struct input *input)
     out_text(out, ",\n\"blocks\":[");
     all_blocks(blocks, input);
     out_text(out, "],\n");
-    counts(dump, input, &blocks->shown);
+    dump_blocks_counts(dump, input, &blocks->shown);
     out_text(out, ",\n");
     json_table_counts(out, &blocks->tables.tables);
     out_text(out, ",\n");

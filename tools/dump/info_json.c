@@ -30,7 +30,7 @@ static void slots(struct out *out, const struct info *info)
     out_text(out, "]");
 }
 
-static void sub_items(struct out *out, const struct info *info)
+static void info_json_sub_items(struct out *out, const struct info *info)
 {
     json_open(out, "sub_item_counts", '[');
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++) {
@@ -74,7 +74,7 @@ static void opaque(struct out *out, const struct info *info)
     out_text(out, "]");
 }
 
-static void counts(struct out *out, const struct info *info)
+static void info_json_counts(struct out *out, const struct info *info)
 {
     json_u64(out, "block_count", info->input->blocks);
     json_u64(out, "opaque_block_count", info->opaque_blocks);
@@ -88,8 +88,8 @@ static void counts(struct out *out, const struct info *info)
         json_i64(out, "first", info->first_ns);
         json_i64(out, "last", info->last_ns);
     }
-    static void (*const parts[])(struct out *, const struct info *) = {kinds, slots, sub_items,
-                                                                       threads, opaque};
+    static void (*const parts[])(struct out *, const struct info *) = {
+        kinds, slots, info_json_sub_items, threads, opaque};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, info);
@@ -99,7 +99,7 @@ static void counts(struct out *out, const struct info *info)
 }
 
 /* Empty for a file that has none. Times, the last two members, only of ranges with records. */
-static void index_ranges(struct out *out, const struct rbwp_trailer *trailer)
+static void info_json_index_ranges(struct out *out, const struct rbwp_trailer *trailer)
 {
     const struct layout timed = trailer_section_of("INDX")->layout;
     const struct layout untimed = {timed.fields, timed.count - 2};
@@ -117,11 +117,11 @@ void info_json(struct out *out, const struct info *info)
     json_head(out, info->input);
     out_text(out, ",\n");
     if (info->counted) {
-        counts(out, info);
+        info_json_counts(out, info);
         out_text(out, ",\n");
     }
     if (info->index)
-        index_ranges(out, rbwp_reader_trailer(info->input->reader));
+        info_json_index_ranges(out, rbwp_reader_trailer(info->input->reader));
     struct losses losses = losses_total(rbwp_reader_trailer(info->input->reader));
     json_u64(out, "lost_records", losses.records);
     json_u64(out, "lost_records_most", losses.records_most);

@@ -448,8 +448,8 @@ static void other_sections(struct out *out, const struct rbwp_trailer *trailer)
     }
 }
 
-static void index_ranges(struct out *out, const struct info *info,
-                         const struct rbwp_trailer *trailer)
+static void info_text_index_ranges(struct out *out, const struct info *info,
+                                   const struct rbwp_trailer *trailer)
 {
     out_format(out, "index (%" PRIu32 "):\n", trailer->index_count);
     for (uint32_t i = 0; i < trailer->index_count; i++) {
@@ -464,7 +464,7 @@ static void index_ranges(struct out *out, const struct info *info,
     }
 }
 
-static void counts(struct out *out, const struct info *info)
+static void info_text_counts(struct out *out, const struct info *info)
 {
     out_format(out, "%-13s%s", "records", GROUPED(info->input->records));
     for (int i = 0; i < INFO_KINDS; i++)
@@ -564,7 +564,7 @@ static void work_items(struct out *out, const struct info *info)
         out_format(out, "  ... and %" PRIu32 " without calls (--json shows all)\n", named - used);
 }
 
-static void sub_items(struct out *out, const struct info *info)
+static void info_text_sub_items(struct out *out, const struct info *info)
 {
     const struct rbwp_tables *tables = rbwp_reader_tables(info->input->reader);
     out_format(out, "\nsub-items (%" PRIu32 "):\n", tables->sub_item_count);
@@ -600,14 +600,14 @@ void info_text(struct out *out, const struct info *info)
     if (trailer)
         other_sections(out, trailer);
     if (trailer && info->index)
-        index_ranges(out, info, trailer);
+        info_text_index_ranges(out, info, trailer);
     if (info->counted) {
-        counts(out, info);
+        info_text_counts(out, info);
         counted_tables(out, info);
         counted_threads(out, info);
     } else if (trailer) {
         listed_threads(out, trailer);
     }
     work_items(out, info);
-    sub_items(out, info);
+    info_text_sub_items(out, info);
 }

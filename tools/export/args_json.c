@@ -19,7 +19,7 @@ static void put_escaped(struct out *out, struct trace_text one, bool is_text)
     out_format(out, "\\u%04x", is_text ? 0xfffdu : code);
 }
 
-static void put_string(struct out *out, struct viewer_text *made, struct trace_text text)
+static void args_json_put_string(struct out *out, struct viewer_text *made, struct trace_text text)
 {
     text = viewer_text(made, text);
     json_string(out, text.text, text.bytes);
@@ -63,10 +63,10 @@ void args_json_value(struct out *out, struct viewer_text *made, const struct tra
         out_text(out, arg->value.u64 ? "true" : "false");
         break;
     case TRACE_ARG_NAME:
-        put_string(out, made, trace_name_of(trace, (uint32_t)arg->value.u64));
+        args_json_put_string(out, made, trace_name_of(trace, (uint32_t)arg->value.u64));
         break;
     case TRACE_ARG_TEXT:
-        put_string(out, made, trace_arg_text(detail, arg));
+        args_json_put_string(out, made, trace_arg_text(detail, arg));
         break;
     case TRACE_ARG_JSON:
         args_json_put_json(out, trace_arg_text(detail, arg));
@@ -74,8 +74,8 @@ void args_json_value(struct out *out, struct viewer_text *made, const struct tra
     }
 }
 
-static void put_key(struct out *out, struct viewer_text *text, struct args_keys *keys,
-                    const struct trace *trace, uint32_t number)
+static void args_json_put_key(struct out *out, struct viewer_text *text, struct args_keys *keys,
+                              const struct trace *trace, uint32_t number)
 {
     enum { ESCAPED_BYTES = 6 }; /* of a byte, at most */
     struct args_key *known =
@@ -93,7 +93,7 @@ static void put_key(struct out *out, struct viewer_text *text, struct args_keys 
         out_bytes(out, name.text, name.bytes);
         out_bytes(out, "\"", 1);
     } else {
-        put_string(out, text, name);
+        args_json_put_string(out, text, name);
     }
     out_bytes(out, ":", 1);
     /* A short one lies in the buffer in one piece. */
@@ -110,7 +110,7 @@ void args_json_members(struct out *out, struct viewer_text *text, struct args_ke
     for (uint32_t i = 0; i < detail->arg_count; i++) {
         if (i)
             out_bytes(out, ",", 1);
-        put_key(out, text, keys, trace, trace_args_of(detail)[i].key);
+        args_json_put_key(out, text, keys, trace, trace_args_of(detail)[i].key);
         args_json_value(out, text, trace, detail, &trace_args_of(detail)[i]);
     }
 }

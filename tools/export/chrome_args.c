@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-static void separate(struct chrome *chrome, bool *any)
+static void chrome_args_separate(struct chrome *chrome, bool *any)
 {
     out_text(&chrome->pass->out, *any ? "," : ",\"args\":{");
     *any = true;
@@ -37,7 +37,7 @@ void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detai
 }
 
 /* Every member with a comma behind it, which the last one loses. */
-static void write_model(struct chrome *chrome, const struct trace_detail *detail)
+static void chrome_args_write_model(struct chrome *chrome, const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
     out_text(out, "\"rbwp\":{");
@@ -61,24 +61,24 @@ void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
     const char *key = own_key_of_item(span);
     bool any = false;
     if (span->flags & TRACE_UNFINISHED) {
-        separate(chrome, &any);
+        chrome_args_separate(chrome, &any);
         out_text(out, "\"unfinished\":true");
     }
     if (span->flags & TRACE_OPEN) {
-        separate(chrome, &any);
+        chrome_args_separate(chrome, &any);
         out_text(out, "\"open\":true");
     }
     if (key) {
-        separate(chrome, &any);
+        chrome_args_separate(chrome, &any);
         json_u64(out, key, span->item);
     }
     if (detail && detail->arg_count) {
-        separate(chrome, &any);
+        chrome_args_separate(chrome, &any);
         args_json_members(out, &chrome->text, &chrome->keys, chrome->pass->trace, detail);
     }
     if (detail && has_model(detail)) {
-        separate(chrome, &any);
-        write_model(chrome, detail);
+        chrome_args_separate(chrome, &any);
+        chrome_args_write_model(chrome, detail);
     }
     if (any)
         out_text(out, "}");

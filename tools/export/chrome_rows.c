@@ -40,7 +40,8 @@ static void text_if_any(struct chrome *chrome, const char *key, struct trace_tex
 #define NO_THREAD UINT32_MAX
 
 /* {"ph":"M",...,"args":{: metadata, up to the arguments. */
-static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid)
+static void chrome_rows_begin_metadata(struct chrome *chrome, const char *what, uint32_t pid,
+                                       uint32_t tid)
 {
     struct out *out = &chrome->pass->out;
     chrome_separate(chrome);
@@ -51,7 +52,7 @@ static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid
         chrome_time(chrome, trace_origin_ns(chrome->pass->trace));
     out_text(out, ",\"args\":{");
 }
-static void end_event(struct chrome *chrome)
+static void chrome_rows_end_event(struct chrome *chrome)
 {
     out_text(&chrome->pass->out, "}}");
 }
@@ -59,9 +60,9 @@ static void end_event(struct chrome *chrome)
 static void sort_index(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid,
                        uint64_t index)
 {
-    begin_metadata(chrome, what, pid, tid);
+    chrome_rows_begin_metadata(chrome, what, pid, tid);
     json_u64(&chrome->pass->out, "sort_index", index);
-    end_event(chrome);
+    chrome_rows_end_event(chrome);
 }
 
 /* ---- processes and names ------------------------------------------------------------- */
@@ -77,7 +78,7 @@ void chrome_take_process(void *context, const struct trace_process *process)
     }
     uint32_t pid = viewer_pid(&chrome->ids, process->os_id);
     chrome->pids[process->number] = pid;
-    begin_metadata(chrome, "process_name", pid, NO_THREAD);
+    chrome_rows_begin_metadata(chrome, "process_name", pid, NO_THREAD);
     chrome_text(chrome, "name", process->name);
     out_format(out, ",\"rbwp_node\":%" PRIu32, process->node);
     if (process->os_id)
@@ -88,11 +89,11 @@ void chrome_take_process(void *context, const struct trace_process *process)
         out_text(out, ",");
         chrome_text(chrome, "rbwp_host", process->host);
     }
-    end_event(chrome);
+    chrome_rows_end_event(chrome);
     if (process->host.bytes || chrome->kineto) {
-        begin_metadata(chrome, "process_labels", pid, NO_THREAD);
+        chrome_rows_begin_metadata(chrome, "process_labels", pid, NO_THREAD);
         chrome_text(chrome, "labels", chrome->kineto ? trace_text("CPU") : process->host);
-        end_event(chrome);
+        chrome_rows_end_event(chrome);
     }
     sort_index(chrome, "process_sort_index", pid, NO_THREAD,
                chrome->kineto ? pid : process->number);
@@ -145,12 +146,12 @@ static void chrome_rows_on_block(struct chrome *chrome, struct chrome_row *row,
     const struct trace_track *lanes = trace_track_of(trace, track->parent);
     row->is_block = true;
     row->pid = viewer_block_pid(&chrome->ids, track->id);
-    begin_metadata(chrome, "process_name", row->pid, NO_THREAD);
+    chrome_rows_begin_metadata(chrome, "process_name", row->pid, NO_THREAD);
     chrome_text(chrome, "name", track->name);
-    end_event(chrome);
-    begin_metadata(chrome, "process_labels", row->pid, NO_THREAD);
+    chrome_rows_end_event(chrome);
+    chrome_rows_begin_metadata(chrome, "process_labels", row->pid, NO_THREAD);
     chrome_text(chrome, "labels", trace_track_of(trace, lanes->parent)->name);
-    end_event(chrome);
+    chrome_rows_end_event(chrome);
     sort_index(chrome, "process_sort_index", row->pid, NO_THREAD,
                (uint64_t)chrome->pid_count + track->number);
 }
@@ -197,7 +198,8 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
     const struct chrome_row *row = &chrome->rows[track->number];
     uint32_t tid = row->lanes[lane].tid;
     bool has_row = !chrome->kineto || kineto_has_row(chrome, track, lane);
-    begin_metadata(chrome, has_row ? "thread_name" : "thread_sort_index", row->pid, tid);
+    chrome_rows_begin_metadata(chrome, has_row ? "thread_name" : "thread_sort_index", row->pid,
+                               tid);
     if (chrome->kineto && track->kind == TRACE_THREAD && track->os_id)
         write_kineto_name(chrome, track, tid);
     else
@@ -220,7 +222,7 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
         text_if_any(chrome, "rbwp_name", track->name);
     if (!has_row) /* of a thread without events, which viewers do not show */
         out_format(out, ",\"sort_index\":%" PRIu32, tid);
-    end_event(chrome);
+    chrome_rows_end_event(chrome);
     if (chrome->kineto && has_row)
         sort_index(chrome, "thread_sort_index", row->pid, tid, tid);
     if (chrome->kineto)

@@ -46,7 +46,7 @@ struct arrow_end {
     uint32_t pid, tid;
 };
 
-static void write_arrow(struct chrome *chrome, const struct arrow_end *arrow)
+static void chrome_write_arrow(struct chrome *chrome, const struct arrow_end *arrow)
 {
     struct out *out = &chrome->pass->out;
     const char *kind = trace_link_kind_name[arrow->kind];
@@ -80,7 +80,7 @@ static void write_arrow_ends(struct chrome *chrome, const struct trace_span *spa
                               .pid = pid,
                               .tid = tid};
     if (pending_links_launch(&chrome->links, span->id))
-        write_arrow(chrome, &arrow);
+        chrome_write_arrow(chrome, &arrow);
     for (const struct pending_link *link = pending_links_of(&chrome->links, span->id); link;
          link = pending_links_next(&chrome->links, link)) {
         bool inside = link->from_ns > span->start_ns && link->from_ns < span->stop_ns;
@@ -88,7 +88,7 @@ static void write_arrow_ends(struct chrome *chrome, const struct trace_span *spa
         arrow.kind = link->kind;
         arrow.label = link->label;
         arrow.time_ns = inside ? link->from_ns : span->start_ns;
-        write_arrow(chrome, &arrow);
+        chrome_write_arrow(chrome, &arrow);
     }
 }
 
@@ -126,14 +126,14 @@ static void chrome_on_link(void *context, const struct trace_link *link)
     }
     if (!link->from_span)
         write_departure(chrome, &arrow);
-    write_arrow(chrome, &arrow);
+    chrome_write_arrow(chrome, &arrow);
     if (later)
         return;
     arrow.end = true;
     arrow.time_ns = link->to_ns > link->from_ns ? link->to_ns : link->from_ns;
     arrow.pid = to->pid;
     arrow.tid = chrome_tid(chrome, link->to_track, 0);
-    write_arrow(chrome, &arrow);
+    chrome_write_arrow(chrome, &arrow);
 }
 
 /* ---- spans --------------------------------------------------------------------------- */
@@ -209,7 +209,7 @@ static void write_kind(struct chrome *chrome, const struct trace_span *span,
         out_text(out, ",\"ph\":\"X\"");
 }
 
-static void write_name(struct out *out, const struct chrome_name *name)
+static void chrome_write_name(struct out *out, const struct chrome_name *name)
 {
     if (!name->is_plain) {
         out_text(out, "{\"name\":");
@@ -230,7 +230,7 @@ static void chrome_write_span(struct chrome *chrome, const struct trace_span *sp
 {
     struct out *out = &chrome->pass->out;
     chrome_separate(chrome);
-    write_name(out, &chrome->names[span->name]);
+    chrome_write_name(out, &chrome->names[span->name]);
     write_kind(chrome, span, detail);
     char *at = chrome_put_time(chrome, out_room(out, CHROME_EVENT_BYTES_MAX), span->start_ns);
     if (!(span->flags & TRACE_INSTANT))

@@ -67,7 +67,7 @@ struct writer {
 enum { CHUNK_SPANS = 4096 };
 
 /* Spans that become lines together. */
-struct chunk {
+struct csv_chunk {
     struct writer writer;
     struct trace_span spans[CHUNK_SPANS];
     uint32_t count;
@@ -81,9 +81,9 @@ struct lines {
     const struct shape *shape;
     struct line_columns columns;
     struct ordered_jobs *jobs;
-    struct chunk *chunk; /* being filled; NULL: none */
-    bool failed;         /* arguments are left out */
-    bool cut;            /* lines are */
+    struct csv_chunk *chunk; /* being filled; NULL: none */
+    bool failed;             /* arguments are left out */
+    bool cut;                /* lines are */
     struct left_out left_out;
 };
 
@@ -119,7 +119,7 @@ static void find_columns(struct line_columns *columns, const struct shape *shape
         columns->track_end++;
 }
 
-static void write_header(struct writer *writer)
+static void csv_write_header(struct writer *writer)
 {
     for (int c = 0; c < writer->columns->count; c++) {
         out_text(writer->out, c ? writer->shape->between : "");
@@ -141,8 +141,8 @@ static void write_before(struct out *out, const struct line_column *column)
     out_end(out, put_before(out, column));
 }
 
-static void write_text(struct writer *writer, const struct line_column *column,
-                       struct trace_text text)
+static void csv_write_text(struct writer *writer, const struct line_column *column,
+                           struct trace_text text)
 {
     struct out *out = writer->out;
     if (writer->shape == &ndjson) {
@@ -189,7 +189,7 @@ static void write_detail(struct writer *writer, const struct line_column *column
     if (!text.bytes && writer->shape->has_keys)
         return;
     if (is_label) {
-        write_text(writer, column, text);
+        csv_write_text(writer, column, text);
         return;
     }
     write_before(writer->out, column);
@@ -217,7 +217,7 @@ static void write_columns(struct writer *writer, int first, int end, const struc
         }
         bool known = span_column_value(column, writer->trace, span, facts, &value);
         if (column->text)
-            write_text(writer, made, column->text(writer->trace, (uint32_t)value));
+            csv_write_text(writer, made, column->text(writer->trace, (uint32_t)value));
         else if (known || column->source == SPAN_COLUMN_OF_SPAN)
             write_number(writer, made, value);
         else if (!writer->shape->has_keys)
@@ -274,9 +274,9 @@ static void keep_text(struct out *out, const char *bytes, size_t count)
     bytes_put(out->layer_state, bytes, count);
 }
 
-static void run_chunk(void *job)
+static void csv_run_chunk(void *job)
 {
-    struct chunk *chunk = job;
+    struct csv_chunk *chunk = job;
     struct writer *writer = &chunk->writer;
     writer->track = TRACE_NONE;
     for (uint32_t i = 0; i < chunk->count; i++)
@@ -284,9 +284,9 @@ static void run_chunk(void *job)
                        trace_detail_of(&chunk->details, &chunk->spans[i]));
 }
 
-static void stop_chunk(void *job)
+static void csv_stop_chunk(void *job)
 {
-    struct chunk *chunk = job;
+    struct csv_chunk *chunk = job;
     args_json_free(&chunk->writer.args);
     bytes_free(&chunk->text);
     free(chunk->details.words);
@@ -302,7 +302,7 @@ static struct writer make_writer(const struct lines *lines, struct out *out)
                            .raw_text = export_options_of(lines->pass)->raw_text};
 }
 
-static bool start_chunk(struct lines *lines, struct chunk *chunk)
+static bool csv_start_chunk(struct lines *lines, struct csv_chunk *chunk)
 {
     chunk->count = chunk->details.count = 0;
     chunk->text.count = chunk->out.used = 0;
@@ -314,7 +314,7 @@ static bool start_chunk(struct lines *lines, struct chunk *chunk)
     return chunk->out.buffer;
 }
 
-static void write_chunk(struct lines *lines, const struct chunk *chunk)
+static void csv_write_chunk(struct lines *lines, const struct csv_chunk *chunk)
 {
     struct out *out = &lines->pass->out;
     lines->failed |= chunk->writer.args.failed;
@@ -332,15 +332,15 @@ static void submit_chunk(struct lines *lines)
 }
 
 /* NULL without memory. */
-static struct chunk *chunk_to_fill(struct lines *lines)
+static struct csv_chunk *chunk_to_fill(struct lines *lines)
 {
     if (lines->chunk && lines->chunk->count == CHUNK_SPANS)
         submit_chunk(lines);
     if (lines->chunk)
         return lines->chunk;
     while (!(lines->chunk = ordered_jobs_next(lines->jobs)))
-        write_chunk(lines, ordered_jobs_take(lines->jobs));
-    if (!start_chunk(lines, lines->chunk)) {
+        csv_write_chunk(lines, ordered_jobs_take(lines->jobs));
+    if (!csv_start_chunk(lines, lines->chunk)) {
         lines->cut = true;
         lines->chunk = NULL;
     }
@@ -350,7 +350,7 @@ static struct chunk *chunk_to_fill(struct lines *lines)
 /* ---- the sink --------------------------------------------------------------------- */
 
 /* The details of a batch behind those that the chunk has. */
-static bool add_details(struct chunk *chunk, const struct trace_details *details)
+static bool add_details(struct csv_chunk *chunk, const struct trace_details *details)
 {
     struct trace_details *all = &chunk->details;
     if (details->count > UINT32_MAX - all->count ||
@@ -365,7 +365,7 @@ static void csv_on_spans(void *context, const struct trace_span *spans, size_t c
                          const struct trace_details *details)
 {
     struct lines *lines = context;
-    struct chunk *chunk;
+    struct csv_chunk *chunk;
     while (count > 0 && !lines->cut && (chunk = chunk_to_fill(lines))) {
         uint32_t room = CHUNK_SPANS - chunk->count, base = chunk->details.count;
         uint32_t part = count < room ? (uint32_t)count : room;
@@ -385,10 +385,10 @@ static void csv_on_spans(void *context, const struct trace_span *spans, size_t c
 static void csv_settle(void *context)
 {
     struct lines *lines = context;
-    struct chunk *chunk;
+    struct csv_chunk *chunk;
     submit_chunk(lines);
     while ((chunk = ordered_jobs_take(lines->jobs)))
-        write_chunk(lines, chunk);
+        csv_write_chunk(lines, chunk);
 }
 
 /* Launches are columns of what was launched. */
@@ -407,7 +407,8 @@ static bool csv_is_full(void *context)
 static bool csv_begin(struct trace_pass *pass, const struct shape *shape)
 {
     struct lines *lines = malloc(sizeof *lines);
-    struct ordered_jobs *jobs = ordered_jobs_new(pass->threads, sizeof(struct chunk), run_chunk);
+    struct ordered_jobs *jobs =
+        ordered_jobs_new(pass->threads, sizeof(struct csv_chunk), csv_run_chunk);
     if (!lines || !jobs) {
         message("out of memory");
         ordered_jobs_free(jobs, NULL);
@@ -424,7 +425,7 @@ static bool csv_begin(struct trace_pass *pass, const struct shape *shape)
                                      .full = csv_is_full};
     struct writer writer = make_writer(lines, &pass->out);
     if (!shape->has_keys)
-        write_header(&writer);
+        csv_write_header(&writer);
     return true;
 }
 
@@ -450,7 +451,7 @@ static enum exit_code csv_end(struct trace_pass *pass)
         message(lines->cut ? "out of memory; lines are left out"
                            : "out of memory; some arguments are left out");
     left_out_tell(pass, lines->shape->name, lines->left_out);
-    ordered_jobs_free(lines->jobs, stop_chunk);
+    ordered_jobs_free(lines->jobs, csv_stop_chunk);
     free(lines);
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }

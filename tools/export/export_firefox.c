@@ -77,7 +77,8 @@ static void firefox_enter(struct firefox *firefox, struct firefox_lane *lane, in
     lane->stack = stack;
 }
 
-static void close_frames(struct firefox *firefox, struct firefox_lane *lane, int64_t until_ns)
+static void firefox_close_frames(struct firefox *firefox, struct firefox_lane *lane,
+                                 int64_t until_ns)
 {
     while (lane->depth && lane->open[lane->depth - 1].stop_ns <= until_ns) {
         int64_t stop_ns = lane->open[--lane->depth].stop_ns;
@@ -90,7 +91,7 @@ static void close_frames(struct firefox *firefox, struct firefox_lane *lane, int
 static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
                        const struct trace_span *span)
 {
-    close_frames(firefox, lane, span->start_ns);
+    firefox_close_frames(firefox, lane, span->start_ns);
     const struct firefox_open *around = lane->depth ? &lane->open[lane->depth - 1] : NULL;
     uint32_t stack = FIREFOX_NONE;
     if (!(lane->started && span->start_ns < lane->since_ns) &&
@@ -163,8 +164,8 @@ struct trace_text firefox_field_key(struct firefox *firefox, uint32_t name)
     return (struct trace_text){firefox->key, PREFIX_BYTES + text.bytes};
 }
 
-static void put_arg(struct firefox *firefox, const struct trace_detail *detail,
-                    const struct trace_arg *arg)
+static void firefox_put_arg(struct firefox *firefox, const struct trace_detail *detail,
+                            const struct trace_arg *arg)
 {
     struct out *out = &firefox->data;
     if (thread_map_number(&firefox->fields, arg->key) == THREAD_NONE)
@@ -202,7 +203,7 @@ static void make_tail(struct firefox *firefox, const struct trace_detail *detail
                          trace_label_of(firefox->pass->trace, detail->category));
     firefox_put_facts(firefox, detail);
     for (uint32_t i = 0; i < detail->arg_count; i++)
-        put_arg(firefox, detail, &trace_args_of(detail)[i]);
+        firefox_put_arg(firefox, detail, &trace_args_of(detail)[i]);
     out_flush(&firefox->data);
     if (firefox->tail.failed)
         firefox_fail(firefox);
@@ -414,7 +415,7 @@ static void end_samples(struct firefox *firefox, struct firefox_row *row)
 {
     for (uint32_t i = 0; i < row->lane_count; i++) {
         struct firefox_lane *lane = &row->lanes[i];
-        close_frames(firefox, lane, INT64_MAX);
+        firefox_close_frames(firefox, lane, INT64_MAX);
         if (lane->started) {
             put_sample(firefox, lane, lane->since_ns);
             lane->samples++;

@@ -71,7 +71,7 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
 /* ---- lines --------------------------------------------------------------------------- */
 
 /* A name within a line: no semicolon, no line end; a blank would do, but for the last one. */
-static void write_name(struct folded *folded, struct trace_text name)
+static void folded_write_name(struct folded *folded, struct trace_text name)
 {
     struct out *out = &folded->pass->out;
     for (uint32_t done = 0; done < name.bytes;) {
@@ -92,12 +92,12 @@ static void write_stack(struct folded *folded, uint32_t number)
     for (; number != STACK_NONE && depth <= STACK_DEPTH_MAX; number = nodes[number].parent)
         path[depth++] = number;
     const struct trace_track *track = trace_track_of(trace, stack->group);
-    write_name(folded, trace_process_of(trace, track->process)->name);
+    folded_write_name(folded, trace_process_of(trace, track->process)->name);
     out_text(&folded->pass->out, ";");
-    write_name(folded, track->name);
+    folded_write_name(folded, track->name);
     while (depth > 0) {
         out_text(&folded->pass->out, ";");
-        write_name(folded, trace_name_of(trace, nodes[path[--depth]].what));
+        folded_write_name(folded, trace_name_of(trace, nodes[path[--depth]].what));
     }
     out_text(&folded->pass->out, " ");
     out_u64(&folded->pass->out, stack->self_ns);

@@ -61,7 +61,7 @@ static inline bool npz_failed(const struct npz *npz)
 
 enum {
     ALIGNMENT = 64,
-    PIECE_BYTES = 256 << 10,
+    NPZ_PIECE_BYTES = 256 << 10,
     NPY_HEADER_BYTES = 128,
     VERSION_ZIP64 = 45,
     DATE_1980 = 0x21, /* January 1st, the first that ZIP knows: files are the same each time */
@@ -93,7 +93,7 @@ static void npz_put_name(struct header *header, const struct npz_member *member)
 static void npz_start(struct npz *npz)
 {
     npz->spool = SPOOL_EMPTY;
-    npz->spool.piece_bytes = PIECE_BYTES;
+    npz->spool.piece_bytes = NPZ_PIECE_BYTES;
     npz->count = 0;
 }
 
@@ -118,7 +118,7 @@ static void npz_put(struct npz *npz, uint32_t number, const void *bytes, size_t 
     struct npz_member *member = &npz->members[number];
     const uint8_t *from = bytes;
     while (count) {
-        size_t some = count < PIECE_BYTES ? count : PIECE_BYTES;
+        size_t some = count < NPZ_PIECE_BYTES ? count : NPZ_PIECE_BYTES;
         char *room = spool_room(&npz->spool, number, some);
         if (!room)
             return;
@@ -209,7 +209,7 @@ static void put_central_header(struct header *header, const struct npz_member *m
     export_npz_put(header, member->offset, 8);
 }
 
-static void put_end(struct header *header, uint64_t members, uint64_t offset, uint64_t bytes)
+static void npz_put_end(struct header *header, uint64_t members, uint64_t offset, uint64_t bytes)
 {
     export_npz_put(header, 0x06064b50, 4);
     export_npz_put(header, 44, 8); /* what follows of it */
@@ -233,7 +233,7 @@ static void put_end(struct header *header, uint64_t members, uint64_t offset, ui
     export_npz_put(header, 0, 2);
 }
 
-static uint64_t write_header(struct out *out, const struct header *header)
+static uint64_t npz_write_header(struct out *out, const struct header *header)
 {
     out_bytes(out, (const char *)header->bytes, header->count);
     return header->count;
@@ -249,7 +249,7 @@ static uint64_t write_member(struct npz *npz, uint32_t number, struct out *out)
     member->crc32 = (uint32_t)crc32_combine(crc, member->crc32, (z_off_t)member->bytes);
     struct header header = {.count = 0};
     put_local_header(&header, member);
-    uint64_t bytes = write_header(out, &header);
+    uint64_t bytes = npz_write_header(out, &header);
     out_bytes(out, npy, sizeof npy);
     spool_copy(&npz->spool, number, out);
     return bytes + sizeof npy + member->bytes;
@@ -269,11 +269,11 @@ static void npz_write(struct npz *npz, struct out *out)
         if (!npz->members[i].absent) {
             struct header header = {.count = 0};
             put_central_header(&header, &npz->members[i]);
-            central += write_header(out, &header);
+            central += npz_write_header(out, &header);
         }
     struct header end = {.count = 0};
-    put_end(&end, members, at, central);
-    (void)write_header(out, &end);
+    npz_put_end(&end, members, at, central);
+    (void)npz_write_header(out, &end);
 }
 
 /* ---- export npz ------------------------------------------------------------------------------ */
@@ -404,7 +404,7 @@ static bool has_null(const struct npz_export *export, int c, const struct span_c
 
 /* An array begins when a value is known, and one of what is known when a null has come, too: they
  * get what was before. */
-static void put_column(struct npz_export *export, int c)
+static void npz_put_column(struct npz_export *export, int c)
 {
     struct npz_column *column = &export->list[c];
     struct span_column_part part = span_columns_part(&export->columns, c);
@@ -433,20 +433,20 @@ static void npz_put_group(void *context)
     struct npz_export *export = context;
     for (int c = 0; c < span_column_count() && !export->failed; c++)
         if (span_columns_wants(&export->columns, c))
-            put_column(export, c);
+            npz_put_column(export, c);
     export->rows += export->columns.count;
 }
 
 /* ---- begin and end -------------------------------------------------------------------- */
 
-static void put_fact(void *context, const char *key, struct trace_text value)
+static void npz_put_fact(void *context, const char *key, struct trace_text value)
 {
     struct npz_export *export = context;
     (void)npz_put_text(&export->npz, &export->facts, trace_text(key));
     (void)npz_put_text(&export->npz, &export->facts, value);
 }
 
-static bool has_failed(const void *context)
+static bool npz_has_failed(const void *context)
 {
     const struct npz_export *export = context;
     return export->failed || npz_failed(&export->npz);
@@ -481,7 +481,7 @@ static void add_columns(struct npz_export *export)
 static bool npz_begin(struct trace_pass *pass)
 {
     struct npz_export *export = calloc(1, sizeof *export);
-    const struct span_columns_user user = {export, npz_put_group, put_fact, has_failed};
+    const struct span_columns_user user = {export, npz_put_group, npz_put_fact, npz_has_failed};
     if (export) {
         npz_start(&export->npz);
         export->packed = malloc(SPAN_GROUP_ROWS * sizeof(uint64_t));
@@ -520,7 +520,7 @@ static enum exit_code npz_end(struct trace_pass *pass)
 {
     struct npz_export *export = pass->state;
     span_columns_finish(&export->columns);
-    bool failed = export->columns.failed || has_failed(export);
+    bool failed = export->columns.failed || npz_has_failed(export);
     if (!failed) {
         leave_out_columns(export);
         npz_write(&export->npz, &pass->out);

@@ -125,7 +125,8 @@ static bool name_is_good(const struct parquet_table *table, const char *name)
 }
 
 /* What is taken gets a number behind it. NULL without memory. */
-static char *column_name(const struct parquet_table *table, const struct rbwp_column *column)
+static char *parquet_column_name(const struct parquet_table *table,
+                                 const struct rbwp_column *column)
 {
     char *repaired = malloc(UTF8_REPAIR_GROWTH * (size_t)column->name_bytes + 1), *name = NULL;
     if (!repaired)
@@ -160,7 +161,7 @@ static struct parquet_column column_of(const struct parquet_table *table,
         [RBWP_COLUMN_ROW] = {.type = PARQUET_ID, .optional = true},
         [RBWP_COLUMN_BYTES] = {.type = PARQUET_BLOB}};
     struct parquet_column made = kinds[column->type];
-    made.name = column_name(table, column);
+    made.name = parquet_column_name(table, column);
     return made;
 }
 
@@ -521,7 +522,7 @@ static void put_numbers(struct table *table, const struct span_column_part *part
     columns->there = arrays.there;
 }
 
-static void put_column(struct table *table, int column)
+static void parquet_put_column(struct table *table, int column)
 {
     struct span_column_part part = span_columns_part(&table->columns, column);
     if (part.form == SPAN_COLUMN_NULLS)
@@ -540,7 +541,7 @@ static void parquet_put_group(void *context)
     parquet_group_begin(&table->parquet, table->columns.count);
     for (int c = 0; c < span_column_count() && !table->failed; c++)
         if (span_columns_wants(&table->columns, c))
-            put_column(table, c);
+            parquet_put_column(table, c);
 }
 
 /* ---- the sink ------------------------------------------------------------------------- */
@@ -572,7 +573,7 @@ static void put_fact_of_trace(void *context, const char *key, struct trace_text 
     free(repaired);
 }
 
-static bool has_failed(const void *context)
+static bool parquet_has_failed(const void *context)
 {
     const struct table *table = context;
     return table->failed || parquet_failed(&table->parquet);
@@ -615,7 +616,8 @@ static struct table *parquet_make_table(struct trace_pass *pass)
     struct table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
-    const struct span_columns_user user = {table, parquet_put_group, put_fact_of_trace, has_failed};
+    const struct span_columns_user user = {table, parquet_put_group, put_fact_of_trace,
+                                           parquet_has_failed};
     table->tables.pass = pass;
     table->numbered = calloc((size_t)span_column_count(), sizeof *table->numbered);
     table->places = malloc(SPAN_GROUP_ROWS * sizeof *table->places);

@@ -32,8 +32,8 @@ static inline uint8_t *begin_event(struct packets *packets, const struct lane_st
 }
 
 /* Ends the fields and writes the time, on the lane's clock if that has not passed it. */
-static inline void end_event(struct packets *packets, struct lane_state *lane, uint8_t *fields,
-                             uint8_t *at, int64_t time_ns)
+static inline void perfetto_end_event(struct packets *packets, struct lane_state *lane,
+                                      uint8_t *fields, uint8_t *at, int64_t time_ns)
 {
     uint8_t *packet = packets->next;
     fields[-1] = (uint8_t)(at - fields);
@@ -56,7 +56,7 @@ static void close_spans(struct perfetto *perfetto, struct lane_state *lane, int6
     while (lane->depth && lane->open[lane->depth - 1] <= until_ns) {
         uint8_t *fields = begin_event(packets, lane);
         uint8_t *at = pb_u64(fields, PF_EVENT_TYPE, PF_SLICE_END);
-        end_event(packets, lane, fields, at, lane->open[--lane->depth]);
+        perfetto_end_event(packets, lane, fields, at, lane->open[--lane->depth]);
     }
 }
 
@@ -129,7 +129,7 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
     } else {
         uint8_t *fields = begin_event(packets, lane);
         uint8_t *at = perfetto_put_span(perfetto, fields, span);
-        end_event(packets, lane, fields, at, (int64_t)clock_ns(span->start_ns));
+        perfetto_end_event(packets, lane, fields, at, (int64_t)clock_ns(span->start_ns));
     }
     if (span->flags & TRACE_INSTANT)
         return;
@@ -172,7 +172,7 @@ static void perfetto_on_samples(void *context, uint32_t track, const struct trac
         memcpy(&bits, &samples[i].value, sizeof bits);
         at = samples[i].whole ? pb_u64(at, PF_EVENT_COUNTER, bits)
                               : pb_fixed64(at, PF_EVENT_COUNTER_DOUBLE, bits);
-        end_event(packets, lane, fields, at, (int64_t)clock_ns(samples[i].time_ns));
+        perfetto_end_event(packets, lane, fields, at, (int64_t)clock_ns(samples[i].time_ns));
     }
 }
 

@@ -21,7 +21,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { EVENT_TEXT_MAX = 80, EVENT_BYTES_MIN = 2, PIECE_BYTES = 8 << 10 };
+enum { EVENT_TEXT_MAX = 80, EVENT_BYTES_MIN = 2, SPEEDSCOPE_PIECE_BYTES = 8 << 10 };
 
 struct open_frame {
     int64_t stop_ns;
@@ -35,7 +35,7 @@ struct profile {
     uint32_t depth, room;
 };
 
-struct row {
+struct speedscope_row {
     struct trace_track track; /* first, for track_order_all */
     struct profile *lanes;
     uint32_t lane_count;
@@ -44,8 +44,8 @@ struct row {
 struct speedscope {
     struct trace_pass *pass;
     struct spool spool;
-    struct spool_print *print; /* at the end */
-    struct row *rows;          /* by track */
+    struct spool_print *print;   /* at the end */
+    struct speedscope_row *rows; /* by track */
     uint32_t row_count, row_room;
     uint32_t *frames; /* by name: frame + 1, 0 for none yet */
     uint32_t *names;  /* of frames */
@@ -126,7 +126,8 @@ static void print_events(int64_t origin_ns, struct parquet_bytes *to, const char
         bytes_grown(to, (uint8_t *)at);
 }
 
-static void close_frames(struct speedscope *speedscope, struct profile *profile, int64_t until_ns)
+static void speedscope_close_frames(struct speedscope *speedscope, struct profile *profile,
+                                    int64_t until_ns)
 {
     while (profile->depth && profile->open[profile->depth - 1].stop_ns <= until_ns) {
         const struct open_frame *frame = &profile->open[--profile->depth];
@@ -134,7 +135,8 @@ static void close_frames(struct speedscope *speedscope, struct profile *profile,
     }
 }
 
-static struct profile *profile_of(struct speedscope *speedscope, struct row *row, uint32_t lane)
+static struct profile *profile_of(struct speedscope *speedscope, struct speedscope_row *row,
+                                  uint32_t lane)
 {
     if (lane < row->lane_count && row->lanes[lane].begun)
         return &row->lanes[lane];
@@ -153,7 +155,7 @@ static struct profile *profile_of(struct speedscope *speedscope, struct row *row
 static void speedscope_on_span(struct speedscope *speedscope, struct profile *profile,
                                const struct trace_span *span)
 {
-    close_frames(speedscope, profile, span->start_ns);
+    speedscope_close_frames(speedscope, profile, span->start_ns);
     if (profile->depth && profile->open[profile->depth - 1].stop_ns < span->stop_ns) {
         speedscope->misfits++;
         return;
@@ -172,7 +174,7 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
                                 const struct trace_details *details)
 {
     struct speedscope *speedscope = context;
-    struct row *row = &speedscope->rows[spans[0].track];
+    struct speedscope_row *row = &speedscope->rows[spans[0].track];
     speedscope->left_out.details += left_out_arguments(spans, count, details);
     for (size_t i = 0; i < count && !speedscope->failed; i++) {
         struct profile *profile = NULL;
@@ -222,21 +224,21 @@ static void write_profile(struct speedscope *speedscope, const struct trace_trac
     json_string(out, name.text, name.bytes);
     write_range(speedscope);
     out_text(out, ",\"events\":[");
-    close_frames(speedscope, profile, INT64_MAX);
+    speedscope_close_frames(speedscope, profile, INT64_MAX);
     spool_print_stream(speedscope->print, profile->stream, print_events);
     out_text(out, "]}");
 }
 
 static void write_profiles(struct speedscope *speedscope)
 {
-    struct row *rows = speedscope->rows;
+    struct speedscope_row *rows = speedscope->rows;
     uint32_t *order = track_order_all(rows, sizeof *rows, speedscope->row_count);
     if (!order) {
         speedscope_fail(speedscope);
         return;
     }
     for (uint32_t i = 0; i < speedscope->row_count; i++) {
-        struct row *row = &rows[order[i]];
+        struct speedscope_row *row = &rows[order[i]];
         for (uint32_t lane = 0; lane < row->lane_count; lane++)
             if (row->lanes[lane].begun)
                 write_profile(speedscope, &row->track, &row->lanes[lane], lane);
@@ -274,7 +276,7 @@ static bool speedscope_begin(struct trace_pass *pass)
     }
     speedscope->pass = pass;
     speedscope->spool = SPOOL_EMPTY;
-    speedscope->spool.piece_bytes = PIECE_BYTES;
+    speedscope->spool.piece_bytes = SPEEDSCOPE_PIECE_BYTES;
     pass->state = speedscope;
     pass->sink = (struct trace_sink){.context = speedscope,
                                      .track = speedscope_on_track,

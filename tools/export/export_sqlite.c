@@ -124,7 +124,8 @@ static void sqlite_put_span(struct database *database, const struct trace_span *
     sqlite_end_row(&row);
 }
 
-static void put_fact(struct sqlite_row *row, const struct span_facts *facts, enum span_fact fact)
+static void sqlite_put_fact(struct sqlite_row *row, const struct span_facts *facts,
+                            enum span_fact fact)
 {
     sqlite_number_or_null(row, span_facts_has(facts, fact), (int64_t)facts->value[fact]);
 }
@@ -140,18 +141,18 @@ static void put_detail(struct database *database, const struct trace_span *span,
     struct sqlite_row row = begin_row(database, DETAIL);
     sqlite_number(&row, (int64_t)span->id);
     sqlite_text_or_null(&row, trace_label_of(trace, detail->category), false);
-    put_fact(&row, &facts, FACT_STREAM);
-    put_fact(&row, &facts, FACT_CORRELATION);
-    put_fact(&row, &facts, FACT_LAUNCH);
+    sqlite_put_fact(&row, &facts, FACT_STREAM);
+    sqlite_put_fact(&row, &facts, FACT_CORRELATION);
+    sqlite_put_fact(&row, &facts, FACT_LAUNCH);
     sqlite_text_or_null(&row, trace_text(detail->thread_id ? thread : ""), false);
     sqlite_number_or_null(&row, detail->launch_track != TRACE_NONE, detail->launch_track);
     for (int fact = FACT_LAUNCH_SPAN; fact < SPAN_FACTS; fact++)
-        put_fact(&row, &facts, (enum span_fact)fact);
+        sqlite_put_fact(&row, &facts, (enum span_fact)fact);
     sqlite_end_row(&row);
 }
 
-static void put_arg(struct database *database, const struct trace_span *span,
-                    const struct trace_detail *detail, const struct trace_arg *arg)
+static void sqlite_put_arg(struct database *database, const struct trace_span *span,
+                           const struct trace_detail *detail, const struct trace_arg *arg)
 {
     static const char *const types[] = {
         [TRACE_ARG_U64] = "u64",           [TRACE_ARG_I64] = "i64",   [TRACE_ARG_F64] = "f64",
@@ -185,7 +186,7 @@ static void sqlite_on_spans(void *context, const struct trace_span *spans, size_
         if (detail)
             put_detail(database, &spans[i], detail);
         for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
-            put_arg(database, &spans[i], detail, &trace_args_of(detail)[arg]);
+            sqlite_put_arg(database, &spans[i], detail, &trace_args_of(detail)[arg]);
     }
 }
 
@@ -321,7 +322,7 @@ static void find_span_columns(struct database *database)
             span_column(span_column_named(names[i], strlen(names[i])));
 }
 
-static void put_categories(struct database *database)
+static void sqlite_put_categories(struct database *database)
 {
     for (int i = 0; i < TRACE_CATEGORIES; i++) {
         struct sqlite_row row = begin_row(database, CATEGORY);
@@ -366,7 +367,7 @@ static bool sqlite_begin(struct trace_pass *pass)
         free(database);
         return false;
     }
-    put_categories(database);
+    sqlite_put_categories(database);
     find_span_columns(database);
     pass->state = database;
     pass->sink = (struct trace_sink){.context = database,

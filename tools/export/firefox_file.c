@@ -36,7 +36,7 @@ uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, const struct
 
 /* ---- pieces ------------------------------------------------------------------------ */
 
-static void put_string(struct firefox *firefox, struct trace_text text)
+static void firefox_file_put_string(struct firefox *firefox, struct trace_text text)
 {
     text = viewer_text(&firefox->text, text);
     json_string(spool_print_between(firefox->print), text.text, text.bytes);
@@ -55,8 +55,8 @@ static void put_same(struct out *out, const char *key, const char *value, uint32
 }
 
 /* ,"KEY":[...] of the values of a stream. */
-static void put_column(struct firefox *firefox, const char *key, uint32_t stream,
-                       value_text_fn *text)
+static void firefox_file_put_column(struct firefox *firefox, const char *key, uint32_t stream,
+                                    value_text_fn *text)
 {
     struct out *out = spool_print_between(firefox->print);
     out_text(out, ",\n");
@@ -74,7 +74,7 @@ static void put_strings(struct firefox *firefox)
     out_text(out, "\n\"stringArray\":[");
     for (uint32_t i = 0; i < firefox->name_count; i++) {
         out_text(out, i ? ",\n" : "\n");
-        put_string(firefox, trace_name_of(firefox->pass->trace, i));
+        firefox_file_put_string(firefox, trace_name_of(firefox->pass->trace, i));
     }
     out_text(out, "]");
 }
@@ -192,7 +192,7 @@ static void put_title(struct firefox *firefox, const struct trace_track *track, 
         snprintf(title + used, sizeof title - used, " (%.*s)", (int)track->unit.bytes,
                  track->unit.text);
     }
-    put_string(firefox, trace_text(title));
+    firefox_file_put_string(firefox, trace_text(title));
 }
 
 /* Everything of a thread but its name and tables. */
@@ -201,7 +201,7 @@ static void put_thread_head(struct writing *writing, uint32_t process, uint32_t 
     struct firefox *firefox = writing->firefox;
     struct out *out = spool_print_between(firefox->print);
     out_text(out, writing->written++ ? ",\n{\"processName\":" : "\n{\"processName\":");
-    put_string(firefox, trace_process_of(firefox->pass->trace, process)->name);
+    firefox_file_put_string(firefox, trace_process_of(firefox->pass->trace, process)->name);
     out_format(out,
                ",\"pid\":\"%u\",\"tid\":%u,\"processType\":\"default\",\"isMainThread\":false,"
                "\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":0,"
@@ -229,11 +229,13 @@ static void put_tables(struct firefox *firefox, const struct firefox_lane *lane)
     out_text(out, ",\n\"markers\":{");
     json_u64(out, "length", lane->markers);
     for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++)
-        put_column(firefox, markers[i].key, lane->streams + markers[i].stream, markers[i].text);
+        firefox_file_put_column(firefox, markers[i].key, lane->streams + markers[i].stream,
+                                markers[i].text);
     out_text(out, "},\n\"samples\":{\"weightType\":\"tracing-ms\",");
     json_u64(out, "length", lane->samples);
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
-        put_column(firefox, samples[i].key, lane->streams + samples[i].stream, samples[i].text);
+        firefox_file_put_column(firefox, samples[i].key, lane->streams + samples[i].stream,
+                                samples[i].text);
     out_text(out, "}}");
 }
 
@@ -272,7 +274,7 @@ static void put_threads(struct writing *writing)
     out_text(spool_print_between(firefox->print), "]");
 }
 
-static void put_counter(const struct writing *writing, const struct firefox_row *row)
+static void firefox_file_put_counter(const struct writing *writing, const struct firefox_row *row)
 {
     struct firefox *firefox = writing->firefox;
     struct out *out = spool_print_between(firefox->print);
@@ -282,7 +284,7 @@ static void put_counter(const struct writing *writing, const struct firefox_row 
     out_text(out, "{\"name\":");
     put_title(firefox, &row->track, 0);
     out_text(out, ",\"category\":\"rbwp\",\"description\":");
-    put_string(firefox, row->track.unit);
+    firefox_file_put_string(firefox, row->track.unit);
     out_format(out, ",\"pid\":\"%u\",\"mainThreadIndex\":%u,", (unsigned)place->pid,
                (unsigned)place->first);
     out_format(out,
@@ -295,8 +297,8 @@ static void put_counter(const struct writing *writing, const struct firefox_row 
                "{\"unit\":\"%s\"},\"label\":\"above the least in sight\"}]},\n\"samples\":{",
                bytes ? "bytes" : "number");
     json_u64(out, "length", row->samples);
-    put_column(firefox, "time", row->streams + COUNTER_TIME, firefox_times);
-    put_column(firefox, "count", row->streams + COUNTER_CHANGE, spool_print_text);
+    firefox_file_put_column(firefox, "time", row->streams + COUNTER_TIME, firefox_times);
+    firefox_file_put_column(firefox, "count", row->streams + COUNTER_CHANGE, spool_print_text);
     out_text(out, "}}");
 }
 
@@ -311,7 +313,7 @@ static void put_counters(const struct writing *writing)
         if (row->samples == 0)
             continue;
         out_text(out, any ? ",\n" : "\n");
-        put_counter(writing, row);
+        firefox_file_put_counter(writing, row);
         any = true;
     }
     out_text(out, "]");
@@ -319,7 +321,7 @@ static void put_counters(const struct writing *writing)
 
 /* ---- about the profile ------------------------------------------------------------------ */
 
-static void put_categories(struct out *out)
+static void firefox_file_put_categories(struct out *out)
 {
     static const char *const colors[TRACE_CATEGORIES] = {
         [TRACE_CALL] = "blue",      [TRACE_AM] = "orange",        [TRACE_XFER] = "yellow",
@@ -339,7 +341,7 @@ static void put_field(struct out *out, const char *key, const char *label, const
 }
 
 /* The fields that the data of a marker may have. */
-static void put_schema(struct firefox *firefox)
+static void firefox_file_put_schema(struct firefox *firefox)
 {
     struct out *out = spool_print_between(firefox->print);
     out_text(out, "{\"name\":\"span\",\"tooltipLabel\":\"{marker.name}\",\"tableLabel\":"
@@ -365,7 +367,7 @@ static void put_schema(struct firefox *firefox)
         out_text(out, ",\n{\"key\":");
         json_string(out, key.text, key.bytes);
         out_text(out, ",\"label\":");
-        put_string(firefox, trace_name_of(firefox->pass->trace, name));
+        firefox_file_put_string(firefox, trace_name_of(firefox->pass->trace, name));
         out_text(out, ",\"format\":\"string\"}");
     }
     out_text(out, "]}");
@@ -377,9 +379,9 @@ static void put_section(struct firefox *firefox, const char *label, const struct
     out_format(out, "{\"label\":\"%s\",\"entries\":[", label);
     for (const struct kept_fact *fact = facts->first; fact; fact = fact->next) {
         out_text(out, fact == facts->first ? "\n{\"label\":" : ",\n{\"label\":");
-        put_string(firefox, fact->key);
+        firefox_file_put_string(firefox, fact->key);
         out_text(out, ",\"format\":\"string\",\"value\":");
-        put_string(firefox, fact->value);
+        firefox_file_put_string(firefox, fact->value);
         out_text(out, "}");
     }
     out_text(out, "]}");
@@ -421,9 +423,9 @@ static void put_meta(const struct writing *writing)
     for (uint32_t i = 0; i < writing->threads; i++)
         out_format(out, i ? ",%u" : "%u", (unsigned)i);
     out_text(out, "],\n\"categories\":[");
-    put_categories(out);
+    firefox_file_put_categories(out);
     out_text(out, "],\n\"markerSchema\":[");
-    put_schema(firefox);
+    firefox_file_put_schema(firefox);
     out_text(out, "],\n\"extra\":[");
     put_section(firefox, "Trace", &firefox->facts);
     if (firefox->losses.first) {

@@ -107,7 +107,7 @@ static char *put_stack(char *at, struct spool_values *values)
     return stack == UINT32_MAX ? PUT(at, "null") : put_u64(at, stack);
 }
 
-static char *put_end(char *at, struct spool_values *values, int64_t origin_ns)
+static char *firefox_values_put_end(char *at, struct spool_values *values, int64_t origin_ns)
 {
     int64_t time_ns = get_near(values);
     return *values->at++ ? firefox_put_ms(at, viewer_since(origin_ns, time_ns)) : PUT(at, "null");
@@ -115,7 +115,7 @@ static char *put_end(char *at, struct spool_values *values, int64_t origin_ns)
 
 /* A column of what PUT_VALUE makes of each value: it has so many bytes at least, and its text so
  * many at most, the comma not counted. */
-#define COLUMN(function, value_bytes_min, text_bytes_max, put_value)                               \
+#define FIREFOX_VALUES_COLUMN(function, value_bytes_min, text_bytes_max, put_value)                \
     void function(int64_t origin_ns, struct parquet_bytes *to, const char *piece, size_t bytes,    \
                   bool first)                                                                      \
     {                                                                                              \
@@ -133,12 +133,15 @@ static char *put_end(char *at, struct spool_values *values, int64_t origin_ns)
             bytes_grown(to, (uint8_t *)at);                                                        \
     }
 
-COLUMN(firefox_data, 4, 80, put_whole_data(at, &values)) /* and the tail, which is in the piece */
-COLUMN(firefox_names, 2, DIGITS_MAX, firefox_values_put_name(at, &values))
-COLUMN(firefox_phases, 2, 1, put_phase(at, &values))
-COLUMN(firefox_categories, 2, 3, put_category(at, &values))
-COLUMN(firefox_times, 1, FIREFOX_MS_MAX,
-       firefox_put_ms(at, viewer_since(origin_ns, get_near(&values))))
-COLUMN(firefox_ends, 2, FIREFOX_MS_MAX, put_end(at, &values, origin_ns))
-COLUMN(firefox_lengths, 1, FIREFOX_MS_MAX, firefox_put_ms(at, (int64_t)get_short(&values)))
-COLUMN(firefox_stacks, 1, DIGITS_MAX, put_stack(at, &values))
+FIREFOX_VALUES_COLUMN(firefox_data, 4, 80,
+                      put_whole_data(at, &values)) /* and the tail, which is in the piece */
+FIREFOX_VALUES_COLUMN(firefox_names, 2, DIGITS_MAX, firefox_values_put_name(at, &values))
+FIREFOX_VALUES_COLUMN(firefox_phases, 2, 1, put_phase(at, &values))
+FIREFOX_VALUES_COLUMN(firefox_categories, 2, 3, put_category(at, &values))
+FIREFOX_VALUES_COLUMN(firefox_times, 1, FIREFOX_MS_MAX,
+                      firefox_put_ms(at, viewer_since(origin_ns, get_near(&values))))
+FIREFOX_VALUES_COLUMN(firefox_ends, 2, FIREFOX_MS_MAX,
+                      firefox_values_put_end(at, &values, origin_ns))
+FIREFOX_VALUES_COLUMN(firefox_lengths, 1, FIREFOX_MS_MAX,
+                      firefox_put_ms(at, (int64_t)get_short(&values)))
+FIREFOX_VALUES_COLUMN(firefox_stacks, 1, DIGITS_MAX, put_stack(at, &values))

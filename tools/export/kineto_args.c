@@ -133,8 +133,9 @@ static bool is_clamped(const struct chrome *chrome, const struct trace_span *spa
 }
 
 /* Every member with a comma behind it. */
-static void write_model(struct chrome *chrome, const struct trace_span *span,
-                        const struct trace_detail *detail, const struct kineto_facts *facts)
+static void kineto_args_write_model(struct chrome *chrome, const struct trace_span *span,
+                                    const struct trace_detail *detail,
+                                    const struct kineto_facts *facts)
 {
     struct out *out = &chrome->pass->out;
     uint64_t correlation = detail ? detail->correlation : 0;
@@ -160,7 +161,7 @@ static void write_model(struct chrome *chrome, const struct trace_span *span,
 
 /* ---- all ------------------------------------------------------------------------------ */
 
-static void separate(struct chrome *chrome, bool *any)
+static void kineto_args_separate(struct chrome *chrome, bool *any)
 {
     out_text(&chrome->pass->out, *any ? "," : ",\"args\":{");
     *any = true;
@@ -172,7 +173,7 @@ static void write_made(struct chrome *chrome, const struct kineto_facts *facts, 
     for (unsigned key = 0; key < KINETO_MADE_KEYS; key++) {
         if (!(facts->made >> key & 1))
             continue;
-        separate(chrome, any);
+        kineto_args_separate(chrome, any);
         json_key(out, kineto_made_key[key]);
         if (key == KINETO_FINISHED)
             out_text(out, "\"false\"");
@@ -189,16 +190,16 @@ void kineto_write_args(struct chrome *chrome, const struct trace_span *span,
     bool any = false;
     write_made(chrome, facts, &any);
     if (detail && detail->arg_count) {
-        separate(chrome, &any);
+        kineto_args_separate(chrome, &any);
         args_json_members(out, &chrome->text, &chrome->keys, chrome->pass->trace, detail);
     }
     out_end(out, out_room(out, MODEL_BYTES_MAX)); /* so that it lies there in one piece */
     size_t begin = out->used;
     bool before = any;
-    separate(chrome, &any);
+    kineto_args_separate(chrome, &any);
     out_text(out, "\"rbwp\":{");
     size_t empty = out->used;
-    write_model(chrome, span, detail, facts);
+    kineto_args_write_model(chrome, span, detail, facts);
     if (out->used > empty) {
         out->used--;
         out_text(out, "}}");

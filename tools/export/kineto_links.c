@@ -25,7 +25,7 @@ struct arrow {
     int64_t time_ns;
 };
 
-static void write_arrow(struct chrome *chrome, const struct arrow *arrow)
+static void kineto_links_write_arrow(struct chrome *chrome, const struct arrow *arrow)
 {
     struct out *out = &chrome->pass->out;
     bool launch = arrow->kind == TRACE_LAUNCH;
@@ -153,7 +153,7 @@ static void write_launch(struct chrome *chrome, const struct trace_detail *detai
         return;
     if (!(detail->flags & TRACE_INFERRED))
         write_call(chrome, facts, &launch);
-    write_arrow(chrome, &launch);
+    kineto_links_write_arrow(chrome, &launch);
 }
 
 /* ---- around a span --------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ void kineto_write_before(struct chrome *chrome, const struct trace_span *span,
          link = pending_links_next(&chrome->links, link)) {
         struct arrow begin = begin_of(chrome, link);
         if (link->from_ns <= span->stop_ns)
-            write_arrow(chrome, &begin);
+            kineto_links_write_arrow(chrome, &begin);
         else
             chrome->left_out.links++;
     }
@@ -192,7 +192,7 @@ static void write_end(struct chrome *chrome, struct arrow begin, const struct tr
     if (begin.time_ns > span->stop_ns)
         return;
     begin.time_ns = begin.time_ns > span->start_ns ? begin.time_ns : span->start_ns;
-    write_arrow(chrome, &begin);
+    kineto_links_write_arrow(chrome, &begin);
 }
 
 void kineto_write_behind(struct chrome *chrome, const struct trace_span *span,
@@ -215,11 +215,11 @@ static void write_both(struct chrome *chrome, const struct trace_link *link)
                           .label = link->label,
                           .time_ns = link->from_ns,
                           .place = kineto_place_of_track(chrome, link->from_track)};
-    write_arrow(chrome, &arrow);
+    kineto_links_write_arrow(chrome, &arrow);
     arrow.end = true;
     arrow.time_ns = link->to_ns > link->from_ns ? link->to_ns : link->from_ns;
     arrow.place = kineto_place_of_track(chrome, link->to_track);
-    write_arrow(chrome, &arrow);
+    kineto_links_write_arrow(chrome, &arrow);
 }
 
 void kineto_take_link(void *context, const struct trace_link *link)

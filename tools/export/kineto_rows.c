@@ -41,8 +41,8 @@ bool kineto_has_row(const struct chrome *chrome, const struct trace_track *track
 
 /* ---- metadata -------------------------------------------------------------------- */
 
-static void begin_metadata(struct chrome *chrome, const char *what,
-                           const struct kineto_place *place)
+static void kineto_rows_begin_metadata(struct chrome *chrome, const char *what,
+                                       const struct kineto_place *place)
 {
     struct out *out = &chrome->pass->out;
     chrome_separate(chrome);
@@ -56,12 +56,12 @@ static void tell_gpu(struct chrome *chrome, const struct kineto_gpu *gpu, uint32
 {
     struct out *out = &chrome->pass->out;
     const struct kineto_place place = {.pid = gpu->pid};
-    begin_metadata(chrome, "process_name", &place);
+    kineto_rows_begin_metadata(chrome, "process_name", &place);
     chrome_text(chrome, "name", trace_process_of(chrome->pass->trace, process)->name);
     out_text(out, "}}");
-    begin_metadata(chrome, "process_labels", &place);
+    kineto_rows_begin_metadata(chrome, "process_labels", &place);
     out_format(out, "\"labels\":\"GPU %" PRIu32 "\"}}", gpu->device);
-    begin_metadata(chrome, "process_sort_index", &place);
+    kineto_rows_begin_metadata(chrome, "process_sort_index", &place);
     out_format(out, "\"sort_index\":%" PRIu64 "}}", (uint64_t)FIRST_GPU_INDEX + gpu->device);
 }
 
@@ -69,14 +69,14 @@ static void tell_place(struct chrome *chrome, const struct kineto_place *place, 
                        uint32_t overlap, uint32_t works)
 {
     struct out *out = &chrome->pass->out;
-    begin_metadata(chrome, "thread_name", place);
+    kineto_rows_begin_metadata(chrome, "thread_name", place);
     out_format(out, "\"name\":\"stream %" PRIu64 " ", stream);
     if (overlap >= ANNOTATIONS)
         out_format(out, "ranges / %" PRIu32, overlap - ANNOTATIONS);
     else if (overlap)
         out_format(out, "/ %" PRIu32, overlap);
     out_format(out, "\",\"rbwp_works\":%" PRIu32 "}}", works);
-    begin_metadata(chrome, "thread_sort_index", place);
+    kineto_rows_begin_metadata(chrome, "thread_sort_index", place);
     out_format(out, "\"sort_index\":%" PRIu64 "}}", stream < INT32_MAX ? stream : INT32_MAX);
 }
 

@@ -19,7 +19,7 @@
  * A piece ends with an empty stored block, which brings the next one to a whole byte.
  */
 
-enum { PIECE_BYTES = 128 << 10, WINDOW_BYTES = 32 << 10, LEVEL = 6 };
+enum { LEGION_FILE_PIECE_BYTES = 128 << 10, WINDOW_BYTES = 32 << 10, LEVEL = 6 };
 
 struct piece {
     struct gzip_file *file;
@@ -37,7 +37,7 @@ struct gzip_pieces {
 
 static uint8_t *new_text(void)
 {
-    return malloc(WINDOW_BYTES + PIECE_BYTES);
+    return malloc(WINDOW_BYTES + LEGION_FILE_PIECE_BYTES);
 }
 
 static void legion_file_run(void *job)
@@ -102,14 +102,14 @@ static bool make_ready(struct piece *piece)
     if (deflateInit2(&piece->stream, LEVEL, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
     piece->ready = true;
-    piece->packed_room = deflateBound(&piece->stream, PIECE_BYTES) + 16;
+    piece->packed_room = deflateBound(&piece->stream, LEGION_FILE_PIECE_BYTES) + 16;
     piece->packed = malloc(piece->packed_room);
     piece->text = new_text();
     return piece->packed && piece->text;
 }
 
 /* The file's text goes with the piece; the piece's own, which was written, becomes the file's. */
-static void submit(struct gzip_file *file)
+static void legion_file_submit(struct gzip_file *file)
 {
     struct ordered_jobs *jobs = file->pieces->jobs;
     struct piece *piece;
@@ -150,13 +150,13 @@ static void gzip_file_put(struct gzip_file *file, const void *bytes, size_t coun
 {
     const uint8_t *from = bytes;
     while (count > 0 && !file->failed) {
-        size_t room = PIECE_BYTES - file->count, part = count < room ? count : room;
+        size_t room = LEGION_FILE_PIECE_BYTES - file->count, part = count < room ? count : room;
         memcpy(file->text + file->before + file->count, from, part);
         file->count += (uint32_t)part;
         from += part;
         count -= part;
-        if (file->count == PIECE_BYTES)
-            submit(file);
+        if (file->count == LEGION_FILE_PIECE_BYTES)
+            legion_file_submit(file);
     }
 }
 
@@ -165,7 +165,7 @@ static bool gzip_file_finish(struct gzip_file *file)
 {
     struct piece *piece;
     char end[10] = {3, 0}; /* an empty block, the last one */
-    submit(file);
+    legion_file_submit(file);
     while ((piece = ordered_jobs_take(file->pieces->jobs)))
         legion_file_write_piece(piece);
     for (int i = 0; i < 4; i++) {
@@ -181,7 +181,7 @@ static bool gzip_file_finish(struct gzip_file *file)
 /* ---- legion file ----------------------------------------------------------------------------- */
 
 enum { RECORD_BYTES = 16 << 10, TEXT_BYTES = 4096, UUID_BYTES = 16 };
-enum kind {
+enum legion_file_kind {
     CALL_DESC = 3,
     PROC_DESC = 6,
     MACHINE_DESC = 10,
@@ -229,7 +229,7 @@ static void legion_file_put_text(struct legion_file *file, struct trace_text tex
     legion_file_put(file, 0, 1);
 }
 
-static void legion_file_begin(struct legion_file *file, enum kind kind)
+static void legion_file_begin(struct legion_file *file, enum legion_file_kind kind)
 {
     file->record_bytes = 0;
     legion_file_put(file, kind, 4);

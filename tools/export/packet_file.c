@@ -30,7 +30,7 @@ struct packet_chunk {
 
 /* ---- one chunk -------------------------------------------------------------------- */
 
-static void stop_chunk(void *job)
+static void packet_file_stop_chunk(void *job)
 {
     struct packet_chunk *chunk = job;
     free(chunk->packets);
@@ -39,7 +39,7 @@ static void stop_chunk(void *job)
     deflater_free(chunk->encoder);
 }
 
-static bool start_chunk(struct packet_chunk *chunk, bool deflate)
+static bool packet_file_start_chunk(struct packet_chunk *chunk, bool deflate)
 {
     size_t room = PACKET_CHUNK_BYTES + DEFLATER_SLACK;
     chunk->deflate = deflate;
@@ -55,7 +55,7 @@ static bool start_chunk(struct packet_chunk *chunk, bool deflate)
     return chunk->packets && chunk->mark && (!deflate || (chunk->packed && chunk->encoder));
 }
 
-static void run_chunk(void *job)
+static void packet_file_run_chunk(void *job)
 {
     struct packet_chunk *chunk = job;
     chunk->packed_bytes = 0;
@@ -90,7 +90,7 @@ static void packet_file_fail(struct packet_file *file, const char *why)
     file->failed = true;
 }
 
-static void write_chunk(struct packet_file *file, const struct packet_chunk *chunk)
+static void packet_file_write_chunk(struct packet_file *file, const struct packet_chunk *chunk)
 {
     uint8_t head[2 * PB_HEAD_MAX];
     size_t head_bytes, bytes;
@@ -134,10 +134,10 @@ static void next_chunk(struct packet_file *file)
     close_chunk(&file->packets);
     ordered_jobs_submit(file->jobs);
     while (!(chunk = ordered_jobs_next(file->jobs)))
-        write_chunk(file, ordered_jobs_take(file->jobs));
-    if (!start_chunk(chunk, file->deflate)) {
+        packet_file_write_chunk(file, ordered_jobs_take(file->jobs));
+    if (!packet_file_start_chunk(chunk, file->deflate)) {
         while ((chunk = ordered_jobs_take(file->jobs)))
-            write_chunk(file, chunk);
+            packet_file_write_chunk(file, chunk);
         chunk = file->packets.chunk;
         packet_file_fail(file, "out of memory");
     }
@@ -152,7 +152,7 @@ void packet_flush(struct packets *packets)
         return;
     }
     close_chunk(packets);
-    run_chunk(packets->chunk);
+    packet_file_run_chunk(packets->chunk);
     keep_chunk(file, packets->chunk);
     packet_file_fill(packets, packets->chunk);
 }
@@ -164,19 +164,19 @@ bool packet_file_start(struct packet_file *file, struct out *out, struct job_thr
 {
     *file = (struct packet_file){.out = out, .last_fd = -1, .deflate = deflate};
     file->packets.file = file->last.file = file;
-    file->jobs = ordered_jobs_new(threads, sizeof(struct packet_chunk), run_chunk);
+    file->jobs = ordered_jobs_new(threads, sizeof(struct packet_chunk), packet_file_run_chunk);
     file->last.chunk = calloc(1, sizeof *file->last.chunk);
     struct packet_chunk *chunk = file->jobs ? ordered_jobs_next(file->jobs) : NULL;
-    if (chunk && file->last.chunk && start_chunk(chunk, deflate) &&
-        start_chunk(file->last.chunk, deflate)) {
+    if (chunk && file->last.chunk && packet_file_start_chunk(chunk, deflate) &&
+        packet_file_start_chunk(file->last.chunk, deflate)) {
         packet_file_fill(&file->packets, chunk);
         packet_file_fill(&file->last, file->last.chunk);
         return true;
     }
     message("out of memory");
-    ordered_jobs_free(file->jobs, stop_chunk);
+    ordered_jobs_free(file->jobs, packet_file_stop_chunk);
     if (file->last.chunk)
-        stop_chunk(file->last.chunk);
+        packet_file_stop_chunk(file->last.chunk);
     free(file->last.chunk);
     return false;
 }
@@ -196,8 +196,8 @@ static void copy_last(struct packet_file *file)
     if (got < 0)
         packet_file_fail(file, strerror(errno));
     close_chunk(&file->last);
-    run_chunk(file->last.chunk);
-    write_chunk(file, file->last.chunk);
+    packet_file_run_chunk(file->last.chunk);
+    packet_file_write_chunk(file, file->last.chunk);
 }
 
 bool packet_file_finish(struct packet_file *file)
@@ -206,10 +206,10 @@ bool packet_file_finish(struct packet_file *file)
     close_chunk(&file->packets);
     ordered_jobs_submit(file->jobs);
     while ((chunk = ordered_jobs_take(file->jobs)))
-        write_chunk(file, chunk);
+        packet_file_write_chunk(file, chunk);
     copy_last(file);
-    ordered_jobs_free(file->jobs, stop_chunk);
-    stop_chunk(file->last.chunk);
+    ordered_jobs_free(file->jobs, packet_file_stop_chunk);
+    packet_file_stop_chunk(file->last.chunk);
     free(file->last.chunk);
     if (file->last_fd >= 0)
         close(file->last_fd);

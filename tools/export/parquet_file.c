@@ -146,7 +146,7 @@ enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_32 = 13, CONVERTED_UINT_64 = 14, CONVE
 enum { LOGICAL_STRING = 1, LOGICAL_TIMESTAMP = 8, LOGICAL_INTEGER = 10, LOGICAL_NONE = 0 };
 enum { GZIP_WINDOW = 15 + 16, DEFLATE_LEVEL = 4, DEFLATE_MEMORY = 9, STATISTICS_TEXT_MAX = 256 };
 
-static const struct kind {
+static const struct parquet_file_kind {
     int type, encoding, converted, logical;
     int strategy; /* bytes of times hardly ever come again: looking for them takes thrice as long
                      for 8 % */
@@ -169,7 +169,7 @@ static const struct kind {
 };
 
 /* What the footer says of a column in a row group. */
-struct chunk {
+struct parquet_file_chunk {
     uint64_t offset, bytes, packed_bytes, dictionary_bytes;
     uint64_t values, nulls;
     bool has_dictionary, has_bounds;
@@ -193,7 +193,7 @@ struct column_job {
     bool to_encode; /* the arrays */
     struct page pages[2];
     int page_count;
-    struct chunk chunk;
+    struct parquet_file_chunk chunk;
     char least[STATISTICS_TEXT_MAX], most[STATISTICS_TEXT_MAX]; /* its bounds */
     z_stream deflate;
     bool has_deflate, failed;
@@ -244,7 +244,7 @@ static struct trace_text integer_bound(char *room, int64_t value, int type)
 }
 
 static void encode_integers(struct parquet_bytes *plain, const int64_t *values, size_t count,
-                            const struct kind *kind)
+                            const struct parquet_file_kind *kind)
 {
     if (kind->encoding == ENCODING_DELTA)
         encode_delta(plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
@@ -416,7 +416,7 @@ static void put_bound(struct thrift *thrift, int id, struct trace_text bound)
         thrift_binary(thrift, id, bound.text, bound.bytes);
 }
 
-static void put_statistics(struct thrift *thrift, int id, const struct chunk *chunk)
+static void put_statistics(struct thrift *thrift, int id, const struct parquet_file_chunk *chunk)
 {
     thrift_struct(thrift, id);
     thrift_i64(thrift, 3, (int64_t)chunk->nulls);
@@ -460,9 +460,9 @@ static void end_written(struct parquet *parquet, uint64_t rows)
 
 /* What the footer says of a column that was written. */
 static void tell_chunk(struct parquet *parquet, const struct parquet_column *column,
-                       const struct chunk *chunk)
+                       const struct parquet_file_chunk *chunk)
 {
-    const struct kind *kind = &kinds[column->type];
+    const struct parquet_file_kind *kind = &kinds[column->type];
     struct thrift thrift = {.to = &parquet->chunks};
     thrift_begin(&thrift);
     thrift_i64(&thrift, 2, 0); /* no metadata besides that in the footer */
@@ -492,7 +492,7 @@ static void tell_chunk(struct parquet *parquet, const struct parquet_column *col
 /* The next one in the file. */
 static void write_column(struct parquet *parquet, struct column_job *job)
 {
-    struct chunk *chunk = &job->chunk;
+    struct parquet_file_chunk *chunk = &job->chunk;
     parquet->failed |= job->failed;
     if (job->column == 0)
         begin_written(parquet);
@@ -511,7 +511,7 @@ static void write_column(struct parquet *parquet, struct column_job *job)
         end_written(parquet, chunk->values);
 }
 
-static struct chunk *begin_chunk(struct parquet *parquet)
+static struct parquet_file_chunk *begin_chunk(struct parquet *parquet)
 {
     const struct parquet_column *column = &parquet->columns[parquet->column];
     struct column_job *job = parquet->single;
@@ -523,8 +523,8 @@ static struct chunk *begin_chunk(struct parquet *parquet)
     job->optional = column->optional;
     job->to_encode = false;
     job->page_count = 0;
-    job->chunk =
-        (struct chunk){.values = parquet->group_rows, .encoding = kinds[column->type].encoding};
+    job->chunk = (struct parquet_file_chunk){.values = parquet->group_rows,
+                                             .encoding = kinds[column->type].encoding};
     parquet->job = job;
     parquet->plain = &job->pages[0].plain;
     parquet->plain->count = 0;
@@ -569,7 +569,7 @@ static void end_chunk(struct parquet *parquet)
 
 void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there)
 {
-    struct chunk *chunk = begin_chunk(parquet);
+    struct parquet_file_chunk *chunk = begin_chunk(parquet);
     make_integers(parquet->job, values, there);
     put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
     end_chunk(parquet);
@@ -589,7 +589,7 @@ static bool swap_array(int64_t **ours, int64_t **theirs, size_t room)
 void parquet_take_integers(struct parquet *parquet, struct parquet_arrays *arrays,
                            const int64_t *there)
 {
-    struct chunk *chunk = begin_chunk(parquet);
+    struct parquet_file_chunk *chunk = begin_chunk(parquet);
     struct column_job *job = parquet->job;
     bool apart = there && there == arrays->there;
     bool both = there && there == arrays->values;
@@ -607,8 +607,8 @@ void parquet_take_integers(struct parquet *parquet, struct parquet_arrays *array
 void parquet_constant(struct parquet *parquet, int64_t value)
 {
     const struct parquet_column *column = &parquet->columns[parquet->column];
-    const struct kind *kind = &kinds[column->type];
-    struct chunk *chunk = begin_chunk(parquet);
+    const struct parquet_file_kind *kind = &kinds[column->type];
+    struct parquet_file_chunk *chunk = begin_chunk(parquet);
     if (column->optional)
         put_levels(parquet->plain, NULL, true, chunk->values);
     if (kind->encoding == ENCODING_DELTA)
@@ -623,7 +623,7 @@ void parquet_constant(struct parquet *parquet, int64_t value)
 /* Levels alone: a run of them. */
 void parquet_nulls(struct parquet *parquet)
 {
-    struct chunk *chunk = begin_chunk(parquet);
+    struct parquet_file_chunk *chunk = begin_chunk(parquet);
     chunk->nulls = chunk->values;
     chunk->encoding = ENCODING_PLAIN;
     put_levels(parquet->plain, NULL, false, chunk->values);
@@ -639,7 +639,7 @@ static unsigned width_bytes(uint32_t count)
 void parquet_texts(struct parquet *parquet, const uint32_t *places,
                    struct parquet_dictionary dictionary, const int64_t *there)
 {
-    struct chunk *chunk = begin_chunk(parquet);
+    struct parquet_file_chunk *chunk = begin_chunk(parquet);
     struct parquet_bytes *plain = parquet->plain;
     const struct trace_text *texts = dictionary.texts;
     chunk->least = chunk->most = texts[0];
@@ -675,7 +675,7 @@ void parquet_fact(struct parquet *parquet, const char *key, struct trace_text va
     parquet->facts++;
 }
 
-static void put_logical_type(struct thrift *thrift, int id, const struct kind *kind)
+static void put_logical_type(struct thrift *thrift, int id, const struct parquet_file_kind *kind)
 {
     if (kind->logical == LOGICAL_NONE)
         return;
@@ -695,7 +695,7 @@ static void put_logical_type(struct thrift *thrift, int id, const struct kind *k
     thrift_end(thrift);
 }
 
-static void put_schema(struct thrift *thrift, int id, const struct parquet *parquet)
+static void parquet_file_put_schema(struct thrift *thrift, int id, const struct parquet *parquet)
 {
     thrift_list(thrift, id, THRIFT_STRUCT, (size_t)parquet->column_count + 1);
     thrift_begin(thrift);
@@ -704,7 +704,7 @@ static void put_schema(struct thrift *thrift, int id, const struct parquet *parq
     thrift_end(thrift);
     for (int i = 0; i < parquet->column_count; i++) {
         const struct parquet_column *column = &parquet->columns[i];
-        const struct kind *kind = &kinds[column->type];
+        const struct parquet_file_kind *kind = &kinds[column->type];
         thrift_begin(thrift);
         thrift_i32(thrift, 1, kind->type);
         thrift_i32(thrift, 3, column->optional); /* required or optional */
@@ -737,7 +737,7 @@ void parquet_finish(struct parquet *parquet)
         write_column(parquet, job);
     thrift_begin(&thrift);
     thrift_i32(&thrift, 1, FORMAT_VERSION);
-    put_schema(&thrift, 2, parquet);
+    parquet_file_put_schema(&thrift, 2, parquet);
     thrift_i64(&thrift, 3, (int64_t)parquet->rows);
     thrift_list(&thrift, 4, THRIFT_STRUCT, parquet->groups);
     bytes_put(footer, parquet->group_list.bytes, parquet->group_list.count);

@@ -117,7 +117,7 @@ static uint8_t *put_model(uint8_t *at, const struct trace_detail *detail)
     return perfetto_args_put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
 }
 
-static uint8_t *put_key(struct perfetto *perfetto, uint8_t *at, uint32_t number)
+static uint8_t *perfetto_args_put_key(struct perfetto *perfetto, uint8_t *at, uint32_t number)
 {
     char prefixed[256];
     struct trace_text key = trace_name_of(perfetto->pass->trace, number);
@@ -143,7 +143,7 @@ uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
     for (uint32_t i = 0; i < count; i++) {
         const struct trace_arg *arg = &trace_args_of(detail)[i];
         uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
-        at = put_key(perfetto, annotation, arg->key);
+        at = perfetto_args_put_key(perfetto, annotation, arg->key);
         at = pb_close(annotation, perfetto_args_put_value(perfetto, at, detail, arg));
     }
     return put_model(at, detail);

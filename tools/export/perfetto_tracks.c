@@ -87,7 +87,8 @@ static uint8_t *put_thread(struct perfetto *perfetto, uint8_t *at, const struct 
     return pb_close(thread, at);
 }
 
-static uint8_t *put_counter(struct perfetto *perfetto, uint8_t *at, const struct trace_track *track)
+static uint8_t *perfetto_tracks_put_counter(struct perfetto *perfetto, uint8_t *at,
+                                            const struct trace_track *track)
 {
     uint8_t *counter = pb_open(at, PF_TRACK_COUNTER);
     at = counter;
@@ -122,7 +123,7 @@ void perfetto_take_track(void *context, const struct trace_track *track)
     at = pb_u64(at, PF_TRACK_MERGING, PF_MERGE_NONE);
     at = pb_text(at, PF_TRACK_DESCRIPTION, id);
     if (track->kind == TRACE_COUNTER)
-        at = put_counter(perfetto, at, track);
+        at = perfetto_tracks_put_counter(perfetto, at, track);
     if (track->kind == TRACE_THREAD)
         at = put_thread(perfetto, at, track, viewer_tid(&perfetto->ids, track->os_id));
     else

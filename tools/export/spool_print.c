@@ -114,7 +114,7 @@ static void no_memory(struct spool_print *print)
 }
 
 /* The text and one that was written change places. */
-static void write_text(struct spool_print *print, struct print_job *job)
+static void spool_print_write_text(struct spool_print *print, struct print_job *job)
 {
     struct write_job *write;
     while (!(write = ordered_jobs_next(print->writes)))
@@ -132,7 +132,7 @@ static void end_job(struct spool_print *print, struct print_job *job)
     else if (job->said.failed || job->piece.failed || job->text.failed)
         no_memory(print);
     else if (!print->spool->failed)
-        write_text(print, job);
+        spool_print_write_text(print, job);
 }
 
 static struct print_job *job_to_fill(struct spool_print *print)
@@ -148,7 +148,7 @@ static struct print_job *job_to_fill(struct spool_print *print)
     return print->job;
 }
 
-static void submit(struct spool_print *print)
+static void spool_print_submit(struct spool_print *print)
 {
     if (print->job)
         ordered_jobs_submit(print->jobs);
@@ -165,7 +165,7 @@ static void add_part(struct spool_print *print, const struct part *part)
     job->parts[job->count++] = *part;
     job->bytes += part->piece.bytes;
     if (job->bytes >= JOB_BYTES)
-        submit(print);
+        spool_print_submit(print);
 }
 
 /* ---- what goes in -------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ void spool_print_finish(struct spool_print *print)
     if (!print)
         return;
     out_flush(&print->between);
-    submit(print);
+    spool_print_submit(print);
     while ((job = ordered_jobs_take(print->jobs)))
         end_job(print, job);
     while (ordered_jobs_take(print->writes))

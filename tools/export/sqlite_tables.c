@@ -67,7 +67,8 @@ static char *table_name(const struct database *database, const struct rbwp_schem
     return name;
 }
 
-static char *column_name(char *const *names, uint32_t count, const struct rbwp_column *column)
+static char *sqlite_tables_column_name(char *const *names, uint32_t count,
+                                       const struct rbwp_column *column)
 {
     char *name = NULL;
     uint32_t tried = 0;
@@ -138,7 +139,7 @@ static void sqlite_tables_make_table(struct database *database, const struct rbw
     char *names[RBWP_COLUMNS_MAX] = {0};
     bool good = (table->name = table_name(database, schema)) != NULL;
     for (uint32_t c = 0; good && c < schema->column_count; c++)
-        good = (names[c] = column_name(names, c, &schema->columns[c])) != NULL;
+        good = (names[c] = sqlite_tables_column_name(names, c, &schema->columns[c])) != NULL;
     if (!good)
         sqlite_fail(database, "out of memory");
     good = good && create(database, schema, table, names);

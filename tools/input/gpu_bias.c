@@ -73,7 +73,7 @@ static void gpu_bias_on_span(void *context, const struct span *span)
     launch_calls_add(loading->calls, span);
 }
 
-static void pair(void *context, const struct rbwp_block *block, bool late)
+static void gpu_bias_pair(void *context, const struct rbwp_block *block, bool late)
 {
     struct loading *loading = context;
     (void)late;
@@ -101,7 +101,7 @@ static void read_calls(struct loading *loading, struct rbwp_reader *reader)
         return;
     }
     span_builder_start(&loading->builder, gpu_bias_on_span, loading);
-    reorder_start(&loading->reorder, pair, loading);
+    reorder_start(&loading->reorder, gpu_bias_pair, loading);
     read_blocks(loading, reader);
     reorder_flush(&loading->reorder);
     launch_calls_finish(loading->calls);

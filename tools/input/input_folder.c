@@ -40,7 +40,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool has_magic(const char *path)
+static bool input_folder_has_magic(const char *path)
 {
     char magic[sizeof RBWP_MAGIC - 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -52,14 +52,14 @@ static bool has_magic(const char *path)
 }
 
 /* One file of the folder, if it is what is looked for. */
-static bool add_file(struct operands *files, const char *folder, const char *name)
+static bool input_folder_add_file(struct operands *files, const char *folder, const char *name)
 {
     char *path;
     size_t bytes = strlen(folder);
     const char *slash = bytes > 0 && folder[bytes - 1] == '/' ? "" : "/";
     if (asprintf(&path, "%s%s%s", folder, slash, name) < 0)
         path = NULL;
-    if (!path || has_magic(path))
+    if (!path || input_folder_has_magic(path))
         return input_words_add(files, path);
     message_plain("%s: left out: no RBWP file", path);
     free(path);
@@ -76,7 +76,7 @@ bool input_folder_add(struct operands *files, const char *folder)
     }
     bool good = true;
     for (int i = 0; i < count; i++) {
-        good = good && add_file(files, folder, names[i]->d_name);
+        good = good && input_folder_add_file(files, folder, names[i]->d_name);
         free(names[i]);
     }
     free(names);

@@ -46,7 +46,7 @@ bool input_words_copy(struct operands *words, const char *word)
     return input_words_add(words, strdup(word));
 }
 
-static bool add_file(struct operands *files, const char *word)
+static bool input_list_add_file(struct operands *files, const char *word)
 {
     return input_is_folder(word) ? input_folder_add(files, word) : input_words_copy(files, word);
 }
@@ -64,7 +64,7 @@ static bool add_matches(struct operands *files, const char *pattern)
     int failed = glob(pattern, 0, NULL, &found);
     bool good = failed == 0;
     for (size_t i = 0; good && i < found.gl_pathc; i++)
-        good = add_file(files, found.gl_pathv[i]);
+        good = input_list_add_file(files, found.gl_pathv[i]);
     globfree(&found);
     if (failed == GLOB_NOMATCH)
         message("%s: there is no such file, and none that it matches", pattern);
@@ -78,7 +78,7 @@ static bool add_word(struct operands *files, const char *word)
 {
     if (strcmp(word, "-") == 0 && tar_is(STDIN_FILENO))
         return tar_input_add(files);
-    return is_pattern(word) ? add_matches(files, word) : add_file(files, word);
+    return is_pattern(word) ? add_matches(files, word) : input_list_add_file(files, word);
 }
 
 /* ---- names from a file ----------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static bool add_names(struct operands *files, const char *name, const char *list
                     list[at] ? "standard input is no name" : "a name in it is empty");
             return false;
         }
-        if (!add_file(files, list + at))
+        if (!input_list_add_file(files, list + at))
             return false;
     }
     if (files->count == 0)

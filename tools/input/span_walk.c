@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-static void pair(void *context, const struct rbwp_block *block, bool late)
+static void span_walk_pair(void *context, const struct rbwp_block *block, bool late)
 {
     struct span_walk *walk = context;
     if (late && walk->reorder.late_blocks <= INPUT_PROBLEM_LINES)
@@ -206,7 +206,7 @@ void span_walk_start(struct span_walk *walk)
 {
     walk->failed = false;
     walk->last_ns = INT64_MIN;
-    reorder_start(&walk->reorder, pair, walk);
+    reorder_start(&walk->reorder, span_walk_pair, walk);
     span_builder_start(&walk->builder, walk->span, walk->context);
 }
 

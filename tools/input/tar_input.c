@@ -62,7 +62,7 @@ bool tar_is(int fd)
 
 /* ---- what is in it -------------------------------------------------------------------------- */
 
-static bool has_magic(const struct tar_member *member)
+static bool tar_input_has_magic(const struct tar_member *member)
 {
     char magic[sizeof RBWP_MAGIC - 1];
     return member->bytes >= sizeof magic &&
@@ -76,7 +76,7 @@ static bool take_member(void *context, const struct tar_member *member)
     (void)context;
     if (!input_folder_takes(slash ? slash + 1 : member->name))
         return true;
-    if (!has_magic(member)) {
+    if (!tar_input_has_magic(member)) {
         message_plain("standard input: %s: left out: no RBWP file", member->name);
         return true;
     }

@@ -50,7 +50,7 @@ static bool tar_members_number(const char *field, size_t bytes, uint64_t *number
     return binary || at == bytes || field[at] == ' ' || field[at] == '\0';
 }
 
-static bool sum_is_right(const uint8_t *head)
+static bool tar_members_sum_is_right(const uint8_t *head)
 {
     struct header header;
     uint64_t said, sum = 0;
@@ -68,7 +68,8 @@ static bool sum_is_right(const uint8_t *head)
 bool tar_recognises(const uint8_t *head, size_t bytes)
 {
     return bytes >= TAR_BLOCK_BYTES &&
-           memcmp(head + offsetof(struct header, magic), "ustar", 5) == 0 && sum_is_right(head);
+           memcmp(head + offsetof(struct header, magic), "ustar", 5) == 0 &&
+           tar_members_sum_is_right(head);
 }
 
 /* ---- what stands before a header ------------------------------------------------------- */
@@ -170,7 +171,8 @@ const char *tar_members(int fd, bool (*take)(void *context, const struct tar_mem
         if (memcmp(head, end, sizeof end) == 0)
             return NULL;
         memcpy(&header, head, sizeof header);
-        if (!sum_is_right(head) || !tar_members_number(header.size, sizeof header.size, &bytes))
+        if (!tar_members_sum_is_right(head) ||
+            !tar_members_number(header.size, sizeof header.size, &bytes))
             return "a header in it is damaged";
         if (extension.has_size && !is_extension(header.type))
             bytes = extension.bytes;

@@ -356,7 +356,7 @@ static bool add_parts(const struct finding *finding)
     return good;
 }
 
-static bool sum_is_right(struct input *input, const struct rbwp_index_range *range)
+static bool window_sum_is_right(struct input *input, const struct rbwp_index_range *range)
 {
     enum { PIECE_BYTES = 64 << 10 };
     uint8_t *piece = malloc(PIECE_BYTES);
@@ -385,7 +385,7 @@ static bool parts_are_good(const struct finding *finding)
             part++;
         if (part < window->part_count &&
             window->parts[part].offset < range->offset + range->bytes &&
-            !sum_is_right(finding->input, range))
+            !window_sum_is_right(finding->input, range))
             return false;
     }
     return true;

@@ -524,7 +524,7 @@ static const char *rank_name(const void *context, uint64_t rank, char *text)
     return text;
 }
 
-static const char *event_name(const void *context, int64_t event, char *text)
+static const char *events_event_name(const void *context, int64_t event, char *text)
 {
     const struct events_job *job = context;
     for (uint32_t i = 0; i < job->names.count; i++)
@@ -533,27 +533,28 @@ static const char *event_name(const void *context, int64_t event, char *text)
     return rbwp_events_name_of((int32_t)event, text);
 }
 
-#define FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct event_file, field)
-#define STAT(field) FOUND(#field, RESULT_COUNT, stats.field),
+#define EVENTS_FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct event_file, field)
+#define EVENTS_STAT(field) EVENTS_FOUND(#field, RESULT_COUNT, stats.field),
 /* clang-format off */
-#define STATS(X) \
+#define EVENTS_STATS(X) \
     X(counted) X(dropped) X(events) X(spans) X(unended) X(unwritten) X(backwards) \
     X(other_rank) X(bad_bytes)
 /* clang-format on */
-static const struct result_column file_columns[] = {
-    FOUND("file", RESULT_STRING, dump.name),
-    FOUND("rank", RESULT_ID, rank),
-    STATS(STAT) FOUND("missing", RESULT_COUNT, missing),
-    FOUND("clock_error_ns", RESULT_NS, bound_ns),
-    FOUND("clock_offset_ns", RESULT_TIME, source.offset_ns),
+static const struct result_column events_file_columns[] = {
+    EVENTS_FOUND("file", RESULT_STRING, dump.name),
+    EVENTS_FOUND("rank", RESULT_ID, rank),
+    EVENTS_STATS(EVENTS_STAT) EVENTS_FOUND("missing", RESULT_COUNT, missing),
+    EVENTS_FOUND("clock_error_ns", RESULT_NS, bound_ns),
+    EVENTS_FOUND("clock_offset_ns", RESULT_TIME, source.offset_ns),
     RESULT_LAST};
-static const struct result_table files_table = {"files", NULL, file_columns, "", NULL, 0};
+static const struct result_table events_files_table = {"files", NULL, events_file_columns,
+                                                       "",      NULL, 0};
 
-const struct result_column events_columns[] = {DURATIONS,
-                                               {"files", NULL, 0, RESULT_LIST, .list = &files_table,
-                                                RESULT_LIST_OF(struct events_job, files, count),
-                                                .closed = true},
-                                               {0}};
+const struct result_column events_columns[] = {
+    DURATIONS,
+    {"files", NULL, 0, RESULT_LIST, .list = &events_files_table,
+     RESULT_LIST_OF(struct events_job, files, count), .closed = true},
+    {0}};
 
 static bool events_decode(const struct event_file *file, rbwp_device_events_fn take, void *context)
 {
@@ -561,7 +562,7 @@ static bool events_decode(const struct event_file *file, rbwp_device_events_fn t
     return rbwp_events_decode(&file->source, take, context, &stats, NULL) == RBWP_OK;
 }
 
-static bool fill_durations(const void *context, struct rbwp_durations *durations)
+static bool events_fill_durations(const void *context, struct rbwp_durations *durations)
 {
     const struct events_job *job = context;
     bool good = true;
@@ -579,7 +580,7 @@ static bool events_on_rows(void *context, const struct rbwp_device_event *events
     char text[ID_NAME_BYTES];
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
-        uint64_t name = rows_file_name(job->file, event_name(job, events[i].id, text));
+        uint64_t name = rows_file_name(job->file, events_event_name(job, events[i].id, text));
         kernel_event_cells(&job->place, &events[i], name, cells);
         good = rows_file_add(job->file, 0, cells);
     }
@@ -613,7 +614,8 @@ static enum exit_code events_make(struct events_job *job, struct operands files)
         (int64_t)((uint64_t)job->last_ns - (uint64_t)job->first_ns)}; /* whatever they are */
     const struct iris_job iris = {job->options, &job->names, job->files, job->count, files};
     struct durations_report report = {
-        job, false, rank_name, event_name, fill_durations, events_columns, NULL, NULL};
+        job,  false, rank_name, events_event_name, events_fill_durations, events_columns,
+        NULL, NULL};
     if (kernel_wants(options, "iris"))
         return exit_worse(job->code, iris_json_write(&iris));
     if (kernel_wants_durations(options))

@@ -342,7 +342,7 @@ static const char *group_name(const void *context, uint64_t group, char *text)
     return id_names_get(&lanes->groups, "group", (int64_t)group, text);
 }
 
-static const char *event_name(const void *context, int64_t event, char *text)
+static const char *lanes_event_name(const void *context, int64_t event, char *text)
 {
     const struct lanes *lanes = context;
     return id_names_get(&lanes->events, "event", event, text);
@@ -355,28 +355,29 @@ static struct result_cell file_made(const struct result_at *at, int what)
                 : result_word(rbwp_lanes_dialect_name(file->layout.dialect));
 }
 
-#define FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct lanes_file, field)
-#define STAT(field) FOUND(#field, RESULT_COUNT, stats.field),
+#define LANES_FOUND(key, unit, field) RESULT_PLAIN(key, unit, struct lanes_file, field)
+#define LANES_STAT(field) LANES_FOUND(#field, RESULT_COUNT, stats.field),
 /* clang-format off */
-#define STATS(X) \
+#define LANES_STATS(X) \
     X(records) X(lanes) X(finalized) X(spans) X(instants) X(heartbeats) X(unended) X(full) \
     X(dropped) X(stray_ends) X(misplaced) X(holes) X(backwards) X(after_finalize) X(outside) \
     X(too_deep) X(stale)
 /* clang-format on */
-static const struct result_column file_columns[] = {
-    FOUND("file", RESULT_STRING, dump.name),
+static const struct result_column lanes_file_columns[] = {
+    LANES_FOUND("file", RESULT_STRING, dump.name),
     RESULT_PLAIN_MADE("dialect", RESULT_WORD, file_made, 0),
-    FOUND("blocks", RESULT_COUNT, layout.num_blocks),
-    FOUND("groups", RESULT_COUNT, layout.num_groups),
-    STATS(STAT) RESULT_PLAIN_MADE("cut", RESULT_COUNT, file_made, 1),
+    LANES_FOUND("blocks", RESULT_COUNT, layout.num_blocks),
+    LANES_FOUND("groups", RESULT_COUNT, layout.num_groups),
+    LANES_STATS(LANES_STAT) RESULT_PLAIN_MADE("cut", RESULT_COUNT, file_made, 1),
     RESULT_LAST};
-static const struct result_table files_table = {"files", NULL, file_columns, "", NULL, 0};
+static const struct result_table lanes_files_table = {"files", NULL, lanes_file_columns,
+                                                      "",      NULL, 0};
 
-const struct result_column lanes_columns[] = {DURATIONS,
-                                              {"files", NULL, 0, RESULT_LIST, .list = &files_table,
-                                               RESULT_LIST_OF(struct lanes, files, count),
-                                               .closed = true},
-                                              {0}};
+const struct result_column lanes_columns[] = {
+    DURATIONS,
+    {"files", NULL, 0, RESULT_LIST, .list = &lanes_files_table,
+     RESULT_LIST_OF(struct lanes, files, count), .closed = true},
+    {0}};
 
 /* As rbwp_durations_take_lanes, with the block in the upper half of the group's number. */
 static bool take_of_block(void *durations, const struct rbwp_lane_span *spans, size_t count)
@@ -394,7 +395,7 @@ static bool take_of_block(void *durations, const struct rbwp_lane_span *spans, s
     return good;
 }
 
-static bool fill_durations(const void *context, struct rbwp_durations *durations)
+static bool lanes_fill_durations(const void *context, struct rbwp_durations *durations)
 {
     const struct lanes *lanes = context;
     bool good = true;
@@ -503,10 +504,14 @@ static enum exit_code lanes_make(struct lanes *lanes, struct operands files)
                                        lanes->dropped,
                                        lanes->has_host_times ? lanes->first_ns : 0,
                                        minus(lanes->last_ns, lanes->first_ns)};
-    struct durations_report report = {lanes,          lanes->options->by_block,
-                                      group_name,     event_name,
-                                      fill_durations, lanes_columns,
-                                      NULL,           NULL};
+    struct durations_report report = {lanes,
+                                      lanes->options->by_block,
+                                      group_name,
+                                      lanes_event_name,
+                                      lanes_fill_durations,
+                                      lanes_columns,
+                                      NULL,
+                                      NULL};
     if (kernel_wants_durations(options))
         return exit_worse(lanes->code, durations_show(&report, options, files));
     if (kernel_wants(options, "warpscope"))

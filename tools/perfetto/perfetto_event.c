@@ -398,7 +398,7 @@ void perfetto_state_free(struct perfetto_state *state)
 
 /* ---- perfetto event -------------------------------------------------------------------------- */
 
-enum { DEPTH_MAX = 16 };
+enum { PERFETTO_EVENT_DEPTH_MAX = 16 };
 
 /* ---- fields ----------------------------------------------------------------------- */
 
@@ -610,7 +610,7 @@ static bool perfetto_event_put_json(const struct perfetto_args *args, struct wir
     struct wire_field field;
     struct trace_text text = perfetto_event_text_of(args, &made.value);
     char close = 0;
-    bool good = depth < DEPTH_MAX;
+    bool good = depth < PERFETTO_EVENT_DEPTH_MAX;
     if (!made.is_tree && made.value.shape == WIRE_BYTES)
         return text_buffer_quote(json, text.text, text.bytes);
     if (!made.is_tree)

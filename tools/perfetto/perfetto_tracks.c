@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum table { TRACK_NAME = 1, TRACK_UNIT, PROCESS_NAME, PROCESS_LABEL, PROCESS_COMMAND };
-enum { DEPTH_MAX = 32 };
+enum { PERFETTO_TRACKS_DEPTH_MAX = 32 };
 /* Process of what belongs to none; no pid is so large. */
 #define NO_PROCESS UINT64_MAX
 /* Rows beside the first of a track have its uuid with their number. */
@@ -210,7 +210,7 @@ static struct perfetto_track *perfetto_tracks_parent_of(struct perfetto_tracks *
 
 static uint64_t process_of(struct perfetto_tracks *tracks, struct perfetto_track *track)
 {
-    for (int depth = 0; track && depth < DEPTH_MAX; depth++) {
+    for (int depth = 0; track && depth < PERFETTO_TRACKS_DEPTH_MAX; depth++) {
         if (track->kind == PERFETTO_PROCESS || track->kind == PERFETTO_THREAD)
             return track->process;
         track = perfetto_tracks_parent_of(tracks, track);
@@ -286,7 +286,7 @@ static uint32_t perfetto_tracks_report(struct perfetto_tracks *tracks, struct pe
     struct perfetto_track *parent = perfetto_tracks_parent_of(tracks, track);
     struct trace_track told = describe(tracks, track, made, sizeof made);
     bool below = parent && parent->kind != PERFETTO_PROCESS && track->kind != PERFETTO_THREAD &&
-                 depth < DEPTH_MAX;
+                 depth < PERFETTO_TRACKS_DEPTH_MAX;
     uint32_t above =
         below ? perfetto_tracks_report(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */

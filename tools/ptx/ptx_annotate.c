@@ -207,8 +207,8 @@ static struct annotated *find_kernel(struct annotating *all, const struct ptx_la
     return found;
 }
 
-static bool take_launch(void *context, const struct ptx_launch *launch, const struct ptx_map *map,
-                        const struct ptx_matrix *matrix)
+static bool ptx_annotate_take_launch(void *context, const struct ptx_launch *launch,
+                                     const struct ptx_map *map, const struct ptx_matrix *matrix)
 {
     struct annotating *all = context;
     const struct ptx_tool_options *tool = all->tool;
@@ -249,7 +249,8 @@ static bool put_kernel(const struct annotating *all, struct annotated *kernel, c
 static enum exit_code annotate_folder(const struct ptx_tool_options *tool, struct operands files)
 {
     struct annotating all = {.tool = tool};
-    struct ptx_walk walk = {.path = files.words[0], .context = &all, .launch = take_launch};
+    struct ptx_walk walk = {
+        .path = files.words[0], .context = &all, .launch = ptx_annotate_take_launch};
     struct out out;
     enum exit_code code = EXIT_BAD_DATA;
     if (ptx_walk_begin(&walk)) {

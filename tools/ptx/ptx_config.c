@@ -111,7 +111,8 @@ static bool take_key(struct ptx_config *config, const char *section, char *line)
     return true;
 }
 
-static bool take_line(struct ptx_config *config, char section[PTX_CONFIG_TEXT], char *line)
+static bool ptx_config_take_line(struct ptx_config *config, char section[PTX_CONFIG_TEXT],
+                                 char *line)
 {
     cut_comment(line);
     line = trimmed(line);
@@ -146,7 +147,7 @@ bool ptx_config_read(struct ptx_config *config, const char *path)
         if (good) {
             memcpy(line, text + at, count);
             line[count] = '\0';
-            good = take_line(config, section, line);
+            good = ptx_config_take_line(config, section, line);
         }
         if (!good)
             message_plain("%s:%u: neither [section] nor a key with a value that it takes", path,

@@ -269,7 +269,7 @@ static bool add_cell(struct filling *filling, const struct ptx_lane_timing *lane
     return rows_file_add(&rows->file, BLOCK, cells);
 }
 
-static bool add_lane(struct filling *filling, uint32_t lane)
+static bool ptx_folder_add_lane(struct filling *filling, uint32_t lane)
 {
     const struct ptx_matrix *matrix = filling->matrix;
     struct ptx_lane_timing timing;
@@ -308,7 +308,7 @@ static bool add_blocks(struct filling *filling)
         return false;
     }
     for (uint32_t lane = 0; lane < filling->matrix->lanes && good; lane++)
-        good = add_lane(filling, lane);
+        good = ptx_folder_add_lane(filling, lane);
     free(filling->names);
     return good;
 }

@@ -22,7 +22,8 @@
 
 /* ---- options and configuration --------------------------------------------------------- */
 
-static bool take_mode(struct ptx_options *options, const char *word, const char *path)
+static bool ptx_instrument_take_mode(struct ptx_options *options, const char *word,
+                                     const char *path)
 {
     for (int i = 0; i < PTX_MODE_COUNT; i++)
         if (strcmp(word, ptx_mode_name((enum ptx_mode)i)) == 0) {
@@ -38,7 +39,7 @@ static bool take_mode(struct ptx_options *options, const char *word, const char 
 static bool fill_from(struct ptx_options *options, const struct ptx_tool_options *tool,
                       const struct ptx_config *config)
 {
-    if (!tool->mode_given && !take_mode(options, config->mode, tool->config))
+    if (!tool->mode_given && !ptx_instrument_take_mode(options, config->mode, tool->config))
         return false;
     if (options->capacity == 0)
         options->capacity = config->n_probes_estimate;
@@ -126,8 +127,9 @@ static bool exists(const char *path)
 }
 
 /* The option's, or the one that the configuration names, once it is there. */
-static bool read_active(struct ptx_active *active, const struct ptx_tool_options *tool,
-                        const struct ptx_config *config, bool *read_out)
+static bool ptx_instrument_read_active(struct ptx_active *active,
+                                       const struct ptx_tool_options *tool,
+                                       const struct ptx_config *config, bool *read_out)
 {
     char path[2 * PTX_CONFIG_TEXT];
     const char *wanted = tool->active;
@@ -149,7 +151,7 @@ bool ptx_instrument(struct ptx_instrumented *made, const struct ptx_tool_options
     struct ptx_active active = {{0}, {0}};
     bool limited = false;
     if ((tool->config && !ptx_config_read(&made->config, tool->config)) ||
-        !read_active(&active, tool, &made->config, &limited))
+        !ptx_instrument_read_active(&active, tool, &made->config, &limited))
         return false;
     bool good = ptx_source_open(&made->source, path);
     bool opened = good;

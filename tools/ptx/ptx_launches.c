@@ -74,19 +74,19 @@ bool ptx_plain_name(const char *name)
 }
 
 /* Longer ones are cut; what no member takes is passed over. */
-static void take_text(const struct json_scan *scan, char *to, size_t room)
+static void ptx_launches_take_text(const struct json_scan *scan, char *to, size_t room)
 {
     size_t count = scan->text_bytes < room ? scan->text_bytes : room - 1;
     memcpy(to, scan->text, count);
     to[count] = '\0';
 }
 
-static bool take_u64(struct json_scan *scan, uint64_t *number_out)
+static bool ptx_launches_take_u64(struct json_scan *scan, uint64_t *number_out)
 {
     char text[32], *end;
     if (json_scan_next(scan) != JSON_NUMBER || scan->text_bytes >= sizeof text)
         return ptx_json_wrong(scan, "a number is missing");
-    take_text(scan, text, sizeof text);
+    ptx_launches_take_text(scan, text, sizeof text);
     errno = 0;
     *number_out = strtoull(text, &end, 10);
     return (errno == 0 && *end == '\0' && *text != '-') ||
@@ -103,12 +103,12 @@ static bool take_member(struct json_scan *scan, const struct member *table, size
         if (member->type == TEXT) {
             if (json_scan_next(scan) != JSON_TEXT)
                 return ptx_json_wrong(scan, "a text is missing");
-            take_text(scan, (char *)to + member->at, member->room);
+            ptx_launches_take_text(scan, (char *)to + member->at, member->room);
             return true;
         }
         uint64_t number = 0;
         int64_t time_ns = 0;
-        if (member->type == U64 ? !take_u64(scan, &number)
+        if (member->type == U64 ? !ptx_launches_take_u64(scan, &number)
                                 : !ptx_json_take_number(scan, 0, PTX_TIME_MAX, &time_ns))
             return false;
         if (member->type == TIME)
@@ -168,7 +168,7 @@ static bool line_member(struct json_scan *scan, struct line *line)
 }
 
 /* Behind the brace of a line's object. */
-static bool take_line(struct json_scan *scan, struct line *line)
+static bool ptx_launches_take_line(struct json_scan *scan, struct line *line)
 {
     enum json_token token;
     *line = (struct line){.launch.block = {1, 1, 1}};
@@ -210,7 +210,7 @@ static bool read_lines(struct json_scan *scan, void *context)
         enum json_token token = json_scan_next(scan);
         if (token == JSON_END && !*scan->problem)
             return true;
-        if (token != JSON_OBJECT || !take_line(scan, &line)) {
+        if (token != JSON_OBJECT || !ptx_launches_take_line(scan, &line)) {
             if (!pass_line(scan, reading, number))
                 return true;
             continue;

@@ -17,7 +17,7 @@ bool ptx_loc_map_add(struct ptx_loc_map *map, uint32_t id, int64_t loc)
     return true;
 }
 
-static int by_id(const void *a, const void *b)
+static int ptx_lists_by_id(const void *a, const void *b)
 {
     const struct ptx_loc_entry *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
@@ -28,7 +28,7 @@ void ptx_loc_map_finish(struct ptx_loc_map *map)
     uint32_t kept = 0;
     if (map->count == 0)
         return;
-    qsort(map->entries, map->count, sizeof *map->entries, by_id);
+    qsort(map->entries, map->count, sizeof *map->entries, ptx_lists_by_id);
     for (uint32_t i = 1; i < map->count; i++) {
         kept += map->entries[i].id != map->entries[kept].id;
         map->entries[kept] = map->entries[i];
@@ -40,7 +40,7 @@ int64_t ptx_loc_map_find(const struct ptx_loc_map *map, uint32_t id, bool *known
 {
     const struct ptx_loc_entry *found =
         map->count ? bsearch(&(struct ptx_loc_entry){.id = id}, map->entries, map->count,
-                             sizeof *map->entries, by_id)
+                             sizeof *map->entries, ptx_lists_by_id)
                    : NULL;
     *known_out = found != NULL;
     return found ? found->loc : -1;
@@ -149,7 +149,7 @@ static bool read_list(struct json_scan *scan, struct ptx_id_list *list)
     return token == JSON_OBJECT_END;
 }
 
-static bool read_active(struct json_scan *scan, void *context)
+static bool ptx_lists_read_active(struct json_scan *scan, void *context)
 {
     struct ptx_active *active = context;
     enum json_token token;
@@ -186,7 +186,7 @@ static void sort_list(struct ptx_id_list *list)
 bool ptx_active_read(struct ptx_active *active, const char *path)
 {
     *active = (struct ptx_active){0};
-    bool read = ptx_json_read(path, read_active, active);
+    bool read = ptx_json_read(path, ptx_lists_read_active, active);
     sort_list(&active->start);
     sort_list(&active->end);
     if (!read)

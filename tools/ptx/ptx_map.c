@@ -87,7 +87,7 @@ void ptx_map_write(struct out *out, const struct ptx_source *source,
 
 /* ---- reading --------------------------------------------------------------------------- */
 
-static bool take_text(struct json_scan *scan, char *text, size_t room)
+static bool ptx_map_take_text(struct json_scan *scan, char *text, size_t room)
 {
     if (json_scan_next(scan) != JSON_TEXT || scan->text_bytes >= room)
         return ptx_json_wrong(scan, "a text is missing or too long");
@@ -105,7 +105,7 @@ static bool take_u32(struct json_scan *scan, uint32_t *number_out)
     return true;
 }
 
-static bool take_u64(struct json_scan *scan, uint64_t *number_out)
+static bool ptx_map_take_u64(struct json_scan *scan, uint64_t *number_out)
 {
     int64_t number;
     if (!ptx_json_take_number(scan, 0, INT64_MAX, &number))
@@ -138,7 +138,7 @@ static bool probe_member(struct json_scan *scan, struct ptx_map_probe *probe)
     if (json_scan_is(scan, "kernel"))
         return take_u32(scan, &probe->kernel);
     if (json_scan_is(scan, "class"))
-        return take_text(scan, probe->unit, sizeof probe->unit);
+        return ptx_map_take_text(scan, probe->unit, sizeof probe->unit);
     return skip_value(scan);
 }
 
@@ -179,7 +179,7 @@ static bool ptx_map_take_names(struct json_scan *scan, struct ptx_map_names *nam
         memcpy(key, scan->text, scan->text_bytes);
         struct ptx_map_name *name = &names->names[names->count];
         name->number = (uint32_t)strtoul(key, NULL, 10);
-        if (!take_text(scan, name->text, sizeof name->text))
+        if (!ptx_map_take_text(scan, name->text, sizeof name->text))
             return false;
         names->count++;
     }
@@ -198,8 +198,8 @@ static bool take_ranges(struct json_scan *scan, struct ptx_map *map)
         if (token != JSON_ARRAY || map->range_count == PTX_RANGES_MAX)
             return ptx_json_wrong(scan, "threads are no list of ranges, or too long a one");
         struct ptx_range *range = &map->ranges[map->range_count++];
-        if (!take_u64(scan, &range->first) || !take_u64(scan, &range->last) ||
-            !take_u64(scan, &range->step))
+        if (!ptx_map_take_u64(scan, &range->first) || !ptx_map_take_u64(scan, &range->last) ||
+            !ptx_map_take_u64(scan, &range->step))
             return false;
         if (range->step == 0 || range->last < range->first ||
             json_scan_next(scan) != JSON_ARRAY_END)
@@ -212,7 +212,7 @@ static bool ptx_map_take_word(struct json_scan *scan, const char *const *words, 
                               int *which_out)
 {
     char word[16];
-    if (!take_text(scan, word, sizeof word))
+    if (!ptx_map_take_text(scan, word, sizeof word))
         return false;
     for (*which_out = 0; *which_out < count; ++*which_out)
         if (strcmp(word, words[*which_out]) == 0)
@@ -220,7 +220,7 @@ static bool ptx_map_take_word(struct json_scan *scan, const char *const *words, 
     return ptx_json_wrong(scan, "a word is not known");
 }
 
-static bool take_mode(struct json_scan *scan, struct ptx_map *map)
+static bool ptx_map_take_mode(struct json_scan *scan, struct ptx_map *map)
 {
     const char *names[PTX_MODE_COUNT];
     int which;
@@ -239,14 +239,14 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
     int which = 0;
     char hash[24];
     if (json_scan_is(scan, "hash")) {
-        bool taken = take_text(scan, hash, sizeof hash);
+        bool taken = ptx_map_take_text(scan, hash, sizeof hash);
         map->hash = taken ? strtoull(hash, NULL, 16) : 0;
         return taken;
     }
     if (json_scan_is(scan, "module"))
-        return take_text(scan, map->module, sizeof map->module);
+        return ptx_map_take_text(scan, map->module, sizeof map->module);
     if (json_scan_is(scan, "mode"))
-        return take_mode(scan, map);
+        return ptx_map_take_mode(scan, map);
     if (json_scan_is(scan, "cells")) {
         bool taken = ptx_map_take_word(scan, cells, 3, &which);
         map->cells = (enum ptx_cells)which;
@@ -262,9 +262,9 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
     if (json_scan_is(scan, "ids"))
         return take_u32(scan, &map->ids);
     if (json_scan_is(scan, "lanes"))
-        return take_u64(scan, &map->lanes);
+        return ptx_map_take_u64(scan, &map->lanes);
     if (json_scan_is(scan, "buffer_bytes"))
-        return take_u64(scan, &map->buffer_bytes);
+        return ptx_map_take_u64(scan, &map->buffer_bytes);
     if (json_scan_is(scan, "files"))
         return ptx_map_take_names(scan, &map->files);
     if (json_scan_is(scan, "threads"))
@@ -290,7 +290,7 @@ static bool read_members(struct json_scan *scan, void *context)
     return true;
 }
 
-static int by_id(const void *a, const void *b)
+static int ptx_map_by_id(const void *a, const void *b)
 {
     const struct ptx_map_probe *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
@@ -304,7 +304,7 @@ bool ptx_map_read(struct ptx_map *map, const char *path)
         return false;
     }
     if (map->count > 0)
-        qsort(map->probes, map->count, sizeof *map->probes, by_id);
+        qsort(map->probes, map->count, sizeof *map->probes, ptx_map_by_id);
     return true;
 }
 

@@ -48,8 +48,8 @@ static struct needed *ptx_second_pass_find(struct second_pass *pass, const struc
     return ptx_second_pass_begin(needed, map, pass->how) ? needed : NULL;
 }
 
-static bool take_launch(void *context, const struct ptx_launch *launch, const struct ptx_map *map,
-                        const struct ptx_matrix *matrix)
+static bool ptx_second_pass_take_launch(void *context, const struct ptx_launch *launch,
+                                        const struct ptx_map *map, const struct ptx_matrix *matrix)
 {
     struct second_pass *pass = context;
     (void)launch;
@@ -94,7 +94,8 @@ enum exit_code ptx_folder_active(const char *folder, const char *to, struct ptx_
                                  uint32_t *count_out)
 {
     struct second_pass pass = {.how = how};
-    struct ptx_walk walk = {.path = folder, .context = &pass, .launch = take_launch};
+    struct ptx_walk walk = {
+        .path = folder, .context = &pass, .launch = ptx_second_pass_take_launch};
     bool good = ptx_walk_begin(&walk);
     *count_out = 0;
     if (good) {

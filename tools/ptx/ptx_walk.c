@@ -112,7 +112,7 @@ static bool find_matrix(struct ptx_walk *walk, const struct ptx_launch *launch,
     return false;
 }
 
-static bool take_launch(void *context, const struct ptx_launch *launch)
+static bool ptx_walk_take_launch(void *context, const struct ptx_launch *launch)
 {
     struct ptx_walk *walk = context;
     struct ptx_matrix matrix;
@@ -144,7 +144,7 @@ static void ptx_walk_on_process(void *context, const struct ptx_process *process
 
 void ptx_walk_launches(struct ptx_walk *walk)
 {
-    const struct ptx_launches to = {walk, ptx_walk_on_process, take_launch};
+    const struct ptx_launches to = {walk, ptx_walk_on_process, ptx_walk_take_launch};
     char path[PATH_MAX];
     for (uint32_t i = 0; i < walk->count; i++)
         if (!find_file(walk, walk->files[i], path) || !ptx_launches_read(path, &to))

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-static void add_lane(struct ptx_whole *whole, const struct ptx_matrix *matrix, uint32_t lane,
-                     uint32_t pair_cost)
+static void ptx_whole_add_lane(struct ptx_whole *whole, const struct ptx_matrix *matrix,
+                               uint32_t lane, uint32_t pair_cost)
 {
     const struct ptx_cell *last = NULL;
     for (uint32_t row = 0; row < matrix->rows; row++) {
@@ -29,7 +29,7 @@ static void add_lane(struct ptx_whole *whole, const struct ptx_matrix *matrix, u
 void ptx_whole_add(struct ptx_whole *whole, const struct ptx_matrix *matrix, uint32_t pair_cost)
 {
     for (uint32_t lane = 0; lane < matrix->lanes; lane++)
-        add_lane(whole, matrix, lane, pair_cost);
+        ptx_whole_add_lane(whole, matrix, lane, pair_cost);
 }
 
 static double share(uint64_t part, uint64_t whole)

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_SHOWN = 5, NAME_SHOWN = 80 };
+enum { GPU_SUMMARY_LINES_SHOWN = 5, GPU_SUMMARY_NAME_SHOWN = 80 };
 
 static int shown_bytes(struct trace_text text)
 {
-    return text.bytes < NAME_SHOWN ? (int)text.bytes : NAME_SHOWN;
+    return text.bytes < GPU_SUMMARY_NAME_SHOWN ? (int)text.bytes : GPU_SUMMARY_NAME_SHOWN;
 }
 
 static bool begins(const struct stats_row *row, const char *with)
@@ -71,7 +71,7 @@ static void say_rows(const struct stats *stats, row_is *is, uint64_t whole_ns, c
     if (!next_longest(stats, is, NULL))
         return;
     message_plain("  share      total      count       mean  %s", title);
-    for (int i = 0; i < LINES_SHOWN && (row = next_longest(stats, is, row)); i++)
+    for (int i = 0; i < GPU_SUMMARY_LINES_SHOWN && (row = next_longest(stats, is, row)); i++)
         message_plain("%6.1f%% %10s %10s %10s  %.*s",
                       whole_ns ? 100.0 * (double)row->total_ns / (double)whole_ns : 0.0,
                       quantity_rough(total, row->total_ns, 3), quantity_grouped(count, row->count),

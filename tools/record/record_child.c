@@ -57,7 +57,7 @@ struct dispositions {
 };
 
 /* From here on until restore nothing of these ends us; they are blocked until the program runs. */
-static void take_signals(struct dispositions *before)
+static void child_take_signals(struct dispositions *before)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, hand = {.sa_handler = hand_on};
     sigset_t blocked;
@@ -117,7 +117,7 @@ int record_run(char **words, const struct record_environment *environment)
 {
     struct dispositions before;
     int status = -1;
-    take_signals(&before);
+    child_take_signals(&before);
     pid_t pid = fork();
     if (pid == 0)
         become(words, environment, &before);

@@ -94,7 +94,7 @@ static void wait_for(int process, int64_t time_ns)
     }
 }
 
-static void take_signals(void)
+static void process_take_signals(void)
 {
     const struct sigaction ends = {.sa_handler = process_stop};
     sigaction(SIGINT, &ends, NULL);
@@ -112,7 +112,7 @@ enum exit_code record_process(const struct record_options *options)
         !out_may_create(&options->output, (struct operands){0}))
         return EXIT_BAD_DATA;
     int process = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0);
-    take_signals();
+    process_take_signals();
     if (options->after_ns)
         wait_for(process, options->after_ns);
     int64_t from_ns = process_now_ns(CLOCK_REALTIME);

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LINES_SHOWN = 5, NAME_SHOWN = 60 };
+enum { THREADS_SUMMARY_LINES_SHOWN = 5, THREADS_SUMMARY_NAME_SHOWN = 60 };
 
 static int shown(struct trace_text text)
 {
-    return text.bytes < NAME_SHOWN ? (int)text.bytes : NAME_SHOWN;
+    return text.bytes < THREADS_SUMMARY_NAME_SHOWN ? (int)text.bytes : THREADS_SUMMARY_NAME_SHOWN;
 }
 
 static bool is_named(const struct stats_row *row, const char *name)
@@ -82,7 +82,7 @@ static void say_busiest(const struct stats *stats)
     uint64_t extent_ns = stats_extent_ns(stats);
     const struct stats_track *track = NULL;
     message_plain("  share       busy  busiest threads");
-    for (int i = 0; i < LINES_SHOWN && (track = next_busiest(stats, track)); i++)
+    for (int i = 0; i < THREADS_SUMMARY_LINES_SHOWN && (track = next_busiest(stats, track)); i++)
         message_plain("%6.1f%% %10s  %.*s",
                       extent_ns ? 100.0 * (double)track->busy.busy_ns / (double)extent_ns : 0.0,
                       quantity_rough(busy, track->busy.busy_ns, 3), shown(track->track.name),

@@ -97,7 +97,7 @@ static void diff_page_put_row(struct out *out, const struct diff *diff, const st
     out_format(out, "%.6f}", row->spread);
 }
 
-static void put_launches(struct out *out, const struct diff *diff)
+static void diff_page_put_launches(struct out *out, const struct diff *diff)
 {
     page_begin_list(out, "launches");
     for (uint32_t i = 0; i < diff->launch_count; i++) {
@@ -153,12 +153,12 @@ static void diff_page_put_json(const void *context, struct out *out)
         diff_page_put_row(out, diff, &diff->rows[i]);
     }
     page_end_list(out);
-    put_launches(out, diff);
+    diff_page_put_launches(out, diff);
     put_counters(out, diff);
     page_end(out, "slower", diff->slower);
 }
 
-static bool write_data(void *context, struct page_data *data)
+static bool diff_page_write_data(void *context, struct page_data *data)
 {
     return page_frame_json(data, diff_page_put_json, context);
 }
@@ -166,7 +166,7 @@ static bool write_data(void *context, struct page_data *data)
 bool diff_page_write(struct out *out, const struct diff_page *page)
 {
     struct diff_page own = *page;
-    return page_frame(out, write_data, &own,
+    return page_frame(out, diff_page_write_data, &own,
                       (struct page_script){page_diff_html, page_diff_html_bytes, page_diff_js,
                                            page_diff_js_bytes});
 }

@@ -257,7 +257,7 @@ static void write_json(const void *context, struct out *out)
     report_json(json->report, json->page, out);
 }
 
-static bool write_data(void *context, struct page_data *data)
+static bool report_write_data(void *context, struct page_data *data)
 {
     struct report *report = context;
     struct report_page page = {
@@ -321,7 +321,7 @@ static enum exit_code report_end(struct trace_pass *pass)
     enum exit_code code = EXIT_GOOD;
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written =
-        page_frame(&pass->out, write_data, report,
+        page_frame(&pass->out, report_write_data, report,
                    (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||
         out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||

@@ -59,7 +59,7 @@ static void put_processes(const struct writer *writer)
     page_end_list(out);
 }
 
-static void put_launches(struct out *out, const struct stats_track *track)
+static void json_put_launches(struct out *out, const struct stats_track *track)
 {
     static const struct launch_sums none;
     const struct launch_sums *sums = track->launches ? track->launches : &none;
@@ -169,7 +169,7 @@ static void put_track(const struct writer *writer, uint32_t number)
     json_put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
     page_number(out, "lost", track->lost_records);
     page_histogram(out, "waits", waits_of(&writer->report->waits, number));
-    put_launches(out, track);
+    json_put_launches(out, track);
     put_counter(writer, track);
     if (below_worker(&writer->report->stats, track))
         page_number(out, "of", track->track.parent);
@@ -332,7 +332,8 @@ static void json_put_group(struct out *out, bool more, const struct inside_group
     out_text(out, "]");
 }
 
-static void put_kernel(const struct writer *writer, const struct inside_kernel *kernel, bool more)
+static void json_put_kernel(const struct writer *writer, const struct inside_kernel *kernel,
+                            bool more)
 {
     struct out *out = writer->out;
     out_text(out, more ? ",\n{" : "\n{");
@@ -381,7 +382,7 @@ static void put_inside(const struct writer *writer)
     const struct inside_kernels *inside = &writer->report->stats.inside;
     page_begin_list(writer->out, "inside");
     for (uint32_t i = 0; i < inside->kernel_count; i++)
-        put_kernel(writer, &inside->kernels[i], i > 0);
+        json_put_kernel(writer, &inside->kernels[i], i > 0);
     page_end_list(writer->out);
     put_launched(writer);
 }

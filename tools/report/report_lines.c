@@ -228,8 +228,8 @@ static void put_lines(const struct kernel_lines *lines, const struct kernel_sums
     }
 }
 
-static void put_kernel(const struct kernel_lines *lines, const struct kernel_sums *kernel,
-                       struct sources *sources, struct out *out, struct room *room)
+static void lines_put_kernel(const struct kernel_lines *lines, const struct kernel_sums *kernel,
+                             struct sources *sources, struct out *out, struct room *room)
 {
     uint32_t line_count = lines_take(&room->lines, kernel->line_count);
     uint32_t probe_count = lines_take(&room->probes, kernel->probe_count);
@@ -269,7 +269,7 @@ void report_lines_json(const struct report *report, struct out *out)
     out_text(out, "\"kernel_lines\":[");
     for (uint32_t i = 0; sources && i < lines->kernel_count && room.lines; i++) {
         out_text(out, i ? ",\n" : "\n");
-        put_kernel(lines, &lines->kernels[i], sources, out, &room);
+        lines_put_kernel(lines, &lines->kernels[i], sources, out, &room);
     }
     out_text(out, "],\n\"sources\":[");
     for (uint32_t i = 0; sources && i < sources->count; i++) {

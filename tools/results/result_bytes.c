@@ -129,7 +129,8 @@ static void result_bytes_put_number(struct result_bytes *bytes, const struct res
 }
 
 /* Behind a pointer: made when it is read, unless another part of the row made it. */
-static void put_part(struct result_bytes *bytes, const struct result_column *column, char *field)
+static void result_bytes_put_part(struct result_bytes *bytes, const struct result_column *column,
+                                  char *field)
 {
     const struct result_column *columns = column->kept ? column->kept : column->part;
     if (column->unit == RESULT_PART) {
@@ -156,7 +157,7 @@ void result_bytes_row(struct result_bytes *bytes, const struct result_column *co
         if (!column->bytes)
             continue;
         if (column->part || column->kept)
-            put_part(bytes, column, field);
+            result_bytes_put_part(bytes, column, field);
         else if (column->unit == RESULT_TEXT)
             result_bytes_put_text(bytes, (struct trace_text *)(void *)field);
         else if (column->unit == RESULT_HISTOGRAM)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* A cell in its column of the line; what is not there is empty. */
-static void put_cell(struct out *out, const struct result_column *column,
-                     const struct result_cell *cell)
+static void result_csv_put_cell(struct out *out, const struct result_column *column,
+                                const struct result_cell *cell)
 {
     if (cell->kind == RESULT_NOTHING)
         return;
@@ -42,7 +42,7 @@ static bool put_line(struct out *out, const struct result_column *columns, const
             out_format(out, "%s%s%s", prefix, *prefix ? "_" : "", column->key);
         else if (at->row || column->get == NULL) {
             struct result_cell cell = at->row ? result_cell(column, at) : result_nothing();
-            put_cell(out, column, &cell);
+            result_csv_put_cell(out, column, &cell);
         }
     }
     return more;

@@ -49,8 +49,8 @@ static void put_list(struct out *out, const struct result_table *table,
     out_text(out, column && column->closed ? "\n]" : "]");
 }
 
-static void put_part(struct out *out, const struct result_column *column,
-                     const struct result_at *at)
+static void result_json_put_part(struct out *out, const struct result_column *column,
+                                 const struct result_at *at)
 {
     const struct result_at part = result_part(column, at);
     if (!part.row)
@@ -93,7 +93,7 @@ static void put_members(struct out *out, const struct result_column *columns, co
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++)
         if (column->part)
-            put_part(out, column, at);
+            result_json_put_part(out, column, at);
         else if (column->key && result_is_among(only, column->key))
             put_member(out, column, at);
 }

@@ -134,8 +134,8 @@ static void last_name(const struct result_view *view, unsigned taken, struct tra
                         left < TEXT_COLUMNS_MAX ? left : TEXT_COLUMNS_MAX);
 }
 
-static void put_cell(const struct result_view *view, const struct result_column *column,
-                     const struct result_cell *cell, bool begins)
+static void result_text_put_cell(const struct result_view *view, const struct result_column *column,
+                                 const struct result_cell *cell, bool begins)
 {
     struct out *out = view->out;
     char text[QUANTITY_BYTES];
@@ -176,7 +176,7 @@ void result_text_row(const struct result_view *view, const struct result_layout 
         }
         struct result_cell cell = result_place_cell(place, at);
         if (place->column->width)
-            put_cell(view, place->column, &cell, i == 0);
+            result_text_put_cell(view, place->column, &cell, i == 0);
         else
             last_name(view, layout->taken, (struct trace_text){cell.text, cell.bytes});
     }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_BYTES = 3 };
+enum { ARG_LIST_HEAD_BYTES = 3 };
 
 static bool has_name(const struct trace_text *names, uint32_t count, uint64_t number)
 {
@@ -71,15 +71,15 @@ static uint32_t arg_list_put(char *to, struct trace_text key, const struct arg_t
     to[0] = value->quoted;
     to[1] = (char)key_bytes;
     to[2] = (char)value_bytes;
-    memcpy(to + HEAD_BYTES, key.text, key_bytes);
-    memcpy(to + HEAD_BYTES + key_bytes, value->text.text, value_bytes);
-    return HEAD_BYTES + key_bytes + value_bytes;
+    memcpy(to + ARG_LIST_HEAD_BYTES, key.text, key_bytes);
+    memcpy(to + ARG_LIST_HEAD_BYTES + key_bytes, value->text.text, value_bytes);
+    return ARG_LIST_HEAD_BYTES + key_bytes + value_bytes;
 }
 
 bool arg_list_make(const struct trace_detail *detail, const struct trace_text *names,
                    uint32_t name_count, struct trace_text *list_out)
 {
-    char list[ARG_LIST_MOST * (HEAD_BYTES + 2 * ARG_LIST_TEXT_BYTES)];
+    char list[ARG_LIST_MOST * (ARG_LIST_HEAD_BYTES + 2 * ARG_LIST_TEXT_BYTES)];
     uint32_t used = 0, count = 0;
     for (uint32_t i = 0; detail && i < detail->arg_count && count < ARG_LIST_MOST; i++) {
         const struct trace_arg *arg = &trace_args_of(detail)[i];
@@ -100,12 +100,14 @@ bool arg_list_make(const struct trace_detail *detail, const struct trace_text *n
 bool arg_list_next(struct trace_text *left, struct arg_list_item *item_out)
 {
     const unsigned char *head = (const unsigned char *)left->text;
-    if (left->bytes < HEAD_BYTES || left->bytes - HEAD_BYTES < (uint32_t)head[1] + head[2])
+    if (left->bytes < ARG_LIST_HEAD_BYTES ||
+        left->bytes - ARG_LIST_HEAD_BYTES < (uint32_t)head[1] + head[2])
         return false;
-    *item_out = (struct arg_list_item){.key = {left->text + HEAD_BYTES, head[1]},
-                                       .value = {left->text + HEAD_BYTES + head[1], head[2]},
-                                       .quoted = head[0]};
-    uint32_t bytes = HEAD_BYTES + item_out->key.bytes + item_out->value.bytes;
+    *item_out =
+        (struct arg_list_item){.key = {left->text + ARG_LIST_HEAD_BYTES, head[1]},
+                               .value = {left->text + ARG_LIST_HEAD_BYTES + head[1], head[2]},
+                               .quoted = head[0]};
+    uint32_t bytes = ARG_LIST_HEAD_BYTES + item_out->key.bytes + item_out->value.bytes;
     *left = (struct trace_text){left->text + bytes, left->bytes - bytes};
     return true;
 }

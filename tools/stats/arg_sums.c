@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { EXACT, RANGE, REAL_RANGE, TEXT, OTHERS };
-enum { NAME_BYTES = 80, CELLS_FIRST = 256 };
+enum { ARG_SUMS_NAME_BYTES = 80, CELLS_FIRST = 256 };
 
 /* What a row stands for. */
 struct value {
@@ -127,9 +127,9 @@ static void name_range(struct value *value, bool negative, uint64_t magnitude, c
     value->bits = (magnitude ? power + 1 : 0) | (negative ? NEGATIVE : 0);
     value->least = negative ? -(double)low : (double)low;
     if (low == high)
-        snprintf(name, NAME_BYTES, "%s%" PRIu64, sign, low);
+        snprintf(name, ARG_SUMS_NAME_BYTES, "%s%" PRIu64, sign, low);
     else
-        snprintf(name, NAME_BYTES, "%s%" PRIu64 " to %s%" PRIu64, sign, low, sign, high);
+        snprintf(name, ARG_SUMS_NAME_BYTES, "%s%" PRIu64 " to %s%" PRIu64, sign, low, sign, high);
 }
 
 static void name_real_range(struct value *value, double number, char *name)
@@ -141,15 +141,15 @@ static void name_real_range(struct value *value, double number, char *name)
     memcpy(&value->bits, &low, sizeof low);
     value->least = low;
     if (number == 0)
-        snprintf(name, NAME_BYTES, "0");
+        snprintf(name, ARG_SUMS_NAME_BYTES, "0");
     else
-        snprintf(name, NAME_BYTES, "%g to below %g", low, 2 * low);
+        snprintf(name, ARG_SUMS_NAME_BYTES, "%g to below %g", low, 2 * low);
 }
 
 static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
                          const struct arg_text *made, const struct trace_span *span)
 {
-    char name[NAME_BYTES];
+    char name[ARG_SUMS_NAME_BYTES];
     struct value value = {.class = EXACT, .bits = arg->value.u64, .text = made->text};
     bool real = arg->type == TRACE_ARG_F64, is_signed = arg->type == TRACE_ARG_I64;
     bool negative = is_signed && arg->value.i64 < 0;

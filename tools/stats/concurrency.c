@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEAD_BYTES = 16 << 20 }; /* memory of all pieces in the merge */
+enum { CONCURRENCY_HEAD_BYTES = 16 << 20 }; /* memory of all pieces in the merge */
 
 /* Of steps, seven bits a byte. There are 256 steps of 2^56 and more at most, all others are shorter
  * than the numbers themselves. */
@@ -235,7 +235,7 @@ static bool concurrency_grow(struct concurrency *concurrency)
     return true;
 }
 
-static int64_t bounded(int64_t time_ns)
+static int64_t concurrency_bounded(int64_t time_ns)
 {
     return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
 }
@@ -248,8 +248,8 @@ enum { END_BITS = 2 };
 static void add_ends(struct concurrency *concurrency, int64_t start_ns, enum end start,
                      int64_t stop_ns, enum end stop)
 {
-    start_ns = bounded(start_ns);
-    stop_ns = bounded(stop_ns);
+    start_ns = concurrency_bounded(start_ns);
+    stop_ns = concurrency_bounded(stop_ns);
     if (concurrency->failed || start_ns >= stop_ns)
         return;
     if (concurrency->count == CONCURRENCY_ENDS)
@@ -369,7 +369,8 @@ static inline const uint8_t *read_step(const uint8_t *at, uint64_t *step_out)
 }
 
 /* On to the next end; false if there is none, or it cannot be read. */
-static inline bool advance(struct concurrency *concurrency, struct piece *piece, size_t room)
+static inline bool concurrency_advance(struct concurrency *concurrency, struct piece *piece,
+                                       size_t room)
 {
     uint64_t step;
     if (piece->count - piece->at < STEP_BYTES_MAX && piece->next < piece->end &&
@@ -382,7 +383,7 @@ static inline bool advance(struct concurrency *concurrency, struct piece *piece,
     return true;
 }
 
-static void sift(struct piece *heap, size_t count, size_t at)
+static void concurrency_sift(struct piece *heap, size_t count, size_t at)
 {
     for (;;) {
         size_t least = at;
@@ -410,7 +411,7 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
                   size_t count, size_t room)
 {
     for (size_t at = count / 2; at-- > 0;)
-        sift(heap, count, at);
+        concurrency_sift(heap, count, at);
     while (count > 0) {
         struct piece *top = &heap[0];
         const int64_t until = next_head(heap, count);
@@ -418,11 +419,11 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
         do {
             if (!concurrency_take(sweep, top->head))
                 return false;
-            more = advance(concurrency, top, room);
+            more = concurrency_advance(concurrency, top, room);
         } while (more && top->head <= until);
         if (!more)
             *top = heap[--count];
-        sift(heap, count, 0);
+        concurrency_sift(heap, count, 0);
     }
     return true;
 }
@@ -430,7 +431,7 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
 static bool merge_pieces(struct concurrency *concurrency, struct sweep *sweep)
 {
     const size_t count = concurrency->piece_count;
-    size_t room = HEAD_BYTES / count;
+    size_t room = CONCURRENCY_HEAD_BYTES / count;
     room = room < 512 ? 512 : room;
     uint8_t *bytes = concurrency->fd < 0 ? NULL : malloc(count * room);
     struct piece *heap = calloc(count, sizeof *heap);
@@ -442,7 +443,7 @@ static bool merge_pieces(struct concurrency *concurrency, struct sweep *sweep)
         else
             heap[i] =
                 (struct piece){.bytes = bytes + i * room, .next = from->begin, .end = from->end};
-        done = advance(concurrency, &heap[i], room); /* no piece is empty */
+        done = concurrency_advance(concurrency, &heap[i], room); /* no piece is empty */
     }
     done = done && merge(concurrency, sweep, heap, count, room);
     free(bytes);
@@ -472,8 +473,8 @@ static bool sweep_all(struct concurrency *concurrency, struct sweep *sweep)
 void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64_t last_ns,
                         struct concurrency_result *result_out)
 {
-    first_ns = bounded(first_ns);
-    last_ns = bounded(last_ns);
+    first_ns = concurrency_bounded(first_ns);
+    last_ns = concurrency_bounded(last_ns);
     *result_out = (struct concurrency_result){
         .first_ns = first_ns, .step_ns = (last_ns - first_ns) / CONCURRENCY_STEPS + 1};
     struct sweep sweep = {

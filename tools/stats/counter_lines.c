@@ -34,7 +34,7 @@ static void halve(struct counter_line *line)
     line->cell_ns *= 2;
 }
 
-static void add(struct counter_line *line, const struct trace_sample *sample)
+static void counter_line_add(struct counter_line *line, const struct trace_sample *sample)
 {
     double value = trace_sample_value(sample);
     uint64_t since_ns =
@@ -64,7 +64,7 @@ bool counter_lines_add(struct counter_lines *lines, uint32_t track,
             line->cell_ns = 1;
             lines->drawn++;
         }
-        add(line, &samples[i]);
+        counter_line_add(line, &samples[i]);
     }
     return true;
 }

@@ -156,7 +156,7 @@ static uint32_t thread_of(const struct critical_path *path, uint32_t track)
     return above == TRACE_NONE ? track : above;
 }
 
-static void take_message(void *context, const struct trace_message *message)
+static void critical_path_take_message(void *context, const struct trace_message *message)
 {
     struct critical_path *path = context;
     const struct trace_message_end *sent = &message->sent, *handled = &message->handled;
@@ -206,7 +206,7 @@ struct trace_sink critical_path_sink(struct critical_path *path)
         .process = critical_path_on_process,
         .track = critical_path_on_track,
         .spans = critical_path_on_spans,
-        .message = take_message,
+        .message = critical_path_take_message,
         .full = critical_path_is_full,
     };
 }

@@ -18,7 +18,7 @@ struct line {
     uint64_t messages;
 };
 
-struct view {
+struct critical_report_view {
     struct critical_path path;
     const struct trace *trace;
     struct line *lines;
@@ -46,7 +46,7 @@ static uint64_t hop_ns(const struct critical_hop *hop)
     return hop->network_ns + hop->queue_ns + hop->handling_ns + hop->work_ns;
 }
 
-static struct result_cell share(const struct view *view, uint64_t ns)
+static struct result_cell share(const struct critical_report_view *view, uint64_t ns)
 {
     return result_share(ns, (uint64_t)view->path.last_ns - (uint64_t)view->path.first_ns);
 }
@@ -56,7 +56,7 @@ enum { FROM_NODE, NODE, PROCESS, HANDLER, SHARE };
 /* Of a hop, or of a line, which begins with one. */
 static struct result_cell hop_made(const struct result_at *at, int what)
 {
-    const struct view *view = at->all;
+    const struct critical_report_view *view = at->all;
     const struct critical_hop *hop = at->row;
     const struct trace_process *process =
         trace_process_of(view->trace, what == FROM_NODE ? hop->from_process : hop->to_process);
@@ -67,7 +67,7 @@ static struct result_cell hop_made(const struct result_at *at, int what)
                              : result_u64(process->node);
 }
 
-static const struct result_column line_columns[] = {
+static const struct result_column critical_report_line_columns[] = {
     {NULL, "share", 8, RESULT_SHARE, RESULT_MADE(hop_made, SHARE)},
     {"node", NULL, 0, RESULT_ID, RESULT_MADE(hop_made, NODE)},
     {"process", "node  handler", 0, RESULT_TEXT, RESULT_MADE(hop_made, PROCESS)},
@@ -76,8 +76,12 @@ static const struct result_column line_columns[] = {
     TIMES,
     RESULT_LAST};
 static const struct result_table lines_table = {
-    "lines", NULL, line_columns, "share,messages,network,queue,handling,work,node  handler",
-    NULL,    0};
+    "lines",
+    NULL,
+    critical_report_line_columns,
+    "share,messages,network,queue,handling,work,node  handler",
+    NULL,
+    0};
 
 static const struct result_column hop_columns[] = {
     RESULT_PLAIN("key", RESULT_ID, struct critical_hop, key),
@@ -90,7 +94,7 @@ static const struct result_column hop_columns[] = {
 static const struct result_table hops_table = {"hops", NULL, hop_columns, "", NULL, 0};
 
 RESULT_MAKES(path_node, critical_path,
-             result_u64(trace_process_of(((const struct view *)at->all)->trace,
+             result_u64(trace_process_of(((const struct critical_report_view *)at->all)->trace,
                                          what ? row->last_process : row->first_process)
                             ->node))
 
@@ -103,12 +107,14 @@ static const struct result_column path_columns[] = {
     RESULT_PLAIN("first_work", RESULT_NS, struct critical_path, first_work_ns),
     RESULT_LAST};
 const struct result_column critical_columns[] = {
-    {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct view, path), .part = path_columns},
-    {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct view, sum), .part = times_columns},
+    {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct critical_report_view, path),
+     .part = path_columns},
+    {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct critical_report_view, sum),
+     .part = times_columns},
     {"lines", NULL, 0, RESULT_LIST, .list = &lines_table,
-     RESULT_LIST_OF(struct view, lines, count)},
+     RESULT_LIST_OF(struct critical_report_view, lines, count)},
     {"hops", NULL, 0, RESULT_LIST, .list = &hops_table,
-     RESULT_LIST_OF(struct view, path.hops, path.hop_count)},
+     RESULT_LIST_OF(struct critical_report_view, path.hops, path.hop_count)},
     RESULT_LAST};
 
 /* ---- lines ------------------------------------------------------------------------------------
@@ -129,7 +135,7 @@ static int by_time(const void *left, const void *right)
 }
 
 /* False without memory. */
-static bool make_lines(struct view *view)
+static bool make_lines(struct critical_report_view *view)
 {
     const struct critical_path *path = &view->path;
     struct critical_hop *sorted = calloc(path->hop_count + 1u, sizeof *sorted);
@@ -157,12 +163,13 @@ static bool make_lines(struct view *view)
 /* ---- as text ----------------------------------------------------------------------------------
  */
 
-static double percent(const struct view *view, uint64_t ns)
+static double percent(const struct critical_report_view *view, uint64_t ns)
 {
     return 100 * share(view, ns).f64;
 }
 
-static void critical_report_put_head(struct out *out, const struct view *view, struct colors colors)
+static void critical_report_put_head(struct out *out, const struct critical_report_view *view,
+                                     struct colors colors)
 {
     char run[QUANTITY_BYTES];
     const struct critical_path *path = &view->path;
@@ -181,8 +188,8 @@ static void behind_line(const struct result_view *view, const struct result_at *
     result_text_name(view, (struct trace_text){handler.text, handler.bytes});
 }
 
-static void critical_report_put_text(struct out *out, const struct view *view, uint32_t most,
-                                     struct colors colors)
+static void critical_report_put_text(struct out *out, const struct critical_report_view *view,
+                                     uint32_t most, struct colors colors)
 {
     const struct result_view result = {out, colors, UINT16_MAX, false, 0};
     const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
@@ -221,7 +228,7 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
                                            const struct critical_path *path)
 {
     const struct stats_report_options *options = pass->asked;
-    struct view view = {.path = *path, .trace = pass->trace};
+    struct critical_report_view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
         return EXIT_PARTLY; /* the user was told */
     if (path->messages == 0) {

@@ -24,7 +24,7 @@ static struct result_cell ratio(bool known, double a, double b)
 
 /* ---- spans --------------------------------------------------------------------------------- */
 
-#define ROW(field) RESULT_FIELD(struct diff_row, field)
+#define DIFF_FORMS_ROW(field) RESULT_FIELD(struct diff_row, field)
 #define SIDE_KEYS "count,unfinished,total,self,mean,p50,p90,p99,max"
 
 RESULT_MAKES(row_ratio, diff_row,
@@ -65,21 +65,21 @@ static void show_kind_and_name(struct out *out, const struct result_at *at)
 
 static const struct result_column row_columns[] = {
     VERDICT(diff_row),
-    {"category", NULL, 0, RESULT_CHOICE, ROW(category), .words = trace_category_name,
+    {"category", NULL, 0, RESULT_CHOICE, DIFF_FORMS_ROW(category), .words = trace_category_name,
      .what = TRACE_CATEGORIES},
-    {"name", NULL, 0, RESULT_TEXT, ROW(name)},
+    {"name", NULL, 0, RESULT_TEXT, DIFF_FORMS_ROW(name)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0), .nullable = true},
-    {NULL, "of A", 10, RESULT_NS, ROW(of_a.median.value)},
-    {NULL, "of B", 10, RESULT_NS, ROW(of_b.median.value)},
-    {"a", NULL, 0, RESULT_PART, ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
-    {"b", NULL, 0, RESULT_PART, ROW(b), .part = stats_row_columns, .only = SIDE_KEYS},
-    {"spread", "spread", 9, RESULT_SHARE, ROW(spread)},
-    {NULL, "count A", 12, RESULT_COUNT, ROW(of_a.median.count)},
-    {NULL, "count B", 12, RESULT_COUNT, ROW(of_b.median.count)},
-    {NULL, "total A", 10, RESULT_NS, ROW(of_a.median.total_ns)},
-    {NULL, "total B", 10, RESULT_NS, ROW(of_b.median.total_ns)},
-    {"noisy", NULL, 0, RESULT_BOOL, ROW(noisy)},
-    {"few", NULL, 0, RESULT_BOOL, ROW(few)},
+    {NULL, "of A", 10, RESULT_NS, DIFF_FORMS_ROW(of_a.median.value)},
+    {NULL, "of B", 10, RESULT_NS, DIFF_FORMS_ROW(of_b.median.value)},
+    {"a", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
+    {"b", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(b), .part = stats_row_columns, .only = SIDE_KEYS},
+    {"spread", "spread", 9, RESULT_SHARE, DIFF_FORMS_ROW(spread)},
+    {NULL, "count A", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_a.median.count)},
+    {NULL, "count B", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_b.median.count)},
+    {NULL, "total A", 10, RESULT_NS, DIFF_FORMS_ROW(of_a.median.total_ns)},
+    {NULL, "total B", 10, RESULT_NS, DIFF_FORMS_ROW(of_b.median.total_ns)},
+    {"noisy", NULL, 0, RESULT_BOOL, DIFF_FORMS_ROW(noisy)},
+    {"few", NULL, 0, RESULT_BOOL, DIFF_FORMS_ROW(few)},
     {"runs", NULL, 0, RESULT_OWN, .put = put_runs,
      .form = "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"array\",\"items\":"
              "{\"type\":[\"integer\",\"null\"]}}}"},
@@ -92,7 +92,7 @@ static const struct result_table rows_table = {
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-#define LAUNCH(field) RESULT_FIELD(struct launch_diff, field)
+#define DIFF_FORMS_LAUNCH(field) RESULT_FIELD(struct launch_diff, field)
 #define LAUNCH_KEYS "count,mean,p50,p99,max"
 
 RESULT_MAKES(launch_ratio, launch_diff,
@@ -102,17 +102,19 @@ RESULT_MAKES(of_b, launch_diff, result_u64(launch_sums_quantile_ns(&row->b, (uns
 
 static const struct result_column launch_columns[] = {
     VERDICT(launch_diff),
-    {"name", "GPU", 0, RESULT_TEXT, LAUNCH(name)},
+    {"name", "GPU", 0, RESULT_TEXT, DIFF_FORMS_LAUNCH(name)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(launch_ratio, 0), .nullable = true},
     {NULL, "p50 A", 10, RESULT_NS, RESULT_MADE(of_a, 500)},
     {NULL, "p50 B", 10, RESULT_NS, RESULT_MADE(of_b, 500)},
     {NULL, "p99 A", 10, RESULT_NS, RESULT_MADE(of_a, 990)},
     {NULL, "p99 B", 10, RESULT_NS, RESULT_MADE(of_b, 990)},
-    {NULL, "count A", 12, RESULT_COUNT, LAUNCH(a.count)},
-    {NULL, "count B", 12, RESULT_COUNT, LAUNCH(b.count)},
-    {"a", NULL, 0, RESULT_PART, LAUNCH(a), .part = stats_launch_columns, .only = LAUNCH_KEYS},
-    {"b", NULL, 0, RESULT_PART, LAUNCH(b), .part = stats_launch_columns, .only = LAUNCH_KEYS},
-    {"noisy", NULL, 0, RESULT_BOOL, LAUNCH(noisy)},
+    {NULL, "count A", 12, RESULT_COUNT, DIFF_FORMS_LAUNCH(a.count)},
+    {NULL, "count B", 12, RESULT_COUNT, DIFF_FORMS_LAUNCH(b.count)},
+    {"a", NULL, 0, RESULT_PART, DIFF_FORMS_LAUNCH(a), .part = stats_launch_columns,
+     .only = LAUNCH_KEYS},
+    {"b", NULL, 0, RESULT_PART, DIFF_FORMS_LAUNCH(b), .part = stats_launch_columns,
+     .only = LAUNCH_KEYS},
+    {"noisy", NULL, 0, RESULT_BOOL, DIFF_FORMS_LAUNCH(noisy)},
     {0}};
 static const struct result_table launches_table = {
     "launches",     "Launch to start",
@@ -122,7 +124,7 @@ static const struct result_table launches_table = {
 /* ---- counters -------------------------------------------------------------------------------- */
 
 #define SIDE(field) RESULT_FIELD(struct counter_side, field)
-#define COUNTER(field) RESULT_FIELD(struct counter_diff, field)
+#define DIFF_FORMS_COUNTER(field) RESULT_FIELD(struct counter_diff, field)
 
 RESULT_MAKES(side_mean, counter_side, result_f64(counter_side_mean(row)))
 RESULT_MAKES(counter_ratio, counter_diff,
@@ -135,23 +137,27 @@ static const struct result_column side_columns[] = {
     {"max", NULL, 0, RESULT_DECIMAL, SIDE(max)},
     {0}};
 
-static const struct result_column counter_columns[] = {
+static const struct result_column diff_forms_counter_columns[] = {
     VERDICT(counter_diff),
-    {"name", "name", 0, RESULT_TEXT, COUNTER(name)},
-    {"unit", NULL, 0, RESULT_TEXT, COUNTER(unit)},
+    {"name", "name", 0, RESULT_TEXT, DIFF_FORMS_COUNTER(name)},
+    {"unit", NULL, 0, RESULT_TEXT, DIFF_FORMS_COUNTER(unit)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(counter_ratio, 0), .nullable = true},
-    {NULL, "mean A", 13, RESULT_REAL, COUNTER(a_mean)},
-    {NULL, "mean B", 13, RESULT_REAL, COUNTER(b_mean)},
-    {NULL, "max A", 13, RESULT_REAL, COUNTER(a.max)},
-    {NULL, "max B", 13, RESULT_REAL, COUNTER(b.max)},
-    {"a", NULL, 0, RESULT_PART, COUNTER(a), .part = side_columns},
-    {"b", NULL, 0, RESULT_PART, COUNTER(b), .part = side_columns},
-    {"noisy", NULL, 0, RESULT_BOOL, COUNTER(noisy)},
+    {NULL, "mean A", 13, RESULT_REAL, DIFF_FORMS_COUNTER(a_mean)},
+    {NULL, "mean B", 13, RESULT_REAL, DIFF_FORMS_COUNTER(b_mean)},
+    {NULL, "max A", 13, RESULT_REAL, DIFF_FORMS_COUNTER(a.max)},
+    {NULL, "max B", 13, RESULT_REAL, DIFF_FORMS_COUNTER(b.max)},
+    {"a", NULL, 0, RESULT_PART, DIFF_FORMS_COUNTER(a), .part = side_columns},
+    {"b", NULL, 0, RESULT_PART, DIFF_FORMS_COUNTER(b), .part = side_columns},
+    {"noisy", NULL, 0, RESULT_BOOL, DIFF_FORMS_COUNTER(noisy)},
     {0}};
-static const struct result_table counters_table = {
-    "counters", "Counters", counter_columns, "verdict,B/A,mean A,mean B,max A,max B,name", NULL, 0};
+static const struct result_table counters_table = {"counters",
+                                                   "Counters",
+                                                   diff_forms_counter_columns,
+                                                   "verdict,B/A,mean A,mean B,max A,max B,name",
+                                                   NULL,
+                                                   0};
 
-static void behind_counter(const struct result_view *view, const struct result_at *at)
+static void diff_forms_behind_counter(const struct result_view *view, const struct result_at *at)
 {
     const struct trace_text unit = ((const struct counter_diff *)at->row)->unit;
     if (!unit.bytes)
@@ -164,7 +170,7 @@ static void behind_counter(const struct result_view *view, const struct result_a
 /* ---- all ------------------------------------------------------------------------------------- */
 
 #define DIFF(field) RESULT_FIELD(struct diff, field)
-#define LIST(table, array, count)                                                                  \
+#define DIFF_FORMS_LIST(table, array, count)                                                       \
     {                                                                                              \
 #array, NULL, 0, RESULT_LIST, .list = &(table), RESULT_LIST_OF(struct diff, array, count)  \
     }
@@ -180,9 +186,9 @@ const struct result_column diff_columns[] = {
     {"threshold_percent", NULL, 0, RESULT_OWN, .put = put_threshold,
      .form = "{\"type\":\"number\"}"},
     {"slower", NULL, 0, RESULT_COUNT, DIFF(slower)},
-    LIST(rows_table, rows, count),
-    LIST(launches_table, launches, launch_count),
-    LIST(counters_table, counters, counter_count),
+    DIFF_FORMS_LIST(rows_table, rows, count),
+    DIFF_FORMS_LIST(launches_table, launches, launch_count),
+    DIFF_FORMS_LIST(counters_table, counters, counter_count),
     {0}};
 enum { TABLES = 3, FIRST_TABLE = 3 };
 
@@ -200,8 +206,8 @@ static const char *color_of(const struct colors *colors, const void *row)
 }
 
 /* Rows that are shown, in an order that the caller frees; *same_out counts the others, too. */
-static struct result_rows rows_of(struct out *out, const struct diff *diff, unsigned table,
-                                  bool all, uint32_t *same_out)
+static struct result_rows diff_forms_rows_of(struct out *out, const struct diff *diff,
+                                             unsigned table, bool all, uint32_t *same_out)
 {
     struct result_rows every =
         result_list(&diff_columns[FIRST_TABLE + table], &(struct result_at){diff, diff, NULL, 0});
@@ -262,7 +268,7 @@ void diff_text(struct out *out, const struct diff *diff, bool all, struct colors
     struct result_rows rows[TABLES];
     uint32_t same = 0;
     for (unsigned i = 0; i < TABLES; i++)
-        rows[i] = rows_of(out, diff, i, all, &same);
+        rows[i] = diff_forms_rows_of(out, diff, i, all, &same);
     if (same && !all)
         out_format(out, "%" PRIu32 " row%s the same within %.4g %% (--all shows them)\n", same,
                    same == 1 ? " is" : "s are", (double)diff->threshold / 1000);
@@ -272,7 +278,8 @@ void diff_text(struct out *out, const struct diff *diff, bool all, struct colors
         const struct result_table *table = diff_columns[FIRST_TABLE + i].list;
         struct result_layout layout = result_layout(&view, table, NULL, 0);
         layout.color = color_of;
-        result_text(&view, table, &layout, &rows[i], diff, i == 2 ? behind_counter : NULL);
+        result_text(&view, table, &layout, &rows[i], diff,
+                    i == 2 ? diff_forms_behind_counter : NULL);
     }
     for (unsigned i = 0; i < TABLES; i++)
         free(rows[i].order);

@@ -13,12 +13,12 @@
 #include <string.h>
 
 enum {
-    SHOWN = 3,             /* of one kind */
-    NAME_BYTES = 60,       /* of a name in a sentence */
-    TAIL_CALLS = 100,      /* p99 of fewer is their longest */
-    TAIL_RATIO = 10,       /* p99 to median */
-    TURN_HANDOVERS = 20,   /* fewer may be chance */
-    QUEUED_LOOKED_AT = 256 /* rows of slots */
+    SHOWN = 3,                /* of one kind */
+    FINDINGS_NAME_BYTES = 60, /* of a name in a sentence */
+    TAIL_CALLS = 100,         /* p99 of fewer is their longest */
+    TAIL_RATIO = 10,          /* p99 to median */
+    TURN_HANDOVERS = 20,      /* fewer may be chance */
+    QUEUED_LOOKED_AT = 256    /* rows of slots */
 };
 #define IDLE_PART 0.10     /* of the run */
 #define TURN_PART 0.25     /* of the run, that a slot is served */
@@ -76,7 +76,7 @@ static void findings_place(struct search *search, int64_t from_ns, int64_t to_ns
 /* Whole characters of it. */
 static void say_name(struct search *search, struct trace_text name)
 {
-    uint32_t bytes = name.bytes < NAME_BYTES ? name.bytes : NAME_BYTES;
+    uint32_t bytes = name.bytes < FINDINGS_NAME_BYTES ? name.bytes : FINDINGS_NAME_BYTES;
     while (bytes && bytes < name.bytes && ((uint8_t)name.text[bytes] & 0xc0) == 0x80)
         bytes--;
     fwrite(name.text, 1, bytes, search->text);

@@ -79,7 +79,7 @@ static void close_ended(struct block_sweep *sweep)
     }
 }
 
-static void advance(struct block_sweep *sweep, int64_t to_ns)
+static void inside_kernels_advance(struct block_sweep *sweep, int64_t to_ns)
 {
     while (sweep->now_ns < to_ns && (sweep->busy | sweep->waiting)) {
         int64_t next_ns = to_ns;
@@ -107,7 +107,7 @@ static void block_sweep_begin(struct block_sweep *sweep, struct inside_kernel *k
 static void block_sweep_add(struct block_sweep *sweep, uint32_t group, int64_t start_ns,
                             int64_t stop_ns, bool waits)
 {
-    advance(sweep, start_ns);
+    inside_kernels_advance(sweep, start_ns);
     sweep->present |= 1u << group;
     sweep->last_ns = stop_ns > sweep->last_ns ? stop_ns : sweep->last_ns;
     if (stop_ns <= sweep->now_ns || sweep->depth[group] == BLOCK_SWEEP_DEPTH)
@@ -122,7 +122,7 @@ static void block_sweep_end(struct block_sweep *sweep)
     struct inside_kernel *kernel = sweep->kernel;
     if (!kernel)
         return;
-    advance(sweep, sweep->last_ns);
+    inside_kernels_advance(sweep, sweep->last_ns);
     uint64_t time_ns = (uint64_t)sweep->last_ns - (uint64_t)sweep->first_ns;
     kernel->blocks++;
     inside_kernels_add(&kernel->time_ns, time_ns);
@@ -184,7 +184,7 @@ void inside_kernels_start(struct inside_kernels *inside)
     merge_sorter_start(&inside->noted, &noted_order);
 }
 
-static void free_filling(struct inside_kernels *inside)
+static void inside_kernels_free_filling(struct inside_kernels *inside)
 {
     merge_sorter_stop(&inside->noted);
     merge_sorter_start(&inside->noted, &noted_order);
@@ -197,7 +197,7 @@ static void free_filling(struct inside_kernels *inside)
 
 void inside_kernels_free(struct inside_kernels *inside)
 {
-    free_filling(inside);
+    inside_kernels_free_filling(inside);
     for (uint32_t i = 0; i < inside->kernel_count; i++)
         free((char *)(uintptr_t)inside->kernels[i].name.text);
     free(inside->kernels);
@@ -207,7 +207,7 @@ void inside_kernels_free(struct inside_kernels *inside)
 
 /* ---- names and tracks -------------------------------------------------------------------- */
 
-static bool is_text(struct trace_text text, const char *wanted)
+static bool inside_kernels_is_text(struct trace_text text, const char *wanted)
 {
     return text.bytes == strlen(wanted) && memcmp(text.text, wanted, text.bytes) == 0;
 }
@@ -234,7 +234,7 @@ static bool is_wait_id(struct trace_text name)
 
 bool inside_is_wait(struct trace_text name)
 {
-    return begins_with(name, "wait") || is_text(name, "barrier") || is_wait_id(name);
+    return begins_with(name, "wait") || inside_kernels_is_text(name, "barrier") || is_wait_id(name);
 }
 
 void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct trace_text name)
@@ -244,9 +244,9 @@ void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct 
         return;
     }
     inside->waits[number] = inside_is_wait(name);
-    if (is_text(name, "block"))
+    if (inside_kernels_is_text(name, "block"))
         inside->block_name = number + 1;
-    if (is_text(name, "program"))
+    if (inside_kernels_is_text(name, "program"))
         inside->program_name = number + 1;
 }
 
@@ -269,8 +269,8 @@ void inside_kernels_track(struct inside_kernels *inside, const struct trace_trac
         above->has_inside = true;
         *here = (struct inside_track){.gpu = track->parent + 1,
                                       .group = track->number + 1,
-                                      .one_group = is_text(track->name, "events") ||
-                                                   is_text(track->name, "blocks"),
+                                      .one_group = inside_kernels_is_text(track->name, "events") ||
+                                                   inside_kernels_is_text(track->name, "blocks"),
                                       .name = track->name};
     } else if (above->gpu) {
         here->gpu = above->gpu;
@@ -366,7 +366,7 @@ static int compare_ids(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-struct finishing {
+struct inside_kernels_finishing {
     struct inside_kernels *inside;
     const struct trace_text *names;
     uint32_t name_count;
@@ -379,7 +379,8 @@ struct finishing {
 };
 
 /* By its id; the first one, if several have it. */
-static struct inside_work *work_by_id(const struct finishing *finishing, const struct noted *noted)
+static struct inside_work *work_by_id(const struct inside_kernels_finishing *finishing,
+                                      const struct noted *noted)
 {
     struct inside_work wanted = {.gpu = noted->gpu, .correlation = noted->launch};
     uint32_t low = 0, high = finishing->inside->work_count;
@@ -438,7 +439,8 @@ static struct inside_work *work_by_time(const struct inside_kernels *inside,
 /* ---- kernels and groups ---------------------------------------------------------------------- */
 
 /* By the number of its name, name_count: not known. NULL without memory. */
-static struct inside_kernel *find_kernel(struct finishing *finishing, uint32_t name)
+static struct inside_kernel *inside_kernels_find_kernel(struct inside_kernels_finishing *finishing,
+                                                        uint32_t name)
 {
     struct inside_kernels *inside = finishing->inside;
     uint32_t *known = &finishing->kernel_of_name[name];
@@ -486,7 +488,8 @@ static bool is_same_block(const struct noted *a, const struct noted *b)
 }
 
 /* The work around a span: that of the span before, if it is of the same block and inside, too. */
-static struct inside_work *find_work(const struct finishing *finishing, const struct noted *noted)
+static struct inside_work *find_work(const struct inside_kernels_finishing *finishing,
+                                     const struct noted *noted)
 {
     bool same_launch = finishing->any && finishing->last.gpu == noted->gpu &&
                        finishing->last.launch == noted->launch;
@@ -501,12 +504,12 @@ static struct inside_work *find_work(const struct finishing *finishing, const st
     return work_by_time(finishing->inside, noted);
 }
 
-static struct inside_kernel *inside_kernels_begin_block(struct finishing *finishing,
+static struct inside_kernel *inside_kernels_begin_block(struct inside_kernels_finishing *finishing,
                                                         const struct noted *noted,
                                                         struct inside_work *work)
 {
     uint32_t name = work && work->name < finishing->name_count ? work->name : finishing->name_count;
-    struct inside_kernel *kernel = find_kernel(finishing, name);
+    struct inside_kernel *kernel = inside_kernels_find_kernel(finishing, name);
     bool new_launch = !finishing->any || finishing->last.launch != noted->launch ||
                       finishing->last.gpu != noted->gpu;
     if (!kernel)
@@ -520,7 +523,7 @@ static struct inside_kernel *inside_kernels_begin_block(struct finishing *finish
 
 static bool take_noted(void *context, const void *item, const uint64_t *payload)
 {
-    struct finishing *finishing = context;
+    struct inside_kernels_finishing *finishing = context;
     const struct noted *noted = item;
     struct inside_work *work = find_work(finishing, noted);
     struct inside_kernel *kernel = finishing->sweep.kernel;
@@ -553,7 +556,7 @@ static int more_time_first(const void *a, const void *b)
     return trace_text_compare(left->name, right->name);
 }
 
-static void order_works(struct finishing *finishing)
+static void order_works(struct inside_kernels_finishing *finishing)
 {
     struct inside_kernels *inside = finishing->inside;
     if (inside->work_count)
@@ -586,15 +589,15 @@ static void order_kernels(struct inside_kernels *inside)
 void inside_kernels_finish(struct inside_kernels *inside, const struct trace_text *names,
                            uint32_t count)
 {
-    struct finishing *finishing = calloc(1, sizeof *finishing);
+    struct inside_kernels_finishing *finishing = calloc(1, sizeof *finishing);
     struct inside_work **by_id = calloc(inside->work_count + 1, sizeof *by_id);
     uint32_t *kernel_of_name = calloc(count + 1, sizeof *kernel_of_name);
     if (finishing && by_id && kernel_of_name) {
-        *finishing = (struct finishing){.inside = inside,
-                                        .names = names,
-                                        .name_count = count,
-                                        .kernel_of_name = kernel_of_name,
-                                        .by_id = by_id};
+        *finishing = (struct inside_kernels_finishing){.inside = inside,
+                                                       .names = names,
+                                                       .name_count = count,
+                                                       .kernel_of_name = kernel_of_name,
+                                                       .by_id = by_id};
         order_works(finishing);
         merge_sorter_finish(&inside->noted, take_noted, finishing);
         block_sweep_end(&finishing->sweep);
@@ -606,7 +609,7 @@ void inside_kernels_finish(struct inside_kernels *inside, const struct trace_tex
     free(kernel_of_name);
     free(by_id);
     free(finishing);
-    free_filling(inside);
+    inside_kernels_free_filling(inside);
 }
 
 double inside_overlap(const struct inside_kernel *kernel, uint32_t a, uint32_t b)

@@ -113,17 +113,17 @@ void kernel_lines_start(struct kernel_lines *lines)
     merge_sorter_start(&lines->lanes, &by_lanes);
 }
 
-static bool is_text(struct trace_text text, const char *wanted)
+static bool kernel_lines_is_text(struct trace_text text, const char *wanted)
 {
     return text.bytes == strlen(wanted) && memcmp(text.text, wanted, text.bytes) == 0;
 }
 
 void kernel_lines_name(struct kernel_lines *lines, uint32_t number, struct trace_text name)
 {
-    if (is_text(name, "kernel_block"))
+    if (kernel_lines_is_text(name, "kernel_block"))
         lines->category = number + 1;
     for (int key = 0; key < KEYS; key++)
-        if (is_text(name, key_names[key]))
+        if (kernel_lines_is_text(name, key_names[key]))
             lines->keys[key] = number + 1;
 }
 
@@ -163,7 +163,7 @@ void kernel_lines_span(struct kernel_lines *lines, const struct trace_span *span
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-struct finishing {
+struct kernel_lines_finishing {
     struct kernel_lines *lines;
     const struct trace_text *names;
     uint32_t name_count;
@@ -179,7 +179,8 @@ struct finishing {
     uint32_t kernel; /* whose lines, probes or edges come */
 };
 
-static struct trace_text kernel_lines_text_of(struct finishing *finishing, uint32_t name)
+static struct trace_text kernel_lines_text_of(struct kernel_lines_finishing *finishing,
+                                              uint32_t name)
 {
     if (!name || name > finishing->name_count)
         return (struct trace_text){"", 0};
@@ -194,7 +195,7 @@ static struct trace_text kernel_lines_text_of(struct finishing *finishing, uint3
     return (struct trace_text){copy, text.bytes};
 }
 
-static void end_lane(struct finishing *finishing)
+static void end_lane(struct kernel_lines_finishing *finishing)
 {
     uint64_t cycles = finishing->lane_cycles;
     if (cycles < finishing->least)
@@ -205,7 +206,7 @@ static void end_lane(struct finishing *finishing)
     finishing->lane_cycles = 0;
 }
 
-static void end_launch(struct finishing *finishing)
+static void end_launch(struct kernel_lines_finishing *finishing)
 {
     end_lane(finishing);
     if (finishing->greatest)
@@ -215,7 +216,7 @@ static void end_launch(struct finishing *finishing)
     finishing->least = UINT64_MAX;
 }
 
-static void end_line(struct finishing *finishing)
+static void end_line(struct kernel_lines_finishing *finishing)
 {
     struct kernel_line *line = finishing->line;
     if (!line)
@@ -231,7 +232,7 @@ static void end_line(struct finishing *finishing)
 }
 
 /* Kernels come one after the other. */
-static struct kernel_sums *kernel_of(struct finishing *finishing, uint32_t name)
+static struct kernel_sums *kernel_of(struct kernel_lines_finishing *finishing, uint32_t name)
 {
     struct kernel_lines *lines = finishing->lines;
     if (lines->kernel_count && finishing->kernel == name)
@@ -249,7 +250,7 @@ static struct kernel_sums *kernel_of(struct finishing *finishing, uint32_t name)
     return kernel;
 }
 
-static bool begin_line(struct finishing *finishing, const struct record *record)
+static bool begin_line(struct kernel_lines_finishing *finishing, const struct record *record)
 {
     struct kernel_lines *lines = finishing->lines;
     struct kernel_sums *kernel = kernel_of(finishing, record->kernel);
@@ -276,7 +277,7 @@ static bool begin_line(struct finishing *finishing, const struct record *record)
 
 static bool kernel_lines_on_record(void *context, const void *item, const uint64_t *payload)
 {
-    struct finishing *finishing = context;
+    struct kernel_lines_finishing *finishing = context;
     const struct record *record = item, *last = &finishing->last;
     (void)payload;
     if (!finishing->any || by_line(last, record) != 0) {
@@ -311,7 +312,8 @@ static bool kernel_lines_on_record(void *context, const void *item, const uint64
 
 /* ---- steps ------------------------------------------------------------------------------- */
 
-static struct kernel_sums *find_kernel(struct finishing *finishing, uint32_t name)
+static struct kernel_sums *kernel_lines_find_kernel(struct kernel_lines_finishing *finishing,
+                                                    uint32_t name)
 {
     struct kernel_lines *lines = finishing->lines;
     for (uint32_t i = 0; i < lines->kernel_count; i++)
@@ -324,9 +326,9 @@ static struct kernel_sums *find_kernel(struct finishing *finishing, uint32_t nam
 
 static bool take_lane(void *context, const void *item, const uint64_t *payload)
 {
-    struct finishing *finishing = context;
+    struct kernel_lines_finishing *finishing = context;
     const struct record *record = item, *last = &finishing->last;
-    struct kernel_sums *kernel = find_kernel(finishing, record->kernel);
+    struct kernel_sums *kernel = kernel_lines_find_kernel(finishing, record->kernel);
     (void)payload;
     if (!kernel)
         return false;
@@ -350,11 +352,12 @@ static bool take_lane(void *context, const void *item, const uint64_t *payload)
     return true;
 }
 
-static void end_edge(struct finishing *finishing)
+static void end_edge(struct kernel_lines_finishing *finishing)
 {
     struct kernel_lines *lines = finishing->lines;
     const struct step *step = &finishing->step;
-    struct kernel_sums *kernel = finishing->any ? find_kernel(finishing, step->kernel) : NULL;
+    struct kernel_sums *kernel =
+        finishing->any ? kernel_lines_find_kernel(finishing, step->kernel) : NULL;
     if (!kernel)
         return;
     if (lines->edge_count == KERNEL_EDGES_MAX) {
@@ -370,11 +373,12 @@ static void end_edge(struct finishing *finishing)
     }
 }
 
-static void end_probe(struct finishing *finishing)
+static void end_probe(struct kernel_lines_finishing *finishing)
 {
     struct kernel_lines *lines = finishing->lines;
     const struct step *step = &finishing->step;
-    struct kernel_sums *kernel = finishing->any ? find_kernel(finishing, step->kernel) : NULL;
+    struct kernel_sums *kernel =
+        finishing->any ? kernel_lines_find_kernel(finishing, step->kernel) : NULL;
     if (!kernel)
         return;
     if (lines->probe_count == KERNEL_LINES_MAX) {
@@ -392,8 +396,8 @@ static void end_probe(struct finishing *finishing)
     }
 }
 
-static bool count_step(struct finishing *finishing, const struct step *step,
-                       void (*end)(struct finishing *finishing))
+static bool count_step(struct kernel_lines_finishing *finishing, const struct step *step,
+                       void (*end)(struct kernel_lines_finishing *finishing))
 {
     if (finishing->any && order_steps(&finishing->step, step) == 0) {
         finishing->step_count++;
@@ -429,7 +433,7 @@ static int more_cycles_first(const void *a, const void *b)
     return left->first_line < right->first_line ? -1 : left->first_line > right->first_line;
 }
 
-static void free_filling(struct kernel_lines *lines)
+static void kernel_lines_free_filling(struct kernel_lines *lines)
 {
     merge_sorter_stop(&lines->records);
     merge_sorter_stop(&lines->lanes);
@@ -439,7 +443,7 @@ static void free_filling(struct kernel_lines *lines)
 
 void kernel_lines_finish(struct kernel_lines *lines, const struct trace_text *names, uint32_t count)
 {
-    struct finishing finishing = {.lines = lines, .names = names, .name_count = count};
+    struct kernel_lines_finishing finishing = {.lines = lines, .names = names, .name_count = count};
     merge_sorter_start(&finishing.steps, &by_steps);
     merge_sorter_start(&finishing.starts, &by_steps);
     merge_sorter_finish(&lines->records, kernel_lines_on_record, &finishing);
@@ -458,12 +462,12 @@ void kernel_lines_finish(struct kernel_lines *lines, const struct trace_text *na
                      finishing.starts.failed;
     merge_sorter_stop(&finishing.steps);
     merge_sorter_stop(&finishing.starts);
-    free_filling(lines);
+    kernel_lines_free_filling(lines);
     if (lines->kernel_count)
         qsort(lines->kernels, lines->kernel_count, sizeof *lines->kernels, more_cycles_first);
 }
 
-static void free_text(struct trace_text text)
+static void kernel_lines_free_text(struct trace_text text)
 {
     if (text.bytes)
         free((char *)(uintptr_t)text.text);
@@ -471,12 +475,12 @@ static void free_text(struct trace_text text)
 
 void kernel_lines_free(struct kernel_lines *lines)
 {
-    free_filling(lines);
+    kernel_lines_free_filling(lines);
     for (uint32_t i = 0; i < lines->kernel_count; i++)
-        free_text(lines->kernels[i].name);
+        kernel_lines_free_text(lines->kernels[i].name);
     for (uint32_t i = 0; i < lines->line_count; i++) {
-        free_text(lines->lines[i].place);
-        free_text(lines->lines[i].file);
+        kernel_lines_free_text(lines->lines[i].place);
+        kernel_lines_free_text(lines->lines[i].file);
     }
     free(lines->kernels);
     free(lines->lines);

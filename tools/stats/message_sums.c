@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool add(struct message_time *time, uint64_t ns)
+static bool message_time_add(struct message_time *time, uint64_t ns)
 {
     time->total_ns = stats_sum(time->total_ns, ns);
     time->max_ns = ns > time->max_ns ? ns : time->max_ns;
@@ -37,9 +37,10 @@ bool message_sums_add(struct message_sums *sums, const struct trace_message *mes
     sum->count++;
     sum->bytes += handled->bytes;
     sum->early += handled->arrived_ns < sent->start_ns;
-    return add(&sum->network, stats_between_ns(sent->start_ns, handled->arrived_ns)) &&
-           add(&sum->queue, stats_between_ns(handled->arrived_ns, handled->start_ns)) &&
-           add(&sum->handling, stats_between_ns(handled->start_ns, handled->stop_ns));
+    return message_time_add(&sum->network, stats_between_ns(sent->start_ns, handled->arrived_ns)) &&
+           message_time_add(&sum->queue,
+                            stats_between_ns(handled->arrived_ns, handled->start_ns)) &&
+           message_time_add(&sum->handling, stats_between_ns(handled->start_ns, handled->stop_ns));
 }
 
 static int message_sums_compare(const void *left, const void *right)

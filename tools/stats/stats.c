@@ -48,7 +48,7 @@ static struct trace_text copy_text(struct stats *stats, struct trace_text text)
     return (struct trace_text){copy, text.bytes};
 }
 
-static void free_text(struct trace_text text)
+static void stats_free_text(struct trace_text text)
 {
     free((char *)(uintptr_t)text.text);
 }
@@ -310,7 +310,7 @@ static bool is_shorter(const struct stats_call *a, const struct stats_call *b)
     return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->id > b->id;
 }
 
-static void sift(struct stats_call *heap, uint32_t count, uint32_t at)
+static void stats_sift(struct stats_call *heap, uint32_t count, uint32_t at)
 {
     for (;;) {
         uint32_t least = at;
@@ -336,16 +336,16 @@ void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
                         struct stats_call call)
 {
     if (!stats_is_kept(heap, *count, most, &call)) {
-        free_text(call.args);
+        stats_free_text(call.args);
     } else if (*count < most) {
         uint32_t at = (*count)++;
         for (; at > 0 && is_shorter(&call, &heap[(at - 1) / 2]); at = (at - 1) / 2)
             heap[at] = heap[(at - 1) / 2];
         heap[at] = call;
     } else {
-        free_text(heap[0].args);
+        stats_free_text(heap[0].args);
         heap[0] = call;
-        sift(heap, most, 0);
+        stats_sift(heap, most, 0);
     }
 }
 
@@ -389,7 +389,7 @@ static void order_longest(struct stats_call *heap, uint32_t count)
         struct stats_call shortest = heap[0];
         heap[0] = heap[count - 1];
         heap[count - 1] = shortest;
-        sift(heap, count - 1, 0);
+        stats_sift(heap, count - 1, 0);
     }
 }
 
@@ -527,7 +527,7 @@ static void stats_on_link(void *context, const struct trace_link *link)
     stats->links++;
 }
 
-static void take_message(void *context, const struct trace_message *message)
+static void stats_take_message(void *context, const struct trace_message *message)
 {
     struct stats *stats = context;
     if (!message_sums_add(&stats->messages, message))
@@ -591,7 +591,7 @@ struct trace_sink stats_sink(struct stats *stats)
         .spans = stats_on_spans,
         .samples = stats_on_samples,
         .link = stats_on_link,
-        .message = take_message,
+        .message = stats_take_message,
         .rows = stats_on_rows,
         .loss = stats_on_loss,
         .fact = stats_on_fact,
@@ -618,7 +618,7 @@ void stats_start(struct stats *stats, const struct stats_options *options)
         stats_fail(stats);
 }
 
-static void free_filling(struct stats *stats)
+static void stats_free_filling(struct stats *stats)
 {
     for (uint32_t i = 0; i < stats->track_count; i++) {
         struct stats_track *track = &stats->tracks[i];
@@ -696,13 +696,13 @@ void stats_finish(struct stats *stats)
         inside_kernels_finish(&stats->inside, stats->names, stats->name_room);
         kernel_lines_finish(&stats->lines, stats->names, stats->name_room);
     }
-    free_filling(stats);
+    stats_free_filling(stats);
 }
 
 static void free_track(struct stats_track *track)
 {
-    free_text(track->track.name);
-    free_text(track->track.unit);
+    stats_free_text(track->track.name);
+    stats_free_text(track->track.unit);
     if (track->launches)
         histogram_free(&track->launches->latencies);
     free(track->launches);
@@ -711,7 +711,7 @@ static void free_track(struct stats_track *track)
 
 void stats_free(struct stats *stats)
 {
-    free_filling(stats);
+    stats_free_filling(stats);
     concurrency_stop(&stats->ends);
     concurrency_free(&stats->concurrency);
     inside_kernels_free(&stats->inside);
@@ -719,23 +719,23 @@ void stats_free(struct stats *stats)
     message_sums_free(&stats->messages);
     slot_turns_free(&stats->turns);
     for (uint32_t i = 0; i < stats->row_count; i++) {
-        free_text(stats->rows[i].name), free_text(stats->rows[i].kind);
+        stats_free_text(stats->rows[i].name), stats_free_text(stats->rows[i].kind);
         histogram_free(&stats->rows[i].durations);
     }
     for (uint32_t i = 0; i < stats->track_count; i++)
         free_track(&stats->tracks[i]);
     for (uint32_t i = 0; i < stats->process_count; i++) {
-        free_text(stats->processes[i].name);
-        free_text(stats->processes[i].source);
-        free_text(stats->processes[i].rule);
+        stats_free_text(stats->processes[i].name);
+        stats_free_text(stats->processes[i].source);
+        stats_free_text(stats->processes[i].rule);
         busy_cells_free(&stats->processes[i].cells);
     }
     for (uint32_t i = 0; i < stats->loss_count; i++)
-        free_text(stats->losses[i].cause);
+        stats_free_text(stats->losses[i].cause);
     for (uint32_t i = 0; i < stats->longest_count; i++)
-        free_text(stats->longest[i].args);
+        stats_free_text(stats->longest[i].args);
     for (uint32_t i = 0; i < stats->open_count; i++)
-        free_text(stats->open[i].args);
+        stats_free_text(stats->open[i].args);
     arg_sums_free(&stats->args);
     free(stats->rows);
     free(stats->tracks);

@@ -30,7 +30,7 @@ enum {
     COURSE_PARTS = 40
 };
 
-struct view {
+struct forms_view {
     struct out *out;
     struct colors colors;
     struct result_view result;
@@ -63,11 +63,11 @@ static void arguments_of(const struct result_view *view, const struct stats_call
 
 static void refused(void *context, const char *sentence)
 {
-    const struct view *view = context;
+    const struct forms_view *view = context;
     out_format(view->out, "%sREFUSED %s%s\n", view->colors.red, sentence, view->colors.off);
 }
 
-static void losses(const struct view *view)
+static void losses(const struct forms_view *view)
 {
     struct out *out = view->out;
     const struct stats *stats = view->stats;
@@ -102,7 +102,7 @@ static void losses(const struct view *view)
     out_text(out, view->colors.off);
 }
 
-static void still_open(const struct view *view)
+static void still_open(const struct forms_view *view)
 {
     char length[QUANTITY_BYTES], since[QUANTITY_BYTES];
     const struct stats *stats = view->stats;
@@ -130,7 +130,7 @@ static void still_open(const struct view *view)
                    stats->open_spans - shown == 1 ? "span was" : "spans were");
 }
 
-static void forms_head(const struct view *view)
+static void forms_head(const struct forms_view *view)
 {
     const struct stats *stats = view->stats;
     uint64_t empty_polls = 0;
@@ -211,7 +211,7 @@ static void behind_group(const struct result_view *view, const struct result_at 
     note_count(view, group->unended, "", "never ended");
 }
 
-static void behind_counter(const struct result_view *view, const struct result_at *at)
+static void forms_behind_counter(const struct result_view *view, const struct result_at *at)
 {
     const struct trace_text unit = ((const struct stats_track *)at->row)->track.unit;
     if (!unit.bytes)
@@ -242,7 +242,7 @@ static void behind_call(const struct result_view *view, const struct result_at *
 /* ---- text that is more than a table --------------------------------------------------------- */
 
 /* What is inside them is not known by value, and they may be of several kinds. */
-static void values_text(const struct view *view)
+static void values_text(const struct forms_view *view)
 {
     static const struct result_column value = {"name", "value", 0, RESULT_TEXT,
                                                RESULT_FIELD(struct stats_row, name)};
@@ -285,7 +285,7 @@ static const char *plural(uint64_t count, const char *ending)
 }
 
 /* Shares of the blocks' time, of overlaps of that of the group that was less busy. */
-static void kernel_text(const struct view *view, const void *row,
+static void kernel_text(const struct forms_view *view, const void *row,
                         const struct result_layout *layout)
 {
     const struct inside_kernel *kernel = row;
@@ -304,10 +304,10 @@ static void kernel_text(const struct view *view, const void *row,
 }
 
 /* Kernels, each with rows of an inner table. */
-static void kernels_frame(const struct view *view, const struct result_table *table,
+static void kernels_frame(const struct forms_view *view, const struct result_table *table,
                           const struct result_table *inner, const void *kernels, size_t stride,
                           uint32_t count,
-                          void (*one)(const struct view *view, const void *kernel,
+                          void (*one)(const struct forms_view *view, const void *kernel,
                                       const struct result_layout *layout))
 {
     const struct result_layout layout = result_layout(&view->result, inner, NULL, 0);
@@ -320,7 +320,7 @@ static void kernels_frame(const struct view *view, const struct result_table *ta
     result_text_more(&view->result, count, table->shown, " kernels");
 }
 
-static void kernels_text(const struct view *view)
+static void kernels_text(const struct forms_view *view)
 {
     const struct inside_kernels *inside = &view->stats->inside;
     kernels_frame(view, &stats_kernels_table, &stats_groups_table, inside->kernels,
@@ -332,7 +332,8 @@ static int compare_places(const void *left, const void *right)
     return (left > right) - (left < right);
 }
 
-static void lines_text(const struct view *view, const void *row, const struct result_layout *layout)
+static void lines_text(const struct forms_view *view, const void *row,
+                       const struct result_layout *layout)
 {
     const struct kernel_sums *kernel = row;
     struct out *out = view->out;
@@ -358,7 +359,7 @@ static void lines_text(const struct view *view, const void *row, const struct re
     free(lines.order);
 }
 
-static void kernel_lines_text(const struct view *view)
+static void kernel_lines_text(const struct forms_view *view)
 {
     const struct kernel_lines *all = &view->stats->lines;
     kernels_frame(view, &stats_kernel_lines_table, &stats_lines_table, all->kernels,
@@ -366,7 +367,7 @@ static void kernel_lines_text(const struct view *view)
 }
 
 /* Of many nodes people see the busiest and the idlest. */
-static void nodes_text_rows(const struct view *view, struct node_sums *sums)
+static void nodes_text_rows(const struct forms_view *view, struct node_sums *sums)
 {
     const struct result_layout layout = result_layout(&view->result, &stats_nodes_table, NULL, 0);
     struct result_rows rows = {(const char *)sums->list, sizeof *sums->list, sums->count, NULL};
@@ -388,7 +389,7 @@ static void nodes_text_rows(const struct view *view, struct node_sums *sums)
     result_text_rows(&view->result, &layout, &rows, view->stats, NULL, behind_node);
 }
 
-static void nodes_text(const struct view *view)
+static void nodes_text(const struct forms_view *view)
 {
     struct node_sums sums;
     if (!node_sums_make(&sums, view->stats))
@@ -398,7 +399,7 @@ static void nodes_text(const struct view *view)
     node_sums_free(&sums);
 }
 
-static void concurrency_text(const struct view *view)
+static void concurrency_text(const struct forms_view *view)
 {
     const struct concurrency_result *result = &view->stats->concurrency;
     bool merged = view->stats->merged;
@@ -418,7 +419,7 @@ static void concurrency_text(const struct view *view)
 }
 
 /* What stands out, with the time to look at. */
-static void findings_text(const struct view *view)
+static void findings_text(const struct forms_view *view)
 {
     const struct findings *all = view->form->findings;
     char time[QUANTITY_BYTES];
@@ -523,7 +524,7 @@ static const struct result_column concurrency_object[] = {{"concurrency", NULL, 
 
 /* ---- sections ------------------------------------------------------------------------------ */
 
-#define LIST(array, count) .unit = RESULT_LIST, RESULT_LIST_OF(struct stats, array, count)
+#define FORMS_LIST(array, count) .unit = RESULT_LIST, RESULT_LIST_OF(struct stats, array, count)
 
 static bool is_other(const struct stats_track *track)
 {
@@ -551,14 +552,14 @@ static const struct part {
     bool (*belongs)(const struct stats_track *track);
     struct result_column list;
     void (*behind)(const struct result_view *view, const struct result_at *at);
-    void (*text)(const struct view *view);
+    void (*text)(const struct forms_view *view);
     const struct result_column *object; /* of JSON, instead of the list */
     const char *name;                   /* of CSV, if it is not the table's key */
     unsigned flags;                     /* ORDERED: tracks in text */
 } parts[] = {
-    {0, &stats_open_table, .list = {LIST(open, open_count)}, .flags = ONLY_JSON},
+    {0, &stats_open_table, .list = {FORMS_LIST(open, open_count)}, .flags = ONLY_JSON},
     {SECTION_FINDINGS, &stats_findings_table, .text = findings_text, .flags = FIRST_IN_TEXT},
-    {SECTION_ARGUMENTS, &stats_values_table, .list = {LIST(args.list, args.count)},
+    {SECTION_ARGUMENTS, &stats_values_table, .list = {FORMS_LIST(args.list, args.count)},
      .text = values_text, .object = values_object, .flags = FIRST_IN_TEXT},
     {SECTION_WORK_ITEMS, &stats_work_items_table, SECTION_WORK_ITEMS, .behind = behind_row},
     {SECTION_WORK_ITEMS, &stats_queued_table, SECTION_QUEUED, .behind = behind_row},
@@ -571,21 +572,21 @@ static const struct part {
      .flags = ORDERED},
     {SECTION_GPUS, &stats_gpus_table, 0, stats_is_gpu, .behind = behind_track, .flags = ORDERED},
     {SECTION_GPUS, &stats_launches_table, 0, has_launches, .flags = ONLY_TEXT},
-    {SECTION_INSIDE, &stats_kernels_table, .list = {LIST(inside.kernels, inside.kernel_count)},
-     .text = kernels_text},
-    {SECTION_INSIDE, &stats_kernel_lines_table, .list = {LIST(lines.kernels, lines.kernel_count)},
-     .text = kernel_lines_text},
+    {SECTION_INSIDE, &stats_kernels_table,
+     .list = {FORMS_LIST(inside.kernels, inside.kernel_count)}, .text = kernels_text},
+    {SECTION_INSIDE, &stats_kernel_lines_table,
+     .list = {FORMS_LIST(lines.kernels, lines.kernel_count)}, .text = kernel_lines_text},
     {SECTION_RANGES, &stats_ranges_table, SECTION_RANGES, .behind = behind_row},
     {SECTION_RANGES, &stats_gpu_ranges_table, SECTION_GPU_RANGES, .behind = behind_row},
     {SECTION_RANGES, &stats_other_tracks_table, 0, is_other, .behind = behind_track,
      .flags = ORDERED},
-    {SECTION_COUNTERS, &stats_counters_table, 0, is_counter, .behind = behind_counter},
-    {SECTION_MESSAGES, &stats_messages_table, .list = {LIST(messages.list, messages.count)},
+    {SECTION_COUNTERS, &stats_counters_table, 0, is_counter, .behind = forms_behind_counter},
+    {SECTION_MESSAGES, &stats_messages_table, .list = {FORMS_LIST(messages.list, messages.count)},
      .behind = behind_message},
     {SECTION_CONCURRENCY, NULL, .text = concurrency_text, .object = concurrency_object},
-    {SECTION_LONGEST, &stats_longest_table, .list = {LIST(longest, longest_count)},
+    {SECTION_LONGEST, &stats_longest_table, .list = {FORMS_LIST(longest, longest_count)},
      .behind = behind_call},
-    {0, &stats_losses_table, .list = {LIST(losses, loss_count)}, .flags = ONLY_JSON},
+    {0, &stats_losses_table, .list = {FORMS_LIST(losses, loss_count)}, .flags = ONLY_JSON},
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -613,9 +614,9 @@ static struct result_rows tracks_of(const struct stats *stats,
 }
 
 /* Their order is the caller's to free. */
-static struct result_rows rows_of(struct out *out, const struct part *part,
-                                  const struct stats *stats, const struct stats_form *form,
-                                  bool ordered)
+static struct result_rows forms_rows_of(struct out *out, const struct part *part,
+                                        const struct stats *stats, const struct stats_form *form,
+                                        bool ordered)
 {
     const struct findings *findings = form->findings;
     struct result_rows rows;
@@ -635,7 +636,7 @@ static struct result_rows rows_of(struct out *out, const struct part *part,
 
 /* ---- both forms ----------------------------------------------------------------------------- */
 
-static void part_text(const struct view *view, const struct part *part)
+static void part_text(const struct forms_view *view, const struct part *part)
 {
     if (part->flags & ONLY_JSON || (part->section && !(view->form->sections & part->section)))
         return;
@@ -649,7 +650,7 @@ static void part_text(const struct view *view, const struct part *part)
         result_layout(&view->result, part->table, part->rows_of ? view->form->columns : NULL,
                       of_process || of_thread ? RESULT_NAME_COLUMNS : 0);
     struct result_rows rows =
-        rows_of(view->out, part, view->stats, view->form, part->flags & ORDERED);
+        forms_rows_of(view->out, part, view->stats, view->form, part->flags & ORDERED);
     result_text(&view->result, part->table, &layout, &rows, view->stats, part->behind);
     free(rows.order);
 }
@@ -657,7 +658,7 @@ static void part_text(const struct view *view, const struct part *part)
 void stats_text(struct out *out, const struct stats *stats, const struct stats_form *form,
                 struct colors colors)
 {
-    const struct view view = {
+    const struct forms_view view = {
         out,
         colors,
         {out, colors, terminal_width(out->fd), isatty(out->fd), stats->zero_ns},
@@ -682,7 +683,7 @@ static void part_json(struct out *out, const struct part *part, const struct sta
             object(out, part->object, stats, stats);
         return;
     }
-    struct result_rows rows = rows_of(out, part, stats, form, false);
+    struct result_rows rows = forms_rows_of(out, part, stats, form, false);
     result_json_list(out, part->table, &rows, stats);
     free(rows.order);
 }
@@ -739,7 +740,7 @@ void stats_csv(struct out *out, const struct stats *stats, const struct stats_fo
         nodes_csv(out, stats);
         return;
     }
-    struct result_rows rows = rows_of(out, part, stats, form, false);
+    struct result_rows rows = forms_rows_of(out, part, stats, form, false);
     result_csv(out, part->table, &rows, stats);
     free(rows.order);
 }

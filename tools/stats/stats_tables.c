@@ -21,7 +21,7 @@ static struct result_cell process_name(const struct stats *stats, uint32_t proce
 
 /* ---- spans of one kind ------------------------------------------------------------------- */
 
-#define ROW(field) RESULT_FIELD(struct stats_row, field)
+#define TABLES_ROW(field) RESULT_FIELD(struct stats_row, field)
 enum { ROW_SELF, ROW_SHARE, ROW_MEAN, ROW_MIN };
 
 RESULT_MAKES(row_quantile, stats_row, result_u64(stats_quantile_ns(row, (unsigned)what)))
@@ -42,27 +42,27 @@ static struct result_cell row_made(const struct result_at *at, int what)
 }
 
 const struct result_column stats_row_columns[] = {
-    {"category", "kind", -8, RESULT_CHOICE, ROW(category), .words = trace_category_name,
+    {"category", "kind", -8, RESULT_CHOICE, TABLES_ROW(category), .words = trace_category_name,
      .what = TRACE_CATEGORIES},
-    {"item", "id", 6, RESULT_ID, ROW(item)},
-    {"name", "name", 0, RESULT_TEXT, ROW(name)},
-    {"kind", NULL, 0, RESULT_TEXT, ROW(kind), .optional = true},
-    {"count", "count", 12, RESULT_COUNT, RESULT_SUM, ROW(count)},
-    {"unfinished", NULL, 0, RESULT_COUNT, RESULT_SUM, ROW(unfinished)},
-    {"open", NULL, 0, RESULT_COUNT, RESULT_SUM, ROW(open)},
-    {"open_time", NULL, 0, RESULT_NS, RESULT_SUM, ROW(open_ns)},
-    {"total", "total", 10, RESULT_NS, RESULT_SUM, ROW(total_ns)},
-    {NULL, NULL, 0, RESULT_NS, RESULT_SUM, ROW(nested_ns)},
+    {"item", "id", 6, RESULT_ID, TABLES_ROW(item)},
+    {"name", "name", 0, RESULT_TEXT, TABLES_ROW(name)},
+    {"kind", NULL, 0, RESULT_TEXT, TABLES_ROW(kind), .optional = true},
+    {"count", "count", 12, RESULT_COUNT, RESULT_SUM, TABLES_ROW(count)},
+    {"unfinished", NULL, 0, RESULT_COUNT, RESULT_SUM, TABLES_ROW(unfinished)},
+    {"open", NULL, 0, RESULT_COUNT, RESULT_SUM, TABLES_ROW(open)},
+    {"open_time", NULL, 0, RESULT_NS, RESULT_SUM, TABLES_ROW(open_ns)},
+    {"total", "total", 10, RESULT_NS, RESULT_SUM, TABLES_ROW(total_ns)},
+    {NULL, NULL, 0, RESULT_NS, RESULT_SUM, TABLES_ROW(nested_ns)},
     {"self", "self", 10, RESULT_NS, RESULT_MADE(row_made, ROW_SELF)},
     {"share", "share", 8, RESULT_SHARE, RESULT_MADE(row_made, ROW_SHARE)},
     {"mean", "mean", 10, RESULT_NS, RESULT_MADE(row_made, ROW_MEAN)},
     {"min", NULL, 0, RESULT_NS, RESULT_MADE(row_made, ROW_MIN)},
-    {NULL, NULL, 0, RESULT_NS, RESULT_MIN, ROW(min_ns)},
+    {NULL, NULL, 0, RESULT_NS, RESULT_MIN, TABLES_ROW(min_ns)},
     {"p50", "p50", 9, RESULT_ROUGH_NS, RESULT_MADE(row_quantile, 500)},
     {"p90", "p90", 9, RESULT_ROUGH_NS, RESULT_MADE(row_quantile, 900)},
     {"p99", "p99", 9, RESULT_ROUGH_NS, RESULT_MADE(row_quantile, 990)},
-    {"max", "max", 10, RESULT_NS, RESULT_MAX, ROW(max_ns)},
-    {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, ROW(durations)},
+    {"max", "max", 10, RESULT_NS, RESULT_MAX, TABLES_ROW(max_ns)},
+    {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, TABLES_ROW(durations)},
     {0}};
 
 const char stats_row_titles[] = "count,total,share,self,mean,p50,p90,p99,max,kind,id,name";
@@ -94,23 +94,23 @@ const struct result_column stats_values_columns[] = {
 
 /* ---- launches: to the start of the work, and how sure its times are ------------------------- */
 
-#define LAUNCH(field) RESULT_FIELD(struct launch_sums, field)
+#define TABLES_LAUNCH(field) RESULT_FIELD(struct launch_sums, field)
 
 RESULT_MAKES(launch_mean, launch_sums, result_u64(launch_sums_mean_ns(row)))
 
 RESULT_MAKES(launch_quantile, launch_sums, result_u64(launch_sums_quantile_ns(row, (unsigned)what)))
 
 const struct result_column stats_launch_columns[] = {
-    {"count", "count", 13, RESULT_COUNT, RESULT_SUM, LAUNCH(count)},
+    {"count", "count", 13, RESULT_COUNT, RESULT_SUM, TABLES_LAUNCH(count)},
     {"mean", "mean", 10, RESULT_NS, RESULT_MADE(launch_mean, 0)},
-    {"min", NULL, 0, RESULT_NS, RESULT_MIN, LAUNCH(min_ns)},
+    {"min", NULL, 0, RESULT_NS, RESULT_MIN, TABLES_LAUNCH(min_ns)},
     {"p50", "p50", 9, RESULT_ROUGH_NS, RESULT_MADE(launch_quantile, 500)},
     {"p90", NULL, 0, RESULT_ROUGH_NS, RESULT_MADE(launch_quantile, 900)},
     {"p99", "p99", 9, RESULT_ROUGH_NS, RESULT_MADE(launch_quantile, 990)},
-    {"max", "max", 10, RESULT_NS, RESULT_MAX, LAUNCH(max_ns)},
-    {"before_launch", NULL, 0, RESULT_COUNT, RESULT_SUM, LAUNCH(early)},
-    {NULL, NULL, 0, RESULT_NS, RESULT_SUM, LAUNCH(total_ns)},
-    {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, LAUNCH(latencies)},
+    {"max", "max", 10, RESULT_NS, RESULT_MAX, TABLES_LAUNCH(max_ns)},
+    {"before_launch", NULL, 0, RESULT_COUNT, RESULT_SUM, TABLES_LAUNCH(early)},
+    {NULL, NULL, 0, RESULT_NS, RESULT_SUM, TABLES_LAUNCH(total_ns)},
+    {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, TABLES_LAUNCH(latencies)},
     {0}};
 
 /* People see this only of tracks that are busy within bounds. */
@@ -128,26 +128,26 @@ static const struct result_column busy_columns[] = {{NULL, NULL, 0, RESULT_BOOL,
                                                     {0}};
 
 static const struct result_column bound_columns[] = {
-    {"with_bounds", NULL, 0, RESULT_COUNT, LAUNCH(bounded)},
-    {"certain_busy", "certain", 10, RESULT_NS, LAUNCH(certain.busy_ns)},
-    {NULL, NULL, 0, RESULT_PART, LAUNCH(certain), .kept = busy_columns},
+    {"with_bounds", NULL, 0, RESULT_COUNT, TABLES_LAUNCH(bounded)},
+    {"certain_busy", "certain", 10, RESULT_NS, TABLES_LAUNCH(certain.busy_ns)},
+    {NULL, NULL, 0, RESULT_PART, TABLES_LAUNCH(certain), .kept = busy_columns},
     {0}};
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-#define COUNTER(field) RESULT_FIELD(struct counter_sums, field)
+#define TABLES_COUNTER(field) RESULT_FIELD(struct counter_sums, field)
 
 RESULT_MAKES(counter_mean, counter_sums, result_f64(counter_sums_mean(row)))
 
-static const struct result_column counter_columns[] = {
-    {"samples", "samples", 13, RESULT_COUNT, COUNTER(count)},
-    {"min", "min", 13, RESULT_REAL, COUNTER(min)},
+static const struct result_column tables_counter_columns[] = {
+    {"samples", "samples", 13, RESULT_COUNT, TABLES_COUNTER(count)},
+    {"min", "min", 13, RESULT_REAL, TABLES_COUNTER(min)},
     {"mean", "mean", 13, RESULT_REAL, RESULT_MADE(counter_mean, 0)},
-    {"max", "max", 13, RESULT_REAL, COUNTER(max)},
-    {"last", NULL, 0, RESULT_REAL, COUNTER(last)},
-    {"first_time", NULL, 0, RESULT_TIME, COUNTER(first_ns)},
-    {"last_time", NULL, 0, RESULT_TIME, COUNTER(last_ns)},
-    {NULL, NULL, 0, RESULT_REAL, COUNTER(area)},
+    {"max", "max", 13, RESULT_REAL, TABLES_COUNTER(max)},
+    {"last", NULL, 0, RESULT_REAL, TABLES_COUNTER(last)},
+    {"first_time", NULL, 0, RESULT_TIME, TABLES_COUNTER(first_ns)},
+    {"last_time", NULL, 0, RESULT_TIME, TABLES_COUNTER(last_ns)},
+    {NULL, NULL, 0, RESULT_REAL, TABLES_COUNTER(area)},
     {0}};
 
 /* ---- tracks --------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ const struct result_column stats_track_columns[] = {
     {"lost_records", NULL, 0, RESULT_COUNT, TRACK(lost_records)},
     {"launch_latency", NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = stats_launch_columns},
     {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = bound_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .kept = counter_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .kept = tables_counter_columns},
     {NULL, NULL, 0, RESULT_PART, TRACK(busy), .kept = busy_columns},
     {NULL, NULL, 0, RESULT_INDEX, TRACK(track.process), .what = STATS_PROCESSES},
     {NULL, NULL, 0, RESULT_INDEX, TRACK(track.parent), .what = STATS_TRACKS, .optional = true},
@@ -224,7 +224,7 @@ static const struct result_column counters_columns[] = {
     {"name", "name", 0, RESULT_TEXT, TRACK(track.name)},
     {"process", NULL, 0, RESULT_TEXT, RESULT_MADE(track_made, TRACK_PROCESS)},
     {"unit", NULL, 0, RESULT_TEXT, TRACK(track.unit)},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .part = counter_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .part = tables_counter_columns},
     {0}};
 const struct result_table stats_counters_table = {
     "counters", "Counters",        counters_columns, "samples,min,mean,max,name",
@@ -368,7 +368,7 @@ const struct result_table stats_kernels_table = {
 RESULT_MAKES(line_share, kernel_line,
              result_share(row->cycles, ((const struct kernel_sums *)at->parent)->cycles))
 
-static const struct result_column line_columns[] = {
+static const struct result_column tables_line_columns[] = {
     {"place", "line", 0, RESULT_TEXT, LINE(place)},
     {"file", NULL, 0, RESULT_TEXT, LINE(file)},
     {"line", NULL, 0, RESULT_ID, LINE(line)},
@@ -381,7 +381,7 @@ static const struct result_column line_columns[] = {
     {"spread", "spread", 9, RESULT_SHARE, LINE(spread)},
     {0}};
 const struct result_table stats_lines_table = {
-    "lines", NULL, line_columns, "share,count,cycles,p50,p99,spread,line", NULL, 0};
+    "lines", NULL, tables_line_columns, "share,count,cycles,p50,p99,spread,line", NULL, 0};
 
 RESULT_MAKES(probe_place, kernel_probe,
              result_bytes(((const struct stats *)at->all)->lines.lines[row->line].place))

@@ -124,7 +124,10 @@ static bool stats_summary_read(struct stats *stats, const uint8_t *in, size_t co
 
 /* Its last byte counts up when what is carried changes: fields of stats_tables.c, too. */
 static const char magic[8] = "RBWPSUM\5";
-enum { HEAD_BYTES = 20, TAIL_BYTES = 64 }; /* magic, which file, sum of what is behind */
+enum {
+    SUMMARY_CACHE_HEAD_BYTES = 20,
+    TAIL_BYTES = 64
+}; /* magic, which file, sum of what is behind */
 
 bool summary_cache_open(const char *place)
 {
@@ -191,7 +194,7 @@ static uint8_t *summary_cache_load(const struct summary_cache *cache, const char
     struct stat status;
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     bool good = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                is_trusted(cache, &status) && status.st_size > HEAD_BYTES &&
+                is_trusted(cache, &status) && status.st_size > SUMMARY_CACHE_HEAD_BYTES &&
                 status.st_size <= SUMMARY_BYTES_MAX;
     uint8_t *bytes = good ? malloc((size_t)status.st_size) : NULL;
     if (bytes && !read_all_at(fd, bytes, (size_t)status.st_size, 0)) {
@@ -211,8 +214,10 @@ bool summary_cache_read(const struct summary_cache *cache, struct stats *stats)
     uint8_t *bytes = name ? summary_cache_load(cache, name, &count) : NULL;
     bool good = bytes && memcmp(bytes, magic, sizeof magic) == 0 &&
                 load_le64(bytes + 8) == fingerprint(cache) &&
-                load_le32(bytes + 16) == crc32c(0, bytes + HEAD_BYTES, count - HEAD_BYTES) &&
-                stats_summary_read(stats, bytes + HEAD_BYTES, count - HEAD_BYTES);
+                load_le32(bytes + 16) ==
+                    crc32c(0, bytes + SUMMARY_CACHE_HEAD_BYTES, count - SUMMARY_CACHE_HEAD_BYTES) &&
+                stats_summary_read(stats, bytes + SUMMARY_CACHE_HEAD_BYTES,
+                                   count - SUMMARY_CACHE_HEAD_BYTES);
     free(bytes);
     free(name);
     return good;
@@ -240,14 +245,15 @@ static void store(const char *name, const struct buffer *bytes)
 void summary_cache_write(const struct summary_cache *cache, struct stats *stats)
 {
     struct buffer bytes = {0};
-    uint8_t head[HEAD_BYTES] = {0};
+    uint8_t head[SUMMARY_CACHE_HEAD_BYTES] = {0};
     char *name = summary_cache_name_of(cache);
     uint64_t file = fingerprint(cache);
     buffer_append(&bytes, head, sizeof head);
     if (name && file && stats_summary_write(stats, &bytes) && bytes.count <= SUMMARY_BYTES_MAX) {
         memcpy(bytes.bytes, magic, sizeof magic);
         store_le64(bytes.bytes + 8, file);
-        store_le32(bytes.bytes + 16, crc32c(0, bytes.bytes + HEAD_BYTES, bytes.count - HEAD_BYTES));
+        store_le32(bytes.bytes + 16, crc32c(0, bytes.bytes + SUMMARY_CACHE_HEAD_BYTES,
+                                            bytes.count - SUMMARY_CACHE_HEAD_BYTES));
         store(name, &bytes);
     }
     buffer_free(&bytes);

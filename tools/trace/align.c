@@ -187,7 +187,7 @@ static bool same_node(const struct trace_facts *a, const struct trace_facts *b)
     return a->has_node && b->has_node && a->node == b->node;
 }
 
-static bool same_text(struct trace_text a, struct trace_text b)
+static bool align_same_text(struct trace_text a, struct trace_text b)
 {
     return a.bytes > 0 && a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
 }
@@ -198,7 +198,8 @@ static bool same_host(const struct trace_facts *a, const struct trace_facts *b)
 {
     if (a->identity.has_boot && b->identity.has_boot)
         return memcmp(a->identity.boot_id, b->identity.boot_id, sizeof a->identity.boot_id) == 0;
-    return same_text(a->host, b->host) || (same_node(a, b) && !(a->host.bytes && b->host.bytes));
+    return align_same_text(a->host, b->host) ||
+           (same_node(a, b) && !(a->host.bytes && b->host.bytes));
 }
 
 static bool names_its_process(const struct trace_facts *facts)

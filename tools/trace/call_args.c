@@ -360,7 +360,7 @@ static uint32_t find_from_last(const struct thread_args *thread, int64_t begin_n
     return before && after ? at : call_args_find(thread, begin_ns);
 }
 
-static uint32_t look_up_name(const struct call_args *args, uint64_t number)
+static uint32_t call_args_look_up_name(const struct call_args *args, uint64_t number)
 {
     struct rbwp_text text = rbwp_catalog_name(args->catalog, number);
     return text.bytes ? trace_add_name(args->trace, text.text, text.bytes)
@@ -372,10 +372,10 @@ static uint32_t call_args_name_of(struct call_args *args, uint64_t number)
 {
     if (number >= KEPT_NAMES || !thread_array_grow(&args->names, &args->name_room,
                                                    (uint32_t)number + 1, sizeof *args->names))
-        return look_up_name(args, number);
+        return call_args_look_up_name(args, number);
     uint32_t *name = &args->names[number];
     if (!*name)
-        *name = 1 + look_up_name(args, number);
+        *name = 1 + call_args_look_up_name(args, number);
     return *name - 1;
 }
 

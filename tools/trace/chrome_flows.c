@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARKER = 0x80, BATCH = 512, OPEN_MAX = 256, NEXT_MAX = 64 };
+enum { MARKER = 0x80, CHROME_FLOWS_BATCH = 512, OPEN_MAX = 256, NEXT_MAX = 64 };
 
 struct binding {
     struct chrome_flows *flows;
     struct trace *trace;
-    struct trace_span batch[BATCH]; /* to be passed on */
+    struct trace_span batch[CHROME_FLOWS_BATCH]; /* to be passed on */
     size_t count;
     const struct trace_details *details; /* of the batch */
     struct trace_span open[OPEN_MAX];    /* that may enclose what comes, by start */
@@ -41,8 +41,8 @@ void chrome_flows_mark(struct span_sorter *spans, const struct chrome_flow *flow
 
 /* ---- markers find their span ----------------------------------------------------- */
 
-static void add_end(const struct binding *binding, const struct trace_span *marker,
-                    const struct trace_span *span, bool arrives, bool passes_on)
+static void chrome_flows_add_end(const struct binding *binding, const struct trace_span *marker,
+                                 const struct trace_span *span, bool arrives, bool passes_on)
 {
     trace_add_link_end(binding->trace, &(struct trace_link_end){
                                            .arrives = arrives,
@@ -58,16 +58,16 @@ static void add_end(const struct binding *binding, const struct trace_span *mark
 }
 
 /* It arrives at the beginning of the span, and leaves when the marker says. */
-static void add_ends(const struct binding *binding, const struct trace_span *marker,
-                     const struct trace_span *span)
+static void chrome_flows_add_ends(const struct binding *binding, const struct trace_span *marker,
+                                  const struct trace_span *span)
 {
     bool start = marker->item == FLOW_START || marker->item == FLOW_START_ALONE;
     bool step = marker->item == FLOW_STEP;
     bool at_once = step && marker->start_ns == span->start_ns;
     if (!start)
-        add_end(binding, marker, span, true, at_once);
+        chrome_flows_add_end(binding, marker, span, true, at_once);
     if (start || (step && !at_once))
-        add_end(binding, marker, span, false, false);
+        chrome_flows_add_end(binding, marker, span, false, false);
 }
 
 /* The innermost span around a time, of those that may be. */
@@ -93,7 +93,7 @@ static void bind(struct binding *binding, const struct trace_span *marker)
     if (!span && marker->item == FLOW_START_ALONE)
         span = &nothing;
     if (span)
-        add_ends(binding, marker, span);
+        chrome_flows_add_ends(binding, marker, span);
     else
         binding->flows->lone++;
 }
@@ -119,13 +119,13 @@ static void chrome_flows_pass_batch(struct binding *binding)
 
 static void chrome_flows_pass(struct binding *binding, const struct trace_span *span)
 {
-    if (binding->count == BATCH)
+    if (binding->count == CHROME_FLOWS_BATCH)
         chrome_flows_pass_batch(binding);
     binding->batch[binding->count++] = *span;
     drop_ended(binding, span->start_ns);
     binding->open[binding->open_count++] = *span;
     for (uint32_t i = 0; i < binding->next_count; i++)
-        add_ends(binding, &binding->next[i], span);
+        chrome_flows_add_ends(binding, &binding->next[i], span);
     binding->next_count = 0;
 }
 

@@ -57,16 +57,16 @@ static int link_join_compare(const void *left, const void *right)
     return order ? order : link_join_compare_numbers(a->span, b->span);
 }
 
-static const struct merge_order ends_order = {.what = "links",
-                                              .item_bytes = sizeof(struct trace_link_end),
-                                              .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                              .compare = link_join_compare};
+static const struct merge_order link_join_ends_order = {.what = "links",
+                                                        .item_bytes = sizeof(struct trace_link_end),
+                                                        .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                        .compare = link_join_compare};
 
 struct link_join *link_join_new(void)
 {
     struct link_join *join = calloc(1, sizeof *join);
     if (join)
-        merge_sorter_start(&join->ends, &ends_order);
+        merge_sorter_start(&join->ends, &link_join_ends_order);
     return join;
 }
 

@@ -70,7 +70,7 @@ static const uint64_t *payload_of(const struct merge_sorter *sorter, char *item)
     return place ? sorter->payload + place - 1 : NULL;
 }
 
-static uint32_t words_of(const uint64_t *payload)
+static uint32_t merge_sorter_words_of(const uint64_t *payload)
 {
     uint32_t words;
     memcpy(&words, payload, sizeof words);
@@ -111,7 +111,7 @@ static void put_mixed(struct merge_sorter *sorter)
     for (uint32_t i = 0; i < sorter->count && !sorter->failed; i++) {
         char *item = sorter->items + i * item_bytes;
         const uint64_t *payload = payload_of(sorter, item);
-        size_t payload_bytes = payload ? words_of(payload) * sizeof *payload : 0;
+        size_t payload_bytes = payload ? merge_sorter_words_of(payload) * sizeof *payload : 0;
         if (used + item_bytes + payload_bytes > WRITE_BYTES) {
             put_bytes(sorter, buffer, used);
             used = 0;
@@ -153,7 +153,7 @@ static void put_piece(struct merge_sorter *sorter)
 void merge_sorter_add(struct merge_sorter *sorter, const void *item, const uint64_t *payload)
 {
     const struct merge_order *order = sorter->order;
-    uint32_t words = payload ? words_of(payload) : 0;
+    uint32_t words = payload ? merge_sorter_words_of(payload) : 0;
     if (sorter->count == MERGE_SORTER_ITEMS ||
         (words && sorter->payload_count + words > MERGE_SORTER_PAYLOAD_WORDS))
         put_piece(sorter);
@@ -194,7 +194,7 @@ static size_t head_bytes(const struct merge_order *order, const struct merge_pie
         return order->item_bytes;
     if (have < order->item_bytes + sizeof *payload)
         return order->item_bytes + sizeof *payload;
-    return order->item_bytes + words_of(payload) * sizeof *payload;
+    return order->item_bytes + merge_sorter_words_of(payload) * sizeof *payload;
 }
 
 /* Moves what is in memory to the front and reads behind it. */

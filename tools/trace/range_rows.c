@@ -13,7 +13,7 @@
 enum { KIND_MARK = 2, KIND_STOP = 16 }; /* SPEC.md, 9.3 */
 enum { ANNOTATED_MAX = 4 << 20 };       /* ranges; what is beyond is told */
 enum { KEY_ID, KEY_RANGE, KEY_PARENT, KEY_PAYLOAD, KEY_WORKS };
-static const char *const key_names[] = {"id", "range", "parent", "payload", "works"};
+static const char *const range_rows_key_names[] = {"id", "range", "parent", "payload", "works"};
 
 struct range_row {
     uint64_t cell[COLUMNS_range]; /* name: as a label */
@@ -61,19 +61,19 @@ void range_rows_stop(struct range_rows *ranges)
 
 /* ---- spans ------------------------------------------------------------------ */
 
-static uint32_t key(struct range_rows *ranges, unsigned which)
+static uint32_t range_rows_key(struct range_rows *ranges, unsigned which)
 {
     uint32_t *known = &ranges->keys[which];
     if (!*known)
-        *known =
-            trace_add_label(ranges->trace, key_names[which], (uint32_t)strlen(key_names[which]));
+        *known = trace_add_label(ranges->trace, range_rows_key_names[which],
+                                 (uint32_t)strlen(range_rows_key_names[which]));
     return *known - 1;
 }
 
 static void range_rows_report(struct range_rows *ranges, unsigned which, enum trace_arg_type type,
                               uint64_t value)
 {
-    span_detail_arg(&ranges->detail, key(ranges, which), type, value);
+    span_detail_arg(&ranges->detail, range_rows_key(ranges, which), type, value);
 }
 
 /* The number of a name of the trace. */
@@ -90,7 +90,7 @@ static uint32_t range_rows_add_track(struct range_rows *ranges, uint32_t above)
 }
 
 /* TRACE_NONE: it is not wanted. */
-static uint32_t track_of(struct range_rows *ranges, uint64_t thread_id, int64_t time_ns)
+static uint32_t range_rows_track_of(struct range_rows *ranges, uint64_t thread_id, int64_t time_ns)
 {
     uint32_t above = ranges->host.thread_track(ranges->host.context, thread_id, time_ns);
     if (above == TRACE_NONE)
@@ -128,7 +128,7 @@ static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
     if (ranges->filtered &&
         !ranges->host.wanted(ranges->host.context, cell[AT_range_thread], start_ns, stop_ns))
         return;
-    uint32_t track = track_of(ranges, cell[AT_range_thread], start_ns);
+    uint32_t track = range_rows_track_of(ranges, cell[AT_range_thread], start_ns);
     struct trace_span span = {.start_ns = trace_on_axis(axis, start_ns),
                               .stop_ns = trace_on_axis(axis, stop_ns),
                               .track = track,
@@ -147,8 +147,8 @@ static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
 /* ---- rows ------------------------------------------------------------------- */
 
 /* Of a name of the file; 0 for none. */
-static uint32_t label_of(struct range_rows *ranges, const struct rbwp_catalog *catalog,
-                         uint64_t number)
+static uint32_t range_rows_label_of(struct range_rows *ranges, const struct rbwp_catalog *catalog,
+                                    uint64_t number)
 {
     if (number == 0 || number >= UINT32_MAX)
         return 0;
@@ -195,7 +195,7 @@ bool range_rows_take(struct range_rows *ranges, const struct rbwp_catalog *catal
         struct range_row row = {.order = rows->first_row + i};
         for (unsigned c = 0; c < COLUMNS_range; c++)
             row.cell[c] = table_cell(cells[c], i);
-        row.cell[AT_range_name] = label_of(ranges, catalog, row.cell[AT_range_name]);
+        row.cell[AT_range_name] = range_rows_label_of(ranges, catalog, row.cell[AT_range_name]);
         take(ranges, &row);
     }
     return true;

@@ -27,7 +27,7 @@
 enum { GROUP_FACTS = 256 }; /* of works with one start and stop; further ones stand for none */
 
 /* Most items are works, many millions of them, so a fact lies behind its item. */
-struct item {
+struct rbwp_gpu_item {
     struct gpu_work work; /* of a fact only processor, start and stop */
     uint64_t order;       /* of coming; facts have the top bit clear */
     uint32_t payload;     /* the sorter's: of a fact there is one */
@@ -63,14 +63,15 @@ static int compare_works(const struct gpu_work *a, const struct gpu_work *b)
 
 static int rbwp_gpu_compare(const void *left, const void *right)
 {
-    const struct item *a = left, *b = right;
+    const struct rbwp_gpu_item *a = left, *b = right;
     int order = compare_works(&a->work, &b->work);
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
 static const struct merge_order items_order = {.what = "GPU spans",
-                                               .item_bytes = sizeof(struct item),
-                                               .payload_at = offsetof(struct item, payload),
+                                               .item_bytes = sizeof(struct rbwp_gpu_item),
+                                               .payload_at =
+                                                   offsetof(struct rbwp_gpu_item, payload),
                                                .compare = rbwp_gpu_compare};
 
 static void gpu_join_start(struct gpu_join *join)
@@ -86,13 +87,13 @@ static void gpu_join_stop(struct gpu_join *join)
 
 static void gpu_join_work(struct gpu_join *join, const struct gpu_work *work)
 {
-    const struct item item = {.work = *work, .order = join->next++ | IS_WORK};
+    const struct rbwp_gpu_item item = {.work = *work, .order = join->next++ | IS_WORK};
     merge_sorter_add(&join->items, &item, NULL);
 }
 
 static void gpu_join_fact(struct gpu_join *join, const struct gpu_fact *fact)
 {
-    const struct item item = {
+    const struct rbwp_gpu_item item = {
         .work = {.proc_id = fact->proc_id, .start_ns = fact->start_ns, .stop_ns = fact->stop_ns},
         .order = join->next++};
     const struct fact_payload payload = {.words = sizeof payload / sizeof(uint64_t), .fact = *fact};
@@ -125,7 +126,7 @@ static const struct gpu_fact *fact_of(struct group *group, const struct gpu_work
 static bool rbwp_gpu_take(void *context, const void *sorted, const uint64_t *payload)
 {
     struct group *group = context;
-    const struct item *item = sorted;
+    const struct rbwp_gpu_item *item = sorted;
     if (!group->any || compare_works(&group->first, &item->work) != 0)
         end_group(group);
     group->any = true;
@@ -434,22 +435,23 @@ enum {
     KEY_CALL
 };
 /* Where PyTorch's profiler tells the same, as it calls them. */
-static const char *const key_names[RBWP_GPU_KEYS] = {
+static const char *const rbwp_gpu_key_names[RBWP_GPU_KEYS] = {
     "launched",      "stream", "bytes", "graph node id", "grid", "block", "registers per thread",
     "shared memory", "call"};
 
-static uint32_t key(struct rbwp_gpu *gpu, unsigned which)
+static uint32_t rbwp_gpu_key(struct rbwp_gpu *gpu, unsigned which)
 {
     uint32_t *known = &gpu->keys[which];
     if (!*known)
-        *known = trace_add_label(gpu->trace, key_names[which], (uint32_t)strlen(key_names[which]));
+        *known = trace_add_label(gpu->trace, rbwp_gpu_key_names[which],
+                                 (uint32_t)strlen(rbwp_gpu_key_names[which]));
     return *known - 1;
 }
 
 static void tell_number(struct rbwp_gpu *gpu, unsigned which, uint64_t value)
 {
     if (value)
-        span_detail_arg(&gpu->detail, key(gpu, which), TRACE_ARG_U64, value);
+        span_detail_arg(&gpu->detail, rbwp_gpu_key(gpu, which), TRACE_ARG_U64, value);
 }
 
 static void tell_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t sizes[3])
@@ -457,7 +459,7 @@ static void tell_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t size
     char text[80];
     snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", sizes[0], sizes[1],
              sizes[2]);
-    span_detail_text(&gpu->detail, key(gpu, which), TRACE_ARG_JSON, trace_text(text));
+    span_detail_text(&gpu->detail, rbwp_gpu_key(gpu, which), TRACE_ARG_JSON, trace_text(text));
 }
 
 static void tell_name(struct rbwp_gpu *gpu, unsigned which, uint32_t name)
@@ -466,7 +468,7 @@ static void tell_name(struct rbwp_gpu *gpu, unsigned which, uint32_t name)
     if (name)
         text = gpu->host.name(gpu->host.context, name);
     if (text.bytes)
-        span_detail_text(&gpu->detail, key(gpu, which), TRACE_ARG_TEXT,
+        span_detail_text(&gpu->detail, rbwp_gpu_key(gpu, which), TRACE_ARG_TEXT,
                          (struct trace_text){text.text, text.bytes});
 }
 
@@ -509,7 +511,7 @@ static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
         head->certain_ns = gpu_fact_least_ns(fact, trace_duration_ns(made));
     }
     if (fact->launched_ns)
-        span_detail_arg(&gpu->detail, key(gpu, KEY_LAUNCHED), TRACE_ARG_TIME,
+        span_detail_arg(&gpu->detail, rbwp_gpu_key(gpu, KEY_LAUNCHED), TRACE_ARG_TIME,
                         (uint64_t)trace_on_axis(axis, fact->launched_ns));
     tell_number(gpu, KEY_STREAM, fact->stream);
     tell_name(gpu, KEY_CALL, fact->call_name);

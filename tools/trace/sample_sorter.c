@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_sorter.h"
 
-enum { BATCH = 512 };
+enum { SAMPLE_SORTER_BATCH = 512 };
 
-struct item {
+struct sample_sorter_item {
     struct trace_sample sample;
     uint64_t number;
     uint64_t track;
@@ -11,7 +11,7 @@ struct item {
 
 static int sample_sorter_compare(const void *left, const void *right)
 {
-    const struct item *a = left, *b = right;
+    const struct sample_sorter_item *a = left, *b = right;
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
     if (a->sample.time_ns != b->sample.time_ns)
@@ -19,15 +19,16 @@ static int sample_sorter_compare(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static const struct merge_order order = {.what = "samples",
-                                         .item_bytes = sizeof(struct item),
-                                         .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                         .compare = sample_sorter_compare};
+static const struct merge_order sample_sorter_order = {.what = "samples",
+                                                       .item_bytes =
+                                                           sizeof(struct sample_sorter_item),
+                                                       .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                       .compare = sample_sorter_compare};
 
 void sample_sorter_start(struct sample_sorter *sorter)
 {
     *sorter = (struct sample_sorter){0};
-    merge_sorter_start(&sorter->samples, &order);
+    merge_sorter_start(&sorter->samples, &sample_sorter_order);
 }
 
 void sample_sorter_stop(struct sample_sorter *sorter)
@@ -38,17 +39,18 @@ void sample_sorter_stop(struct sample_sorter *sorter)
 void sample_sorter_add(struct sample_sorter *sorter, uint32_t track,
                        const struct trace_sample *sample)
 {
-    merge_sorter_add(&sorter->samples, &(struct item){*sample, sorter->added++, track}, NULL);
+    merge_sorter_add(&sorter->samples,
+                     &(struct sample_sorter_item){*sample, sorter->added++, track}, NULL);
 }
 
-struct passing {
+struct sample_sorter_passing {
     struct trace *trace;
     uint32_t track;
     size_t count;
-    struct trace_sample batch[BATCH];
+    struct trace_sample batch[SAMPLE_SORTER_BATCH];
 };
 
-static void sample_sorter_pass_batch(struct passing *passing)
+static void sample_sorter_pass_batch(struct sample_sorter_passing *passing)
 {
     if (passing->count)
         trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
@@ -57,10 +59,10 @@ static void sample_sorter_pass_batch(struct passing *passing)
 
 static bool sample_sorter_take(void *context, const void *entry, const uint64_t *payload)
 {
-    struct passing *passing = context;
-    const struct item *item = entry;
+    struct sample_sorter_passing *passing = context;
+    const struct sample_sorter_item *item = entry;
     (void)payload;
-    if (passing->count == BATCH || item->track != passing->track)
+    if (passing->count == SAMPLE_SORTER_BATCH || item->track != passing->track)
         sample_sorter_pass_batch(passing);
     passing->track = (uint32_t)item->track;
     passing->batch[passing->count++] = item->sample;
@@ -69,7 +71,7 @@ static bool sample_sorter_take(void *context, const void *entry, const uint64_t 
 
 bool sample_sorter_finish(struct sample_sorter *sorter, struct trace *trace)
 {
-    struct passing passing = {.trace = trace};
+    struct sample_sorter_passing passing = {.trace = trace};
     merge_sorter_finish(&sorter->samples, sample_sorter_take, &passing);
     sample_sorter_pass_batch(&passing);
     return !sorter->samples.failed;

@@ -2,7 +2,7 @@
 #include "span_batch.h"
 #include "span_detail.h"
 
-enum { BATCH_WORDS = 128 << 10 };
+enum { SPAN_BATCH_BATCH_WORDS = 128 << 10 };
 
 void span_batch_pass(struct span_batch *batch)
 {
@@ -22,8 +22,9 @@ void span_batch_add(struct span_batch *batch, struct span_place *place,
 {
     bool failed = false, late = place->any && span->start_ns < place->last_start_ns;
     bool grouped = span->flags & SPAN_GROUPED;
-    if (batch->count && (batch->count == SPAN_BATCH_SPANS || batch->details.count > BATCH_WORDS ||
-                         late || batch->spans[0].track != span->track))
+    if (batch->count &&
+        (batch->count == SPAN_BATCH_SPANS || batch->details.count > SPAN_BATCH_BATCH_WORDS ||
+         late || batch->spans[0].track != span->track))
         span_batch_pass(batch);
     struct trace_span *copy = &batch->spans[batch->count++];
     *copy = *span;

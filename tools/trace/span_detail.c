@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD_WORDS = sizeof(struct trace_detail) / 8, ARG_WORDS = sizeof(struct trace_arg) / 8 };
+enum {
+    SPAN_DETAIL_HEAD_WORDS = sizeof(struct trace_detail) / 8,
+    ARG_WORDS = sizeof(struct trace_arg) / 8
+};
 _Static_assert(sizeof(struct trace_detail) % 8 == 0 && sizeof(struct trace_arg) % 8 == 0, "words");
 
 void span_detail_start(struct detail_maker *maker)
@@ -23,18 +26,19 @@ static bool span_detail_reserve(struct detail_maker *maker, uint32_t words)
     return !maker->failed;
 }
 
-static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type)
+static struct trace_arg *span_detail_add_arg(struct detail_maker *maker, uint32_t key,
+                                             enum trace_arg_type type)
 {
     uint32_t count = maker->head.arg_count;
     if (count == DETAIL_ARGS_MAX) {
         maker->cut++;
         return NULL;
     }
-    if (!span_detail_reserve(maker, HEAD_WORDS + (count + 1) * ARG_WORDS))
+    if (!span_detail_reserve(maker, SPAN_DETAIL_HEAD_WORDS + (count + 1) * ARG_WORDS))
         return NULL;
     maker->head.arg_count++;
     maker->set = true;
-    struct trace_arg *arg = (void *)(maker->packed + HEAD_WORDS + count * ARG_WORDS);
+    struct trace_arg *arg = (void *)(maker->packed + SPAN_DETAIL_HEAD_WORDS + count * ARG_WORDS);
     *arg = (struct trace_arg){.key = key, .type = type};
     return arg;
 }
@@ -42,7 +46,7 @@ static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum 
 void span_detail_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
                      uint64_t bits)
 {
-    struct trace_arg *arg = add_arg(maker, key, type);
+    struct trace_arg *arg = span_detail_add_arg(maker, key, type);
     if (arg)
         arg->value.u64 = bits;
 }
@@ -61,7 +65,7 @@ void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_t
         maker->failed = true;
         return;
     }
-    struct trace_arg *arg = add_arg(maker, key, type);
+    struct trace_arg *arg = span_detail_add_arg(maker, key, type);
     if (!arg)
         return;
     maker->has_texts = true;
@@ -105,7 +109,7 @@ const struct trace_detail *span_detail_finish(struct detail_maker *maker)
     if (maker->failed || !(maker->set || head->flags || head->category || head->correlation))
         return NULL;
     uint32_t text_words = (maker->text_bytes + 7) / 8;
-    head->words = HEAD_WORDS + head->arg_count * ARG_WORDS + text_words;
+    head->words = SPAN_DETAIL_HEAD_WORDS + head->arg_count * ARG_WORDS + text_words;
     if (!span_detail_reserve(maker, head->words))
         return NULL;
     if (text_words)

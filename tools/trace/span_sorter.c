@@ -15,15 +15,16 @@ static int span_sorter_compare(const void *a, const void *b)
     return span_order(left, right);
 }
 
-static const struct merge_order order = {.what = "spans",
-                                         .item_bytes = sizeof(struct trace_span),
-                                         .payload_at = offsetof(struct trace_span, detail),
-                                         .compare = span_sorter_compare};
+static const struct merge_order span_sorter_order = {.what = "spans",
+                                                     .item_bytes = sizeof(struct trace_span),
+                                                     .payload_at =
+                                                         offsetof(struct trace_span, detail),
+                                                     .compare = span_sorter_compare};
 
 void span_sorter_start(struct span_sorter *sorter)
 {
     *sorter = (struct span_sorter){0};
-    merge_sorter_start(&sorter->spans, &order);
+    merge_sorter_start(&sorter->spans, &span_sorter_order);
 }
 
 void span_sorter_stop(struct span_sorter *sorter)
@@ -40,7 +41,7 @@ void span_sorter_add(struct span_sorter *sorter, const struct trace_span *span,
 
 /* ---- going out -------------------------------------------------------------- */
 
-struct passing {
+struct span_sorter_passing {
     struct span_batch batch;
     struct span_place place; /* of the track that is passed on */
     uint32_t track;
@@ -48,7 +49,7 @@ struct passing {
 
 static bool span_sorter_pass(void *context, const void *item, const uint64_t *payload)
 {
-    struct passing *passing = context;
+    struct span_sorter_passing *passing = context;
     const struct trace_span *span = item;
     if (passing->track != span->track) {
         lanes_free(&passing->place.lanes);
@@ -61,7 +62,7 @@ static bool span_sorter_pass(void *context, const void *item, const uint64_t *pa
 
 void span_sorter_finish(struct span_sorter *sorter, struct trace *trace)
 {
-    struct passing *passing = calloc(1, sizeof *passing);
+    struct span_sorter_passing *passing = calloc(1, sizeof *passing);
     if (!passing) {
         message("spans are missing: out of memory");
         sorter->failed = true;

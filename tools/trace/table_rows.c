@@ -97,20 +97,20 @@ static uint32_t find_label(struct table_rows *tables, uint64_t number)
 }
 
 /* Of a name of the file, as a label; 0 for none. */
-static inline uint32_t label_of(struct table_rows *tables, uint64_t number)
+static inline uint32_t table_rows_label_of(struct table_rows *tables, uint64_t number)
 {
     uint32_t label = number < tables->name_room ? tables->names[number] : 0;
     return label ? label : find_label(tables, number);
 }
 
-static bool has(uint16_t column)
+static bool table_rows_has(uint16_t column)
 {
     return column != TABLE_NO_COLUMN;
 }
 
 static uint64_t cell(const struct rbwp_rows *rows, uint16_t column, uint32_t row)
 {
-    return has(column) ? rows->cells[column][row] : 0;
+    return table_rows_has(column) ? rows->cells[column][row] : 0;
 }
 
 /* The word that a row or its column says, a label; 0: none. */
@@ -118,7 +118,7 @@ static inline uint32_t word_of(struct table_rows *tables, const struct rbwp_rows
                                uint16_t column, uint32_t row, uint32_t word_of_column)
 {
     uint64_t name = cell(rows, column, row);
-    return name ? label_of(tables, name) : word_of_column;
+    return name ? table_rows_label_of(tables, name) : word_of_column;
 }
 
 /* A value of a column that names something, as text. */
@@ -126,7 +126,7 @@ static int table_rows_put_value(struct table_rows *tables, const struct rbwp_col
                                 uint64_t value, char *to, size_t room)
 {
     if (column->type == RBWP_COLUMN_NAME) {
-        uint32_t label = label_of(tables, value);
+        uint32_t label = table_rows_label_of(tables, value);
         struct trace_text text = trace_label_of(tables->trace, label);
         int bytes = text.bytes < NAME_BYTES / 2 ? (int)text.bytes : NAME_BYTES / 2;
         return snprintf(to, room, " %.*s", bytes, label ? text.text : "");
@@ -147,7 +147,7 @@ static uint32_t add_label(struct table_rows *tables, const char *text, uint32_t 
 static uint32_t key_space(struct table_rows *tables, const struct rbwp_schema *schema,
                           uint16_t column)
 {
-    if (!has(column))
+    if (!table_rows_has(column))
         return 0;
     const struct rbwp_column *key = &schema->columns[column];
     return key->unit_bytes ? add_label(tables, key->unit, key->unit_bytes)
@@ -158,7 +158,7 @@ static uint32_t key_space(struct table_rows *tables, const struct rbwp_schema *s
 static uint32_t unit_word(struct table_rows *tables, const struct rbwp_schema *schema,
                           uint16_t column)
 {
-    return has(column)
+    return table_rows_has(column)
                ? add_label(tables, schema->columns[column].unit, schema->columns[column].unit_bytes)
                : 0;
 }
@@ -220,7 +220,7 @@ static struct table_shape *shape_of(struct table_rows *tables, const struct rbwp
 /* A counter that says its unit is known by its name alone. False: it has none. */
 static bool put_plain_name(struct table_rows *tables, uint64_t number, char *name, size_t room)
 {
-    uint32_t label = label_of(tables, number);
+    uint32_t label = table_rows_label_of(tables, number);
     struct trace_text text = trace_label_of(tables->trace, label);
     if (label && text.bytes)
         snprintf(name, room, "%.*s", text.bytes < NAME_BYTES ? (int)text.bytes : NAME_BYTES,
@@ -232,10 +232,11 @@ static void name_track(struct table_rows *tables, const struct rbwp_schema *sche
                        const struct table_shape *shape, const struct table_track *track, char *name,
                        size_t room)
 {
-    uint16_t by = has(shape->track) ? shape->track : shape->label;
-    if (has(shape->unit) && put_plain_name(tables, track->value, name, room))
+    uint16_t by = table_rows_has(shape->track) ? shape->track : shape->label;
+    if (table_rows_has(shape->unit) && put_plain_name(tables, track->value, name, room))
         return;
-    bool split = has(shape->track) || (has(track->column) && has(shape->label));
+    bool split = table_rows_has(shape->track) ||
+                 (table_rows_has(track->column) && table_rows_has(shape->label));
     int used = snprintf(name, room, "%.*s",
                         schema->name_bytes < NAME_BYTES / 2 ? schema->name_bytes : NAME_BYTES / 2,
                         schema->name);
@@ -263,19 +264,20 @@ static void make_track(struct table_rows *tables, const struct rbwp_schema *sche
         return;
     name_track(tables, schema, shape, track, name, sizeof name);
     struct trace_track made = {.process = tables->process,
-                               .kind = has(track->column) ? TRACE_COUNTER : TRACE_TABLE,
+                               .kind = table_rows_has(track->column) ? TRACE_COUNTER : TRACE_TABLE,
                                .id = tables->track_count,
                                .name = trace_text(name)};
-    if (has(track->column)) {
+    if (table_rows_has(track->column)) {
         const struct rbwp_column *column = &schema->columns[track->column];
-        made.unit = track->unit ? trace_label_of(tables->trace, label_of(tables, track->unit))
-                                : (struct trace_text){column->unit, column->unit_bytes};
+        made.unit = track->unit
+                        ? trace_label_of(tables->trace, table_rows_label_of(tables, track->unit))
+                        : (struct trace_text){column->unit, column->unit_bytes};
     }
     track->track = above == TRACE_NONE ? trace_add_track(tables->trace, made)
                                        : trace_add_track_below(tables->trace, above, made);
 }
 
-static uint64_t hash(const struct table_track *track)
+static uint64_t table_rows_hash(const struct table_track *track)
 {
     uint64_t value =
         (track->value ^ track->thread_id << 32 ^ track->unit << 40) * UINT64_C(0x9e3779b97f4a7c15);
@@ -294,7 +296,7 @@ static bool table_rows_is_same(const struct table_track *a, const struct table_t
 static uint32_t *table_rows_find_cell(const struct table_rows *tables,
                                       const struct table_track *track)
 {
-    for (uint64_t at = hash(track);; at++) {
+    for (uint64_t at = table_rows_hash(track);; at++) {
         uint32_t *found = &tables->cells[at & (tables->cell_count - 1)];
         if (*found == 0 || table_rows_is_same(&tables->tracks[*found - 1], track))
             return found;
@@ -311,10 +313,10 @@ static bool table_rows_make_cells(struct table_rows *tables)
 }
 
 /* NULL when out of memory. */
-static const struct table_track *track_of(struct table_rows *tables,
-                                          const struct rbwp_schema *schema,
-                                          const struct table_shape *shape,
-                                          struct table_track wanted, int64_t time_ns)
+static const struct table_track *table_rows_track_of(struct table_rows *tables,
+                                                     const struct rbwp_schema *schema,
+                                                     const struct table_shape *shape,
+                                                     struct table_track wanted, int64_t time_ns)
 {
     wanted.table = (uint16_t)schema->table;
     if (!table_rows_make_cells(tables))
@@ -355,7 +357,7 @@ static void table_rows_take_counter(struct table_rows *tables, const struct tabl
     const struct rbwp_schema *schema = rows->schema;
     struct table_track key = {.column = column};
     const struct table_track *track = NULL;
-    uint16_t by = has(shape->track) ? shape->track : shape->label;
+    uint16_t by = table_rows_has(shape->track) ? shape->track : shape->label;
     for (uint32_t i = 0; i < rows->rows && !tables->failed; i++) {
         int64_t time_ns = (int64_t)rows->cells[shape->start][i];
         uint64_t value = cell(rows, by, i), thread_id = cell(rows, shape->thread, i);
@@ -364,7 +366,7 @@ static void table_rows_take_counter(struct table_rows *tables, const struct tabl
             key.value = value;
             key.unit = unit;
             key.thread_id = thread_id;
-            track = track_of(tables, schema, shape, key, time_ns);
+            track = table_rows_track_of(tables, schema, shape, key, time_ns);
             tables->failed |= !track;
         }
         if (!track || !track->wanted ||
@@ -387,7 +389,7 @@ static inline bool arg_bits(struct table_rows *tables, unsigned type, uint64_t *
         *value = (uint64_t)trace_on_axis(&tables->options->axis, (int64_t)*value);
     if (type != RBWP_COLUMN_NAME)
         return true;
-    uint32_t label = label_of(tables, *value);
+    uint32_t label = table_rows_label_of(tables, *value);
     *value = label - 1;
     return label;
 }
@@ -398,8 +400,8 @@ static const uint8_t arg_types[] = {
     [RBWP_COLUMN_DURATION] = TRACE_ARG_DURATION, [RBWP_COLUMN_NAME] = TRACE_ARG_NAME,
     [RBWP_COLUMN_ROW] = TRACE_ARG_U64,           [RBWP_COLUMN_BYTES] = TRACE_ARG_TEXT};
 
-static void add_arg(struct table_rows *tables, const struct table_shape *shape,
-                    const struct rbwp_rows *rows, uint16_t column, uint32_t row)
+static void table_rows_add_arg(struct table_rows *tables, const struct table_shape *shape,
+                               const struct rbwp_rows *rows, uint16_t column, uint32_t row)
 {
     unsigned type = rows->schema->columns[column].type;
     uint64_t value = rows->cells[column][row];
@@ -442,11 +444,12 @@ static inline void tell_row(struct table_rows *tables, const struct table_shape 
                             const struct rbwp_rows *rows, uint32_t row,
                             const struct trace_span *span, struct trace_detail *head)
 {
-    if (has(shape->category)) { /* a word that is none of ours is the program's own */
+    if (table_rows_has(shape->category)) { /* a word that is none of ours is the program's own */
         uint32_t word = word_of(tables, rows, shape->category, row, shape->category_word);
         head->category = word && span->category == TRACE_RANGE ? word : shape->label_name;
     }
-    if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT))
+    if ((table_rows_has(shape->start_bound) || table_rows_has(shape->stop_bound)) &&
+        !(span->flags & TRACE_CUT))
         add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
                    trace_duration_ns(span));
     if (shape->kernel.table)
@@ -489,14 +492,15 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
     tables->detail.head.category = shape->label_name;
     tell_row(tables, shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
-        add_arg(tables, shape, rows, shape->args[i], row);
+        table_rows_add_arg(tables, shape, rows, shape->args[i], row);
     const struct trace_detail *made = span_detail_finish(&tables->detail);
     tables->failed |= tables->detail.failed;
     return made;
 }
 
-static void add_end(struct table_rows *tables, const struct table_shape *shape, bool arrives,
-                    const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
+static void table_rows_add_end(struct table_rows *tables, const struct table_shape *shape,
+                               bool arrives, const struct rbwp_rows *rows, uint32_t row,
+                               const struct trace_span *span)
 {
     const uint16_t column = arrives ? shape->to : shape->from;
     const uint32_t space = arrives ? shape->to_space : shape->from_space;
@@ -525,23 +529,23 @@ static void add_end(struct table_rows *tables, const struct table_shape *shape, 
 static inline bool has_item(const struct table_shape *shape, const struct rbwp_rows *rows,
                             uint32_t row)
 {
-    return has(shape->item) && rows->cells[shape->item][row] < RBWP_SLOTS_MAX;
+    return table_rows_has(shape->item) && rows->cells[shape->item][row] < RBWP_SLOTS_MAX;
 }
 
 static uint32_t span_name(struct table_rows *tables, const struct table_shape *shape,
                           const struct rbwp_rows *rows, uint32_t row)
 {
     char number[32];
-    if (!has(shape->label) && has_item(shape, rows, row))
+    if (!table_rows_has(shape->label) && has_item(shape, rows, row))
         return tables->host.slot_name(tables->host.context, (uint32_t)rows->cells[shape->item][row],
                                       (int64_t)rows->cells[shape->start][row]);
-    if (!has(shape->label))
+    if (!table_rows_has(shape->label))
         return shape->label_name ? shape->label_name - 1 : trace_add_name(tables->trace, "", 0);
     const struct rbwp_column *column = &rows->schema->columns[shape->label];
     uint64_t value = rows->cells[shape->label][row];
     uint32_t label = 0;
     if (column->type == RBWP_COLUMN_NAME) {
-        label = label_of(tables, value);
+        label = table_rows_label_of(tables, value);
     } else {
         int bytes = table_rows_put_value(tables, column, value, number, sizeof number);
         label = add_label(tables, number + 1, (uint32_t)bytes - 1);
@@ -552,7 +556,7 @@ static uint32_t span_name(struct table_rows *tables, const struct table_shape *s
 static int64_t stop_of(const struct table_shape *shape, const struct rbwp_rows *rows, uint32_t row,
                        int64_t start_ns)
 {
-    if (!has(shape->stop))
+    if (!table_rows_has(shape->stop))
         return start_ns;
     int64_t stop_ns = (int64_t)rows->cells[shape->stop][row];
     if (!shape->stop_is_duration)
@@ -564,7 +568,7 @@ static int64_t stop_of(const struct table_shape *shape, const struct rbwp_rows *
 
 static inline uint64_t cell_or_unknown(const struct rbwp_rows *rows, uint16_t column, uint32_t row)
 {
-    return has(column) ? rows->cells[column][row] : UINT64_MAX;
+    return table_rows_has(column) ? rows->cells[column][row] : UINT64_MAX;
 }
 
 /* What tables of its kind say of a place. */
@@ -596,7 +600,7 @@ static uint32_t find_kernel_track(struct table_rows *tables, const struct kernel
     uint32_t known = kernel_tracks_known(&tables->kernels, &place);
     if (known != TRACE_NONE)
         return known;
-    uint32_t group_name = label_of(tables, place.group);
+    uint32_t group_name = table_rows_label_of(tables, place.group);
     uint32_t gpu = tables->host.gpu_track(tables->host.context, place.processor);
     uint32_t found = kernel_tracks_find(&tables->kernels, gpu, &place,
                                         trace_label_of(tables->trace, group_name));
@@ -613,7 +617,8 @@ static uint32_t find_track(struct table_rows *tables, const struct table_shape *
     struct table_track key = {.value = cell(rows, shape->track, row),
                               .thread_id = cell(rows, shape->thread, row),
                               .column = TABLE_NO_COLUMN};
-    const struct table_track *track = track_of(tables, rows->schema, shape, key, start_ns);
+    const struct table_track *track =
+        table_rows_track_of(tables, rows->schema, shape, key, start_ns);
     tables->failed |= !track;
     return track && track->wanted ? track->track : TRACE_NONE;
 }
@@ -689,7 +694,7 @@ static inline void table_rows_make_span(struct table_rows *tables, const struct 
                                 .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0};
     if (shape->kernel.table)
         mark_kernel_span(&shape->kernel, rows, row, span);
-    if (has(shape->category) || has(shape->item))
+    if (table_rows_has(shape->category) || table_rows_has(shape->item))
         mark_category(tables, shape, rows, row, span);
 }
 
@@ -713,23 +718,23 @@ static void link_queued(struct table_rows *tables, const struct table_shape *sha
                                                           .to_ns = span->stop_ns});
 }
 
-static inline void add_ends(struct table_rows *tables, const struct table_shape *shape,
-                            const struct rbwp_rows *rows, uint32_t row,
-                            const struct trace_span *span)
+static inline void table_rows_add_ends(struct table_rows *tables, const struct table_shape *shape,
+                                       const struct rbwp_rows *rows, uint32_t row,
+                                       const struct trace_span *span)
 {
-    if (has(shape->message.key)) {
+    if (table_rows_has(shape->message.key)) {
         struct trace_message_end end =
             message_rows_end(&shape->message, rows, row, &tables->options->axis, span);
         if (end.key)
             trace_add_message_end(tables->trace, &end);
         return;
     }
-    if (has(shape->handed_by) && has_item(shape, rows, row))
+    if (table_rows_has(shape->handed_by) && has_item(shape, rows, row))
         link_queued(tables, shape, rows, row, span);
     if (!shape->from_space && !shape->to_space)
         return;
-    add_end(tables, shape, false, rows, row, span);
-    add_end(tables, shape, true, rows, row, span);
+    table_rows_add_end(tables, shape, false, rows, row, span);
+    table_rows_add_end(tables, shape, true, rows, row, span);
 }
 
 /* How long the thread that waited had been free to run, as a span of its own, and the link to that
@@ -772,10 +777,11 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
         if (marks->track[i] == TRACE_NONE)
             continue;
         table_rows_make_span(tables, shape, rows, i, marks, &span);
-        bool delayed = has(shape->wait.waker) && make_delay(tables, shape, rows, i, &span, &delay);
+        bool delayed =
+            table_rows_has(shape->wait.waker) && make_delay(tables, shape, rows, i, &span, &delay);
         if (clips && !tables->host.clip(tables->host.context, &span))
             continue;
-        add_ends(tables, shape, rows, i, &span);
+        table_rows_add_ends(tables, shape, rows, i, &span);
         span_sorter_add(&tables->spans, &span, make_detail(tables, shape, rows, i, &span));
         if (delayed && (!clips || tables->host.clip(tables->host.context, &delay)))
             span_sorter_add(&tables->spans, &delay, NULL);
@@ -815,9 +821,9 @@ static void pass_ready(struct table_rows *tables, const struct table_shape *shap
     for (uint32_t i = 0; i < count && !tables->failed; i++) {
         struct span_place *place = table_rows_place_of(tables, marks->track[ready[i]]);
         table_rows_make_span(tables, shape, rows, ready[i], marks, &span);
-        bool delayed =
-            has(shape->wait.waker) && make_delay(tables, shape, rows, ready[i], &span, &delay);
-        add_ends(tables, shape, rows, ready[i], &span);
+        bool delayed = table_rows_has(shape->wait.waker) &&
+                       make_delay(tables, shape, rows, ready[i], &span, &delay);
+        table_rows_add_ends(tables, shape, rows, ready[i], &span);
         const struct trace_detail *detail = make_detail(tables, shape, rows, ready[i], &span);
         if (place)
             span_batch_add(tables->batch, place, &span, detail);
@@ -884,14 +890,14 @@ void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catal
     }
 }
 
-struct passing {
+struct table_rows_passing {
     struct trace *trace;
     struct trace_sample batch[BATCH_SAMPLES];
     size_t count;
     uint32_t track;
 };
 
-static void table_rows_pass_batch(struct passing *passing)
+static void table_rows_pass_batch(struct table_rows_passing *passing)
 {
     trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
     passing->count = 0;
@@ -899,7 +905,7 @@ static void table_rows_pass_batch(struct passing *passing)
 
 static bool table_rows_pass(void *context, const void *item, const uint64_t *payload)
 {
-    struct passing *passing = context;
+    struct table_rows_passing *passing = context;
     const struct sample *sample = item;
     (void)payload;
     if (passing->count == BATCH_SAMPLES || passing->track != sample->track)
@@ -911,7 +917,7 @@ static bool table_rows_pass(void *context, const void *item, const uint64_t *pay
 
 bool table_rows_finish(struct table_rows *tables)
 {
-    struct passing passing = {.trace = tables->trace};
+    struct table_rows_passing passing = {.trace = tables->trace};
     pass_left(tables);
     span_sorter_finish(&tables->spans, tables->trace);
     merge_sorter_finish(&tables->samples, table_rows_pass, &passing);

@@ -59,17 +59,17 @@ static int trace_compare(const void *left, const void *right)
     return order ? order : trace_compare_numbers(a->span, b->span);
 }
 
-static const struct merge_order ends_order = {.what = "messages",
-                                              .item_bytes = sizeof(struct trace_message_end),
-                                              .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                              .compare = trace_compare};
+static const struct merge_order trace_ends_order = {.what = "messages",
+                                                    .item_bytes = sizeof(struct trace_message_end),
+                                                    .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                    .compare = trace_compare};
 
 /* NULL without memory. */
 static struct message_join *message_join_new(void)
 {
     struct message_join *join = calloc(1, sizeof *join);
     if (join)
-        merge_sorter_start(&join->ends, &ends_order);
+        merge_sorter_start(&join->ends, &trace_ends_order);
     return join;
 }
 
@@ -130,7 +130,7 @@ struct text_set {
     uint32_t count, cell_count;
 };
 
-static uint32_t hash(struct trace_text text)
+static uint32_t trace_hash(struct trace_text text)
 {
     uint64_t value = text_hash(TEXT_HASH_FIRST, text.text, text.bytes);
     return (uint32_t)(value ^ value >> 32);
@@ -139,7 +139,7 @@ static uint32_t hash(struct trace_text text)
 /* The cell that holds the text, or the free one where it belongs. */
 static uint32_t *trace_find_cell(const struct text_set *set, struct trace_text text)
 {
-    for (uint32_t i = hash(text);; i++) {
+    for (uint32_t i = trace_hash(text);; i++) {
         uint32_t *cell = &set->cells[i & (set->cell_count - 1)];
         if (*cell == 0)
             return cell;

@@ -7,7 +7,7 @@
 /* 73 years: differences of such times have room. */
 #define TIME_LIMIT (INT64_C(1) << 61)
 
-static bool is_possible(const struct trace_axis_point *point)
+static bool axis_is_possible(const struct trace_axis_point *point)
 {
     return point->time_ns > -TIME_LIMIT && point->time_ns < TIME_LIMIT &&
            point->shift_ns > -TIME_LIMIT && point->shift_ns < TIME_LIMIT;
@@ -15,7 +15,7 @@ static bool is_possible(const struct trace_axis_point *point)
 
 bool trace_axis_follows(const struct trace_axis_point *point, const struct trace_axis_point *next)
 {
-    if (!is_possible(point) || !is_possible(next) || next->time_ns <= point->time_ns)
+    if (!axis_is_possible(point) || !axis_is_possible(next) || next->time_ns <= point->time_ns)
         return false;
     return llabs(next->shift_ns - point->shift_ns) <= (next->time_ns - point->time_ns) / 2;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_WORDS = 32 << 10 }; /* from here on it goes to the sink */
+enum { BEHIND_BATCH_WORDS = 32 << 10 }; /* from here on it goes to the sink */
 
 struct batch {
     struct trace_behind *behind;
@@ -36,12 +36,12 @@ struct head {
 
 /* What so many of them take: where 64 bits need no alignment to 64, some are no whole number of
  * words. */
-static uint32_t words_of(size_t count, size_t bytes)
+static uint32_t behind_words_of(size_t count, size_t bytes)
 {
     return (uint32_t)((count * bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
 }
 
-enum { HEAD_WORDS = sizeof(struct head) / sizeof(uint64_t) };
+enum { BEHIND_HEAD_WORDS = sizeof(struct head) / sizeof(uint64_t) };
 _Static_assert(sizeof(struct head) % sizeof(uint64_t) == 0, "whole words");
 
 /* ---- to the sink, on any thread -------------------------------------------------------- */
@@ -51,7 +51,7 @@ static void pass_spans(const struct trace_sink *sink, const struct head *head,
 {
     struct trace_details details = {.count = head->detail_words, .room = head->detail_words};
     details.words =
-        (uint64_t *)(uintptr_t)(words + words_of(head->count, sizeof(struct trace_span)));
+        (uint64_t *)(uintptr_t)(words + behind_words_of(head->count, sizeof(struct trace_span)));
     sink->spans(sink->context, (const void *)words, head->count,
                 head->detail_words ? &details : NULL);
 }
@@ -76,11 +76,11 @@ static uint32_t words_behind(const struct head *head)
 {
     switch (head->kind) {
     case SPANS:
-        return words_of(head->count, sizeof(struct trace_span)) + head->detail_words;
+        return behind_words_of(head->count, sizeof(struct trace_span)) + head->detail_words;
     case SAMPLES:
-        return words_of(head->count, sizeof(struct trace_sample));
+        return behind_words_of(head->count, sizeof(struct trace_sample));
     default:
-        return words_of(1, sizeof(struct trace_link));
+        return behind_words_of(1, sizeof(struct trace_link));
     }
 }
 
@@ -99,7 +99,7 @@ static void behind_run(void *context)
     for (uint32_t at = 0; at < batch->count && !behind_ask(behind);) {
         struct head head;
         memcpy(&head, batch->words + at, sizeof head);
-        at += HEAD_WORDS;
+        at += BEHIND_HEAD_WORDS;
         behind_pass(behind->sink, &head, batch->words + at);
         at += words_behind(&head);
     }
@@ -174,8 +174,8 @@ static struct batch *batch_to_fill(struct trace_behind *behind)
 /* Where what is behind the head goes; NULL without memory. */
 static uint64_t *behind_add(struct trace_behind *behind, const struct head *head)
 {
-    uint32_t words = HEAD_WORDS + words_behind(head);
-    if (behind->batch && behind->batch->count + words > BATCH_WORDS)
+    uint32_t words = BEHIND_HEAD_WORDS + words_behind(head);
+    if (behind->batch && behind->batch->count + words > BEHIND_BATCH_WORDS)
         submit(behind);
     struct batch *batch = batch_to_fill(behind);
     if (!grow_array32(&batch->words, &batch->room, batch->count + words, sizeof *batch->words))
@@ -183,11 +183,11 @@ static uint64_t *behind_add(struct trace_behind *behind, const struct head *head
     uint64_t *at = batch->words + batch->count;
     batch->count += words;
     memcpy(at, head, sizeof *head);
-    return at + HEAD_WORDS;
+    return at + BEHIND_HEAD_WORDS;
 }
 
 /* How many fit into a batch, with what may come behind them. */
-static bool is_possible(size_t count, size_t words)
+static bool behind_is_possible(size_t count, size_t words)
 {
     return count < UINT32_MAX / 64 && words < UINT32_MAX / 4;
 }
@@ -197,14 +197,14 @@ bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *sp
 {
     struct head head = {
         .kind = SPANS, .count = (uint32_t)count, .detail_words = details ? details->count : 0};
-    uint64_t *at = behind->sink->spans && is_possible(count, head.detail_words)
+    uint64_t *at = behind->sink->spans && behind_is_possible(count, head.detail_words)
                        ? behind_add(behind, &head)
                        : NULL;
     if (!at)
         return !behind->sink->spans;
     memcpy(at, spans, count * sizeof *spans);
     if (head.detail_words)
-        memcpy(at + words_of(count, sizeof *spans), details->words,
+        memcpy(at + behind_words_of(count, sizeof *spans), details->words,
                head.detail_words * sizeof *details->words);
     return true;
 }
@@ -214,7 +214,7 @@ bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
 {
     struct head head = {.kind = SAMPLES, .track = track, .count = (uint32_t)count};
     uint64_t *at =
-        behind->sink->samples && is_possible(count, 0) ? behind_add(behind, &head) : NULL;
+        behind->sink->samples && behind_is_possible(count, 0) ? behind_add(behind, &head) : NULL;
     if (!at)
         return !behind->sink->samples;
     memcpy(at, samples, count * sizeof *samples);

@@ -289,8 +289,8 @@ static bool has_several(const struct name_set *set, const struct name *name)
                     (at + 1 < set->count && set->names[at + 1].id == name->id));
 }
 
-static uint32_t look_up_name(struct rbwp_source *source, const struct name_set *set,
-                             uint32_t *cache, const char *kind, uint32_t id, int64_t time_ns)
+static uint32_t rbwp_look_up_name(struct rbwp_source *source, const struct name_set *set,
+                                  uint32_t *cache, const char *kind, uint32_t id, int64_t time_ns)
 {
     const struct name *name = names_find(set, id, time_ns);
     uint32_t number = add_name(source, kind, id, name);
@@ -305,7 +305,7 @@ static inline uint32_t rbwp_name_of(struct rbwp_source *source, const struct nam
 {
     if (cache[id] != NOT_LOOKED && cache[id] != SEVERAL)
         return cache[id] - 1;
-    return look_up_name(source, set, cache, kind, id, time_ns);
+    return rbwp_look_up_name(source, set, cache, kind, id, time_ns);
 }
 
 static uint8_t sub_item_category(const struct name *name)

@@ -67,7 +67,7 @@ struct recording_id recording_id_of(const struct trace_facts *facts)
     return (struct recording_id){0, facts->run_zero_ns, facts->node};
 }
 
-static bool has(const struct made_of *made, struct recording_id id)
+static bool source_has(const struct made_of *made, struct recording_id id)
 {
     for (uint32_t i = 0; i < made->count; i++) {
         const struct recording_id *one = &made->list[i];
@@ -83,9 +83,9 @@ static bool is_in(const struct trace_source *source, const struct made_of *made)
     for (uint32_t i = 0; i < source->earlier_count; i++)
         if (is_in(&source->earlier[i], made))
             return true;
-    return has(made, recording_id_of(facts)) ||
+    return source_has(made, recording_id_of(facts)) ||
            (facts->run_zero_ns &&
-            has(made, (struct recording_id){0, facts->run_zero_ns, facts->node}));
+            source_has(made, (struct recording_id){0, facts->run_zero_ns, facts->node}));
 }
 
 bool made_of_same(const struct trace_source *a, const struct trace_source *b)
@@ -94,7 +94,7 @@ bool made_of_same(const struct trace_source *a, const struct trace_source *b)
     bool same = (made->count && !other->count && is_in(b, made)) ||
                 (other->count && !made->count && is_in(a, other));
     for (uint32_t i = 0; i < made->count && other->count && !same; i++)
-        same = has(other, made->list[i]);
+        same = source_has(other, made->list[i]);
     return same;
 }
 

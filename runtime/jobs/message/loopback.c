@@ -49,8 +49,8 @@ static void loopback_leave(struct loopback_node *node)
     atomic_fetch_sub_explicit(&node->users, 1, memory_order_release);
 }
 
-static enum rbwp_status try_send(struct loopback_node *from, struct loopback_node *to,
-                                 const struct rbwp_packet *packet)
+static enum rbwp_status loopback_try_send(struct loopback_node *from, struct loopback_node *to,
+                                          const struct rbwp_packet *packet)
 {
     struct rbwp_endpoint *endpoint = loopback_enter(to);
     if (!endpoint)
@@ -65,12 +65,12 @@ static enum rbwp_status loopback_send(struct rbwp_transport *transport, uint32_t
 {
     struct loopback_node *from = (struct loopback_node *)transport;
     struct loopback_node *to = &from->hub->nodes[node];
-    enum rbwp_status status = try_send(from, to, packet);
+    enum rbwp_status status = loopback_try_send(from, to, packet);
     if (status != RBWP_AGAIN)
         return status;
     /* Either this try finds room, or who makes room finds a starved one. */
     atomic_store(&from->starved, true);
-    return try_send(from, to, packet);
+    return loopback_try_send(from, to, packet);
 }
 
 /* A node has room, or has opened: all that were turned away, wherever, try again. */

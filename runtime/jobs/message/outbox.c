@@ -70,8 +70,8 @@ static bool enter_window(const struct rbwp_endpoint *endpoint, struct message_pe
 }
 
 /* Past what is kept. */
-static enum rbwp_status try_send(struct rbwp_endpoint *endpoint, uint32_t node,
-                                 const struct rbwp_packet *packet, struct packet_head *head)
+static enum rbwp_status outbox_try_send(struct rbwp_endpoint *endpoint, uint32_t node,
+                                        const struct rbwp_packet *packet, struct packet_head *head)
 {
     struct message_peer *peer = &endpoint->peers[node];
     if (atomic_load_explicit(&peer->lost, memory_order_acquire))
@@ -97,7 +97,7 @@ enum rbwp_status outbox_send(struct rbwp_endpoint *endpoint, uint32_t node,
 {
     if (atomic_load_explicit(&endpoint->peers[node].kept, memory_order_acquire) != 0)
         return RBWP_AGAIN;
-    return try_send(endpoint, node, packet, head);
+    return outbox_try_send(endpoint, node, packet, head);
 }
 
 /* ---- keeping ---------------------------------------------------------------- */
@@ -149,7 +149,7 @@ void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_he
     /* What is kept for a node waits for room there, and so may that node for room here: behind it,
      * both would wait for ever. */
     const bool goes_past = head.kind == PACKET_WINDOW;
-    enum rbwp_status status = goes_past ? try_send(endpoint, node, &packet, &head)
+    enum rbwp_status status = goes_past ? outbox_try_send(endpoint, node, &packet, &head)
                                         : outbox_send(endpoint, node, &packet, &head);
     if (status == RBWP_AGAIN)
         status = outbox_keep(endpoint, node, &packet, goes_past);
@@ -166,7 +166,7 @@ static enum rbwp_status flush_peer(struct rbwp_endpoint *endpoint, struct messag
         struct kept_packet *kept = peer->first;
         const struct rbwp_packet packet = {
             .count = 1, .bytes = kept->bytes, .piece = {{&kept->head, kept->bytes}}};
-        enum rbwp_status status = try_send(endpoint, node, &packet, &kept->head);
+        enum rbwp_status status = outbox_try_send(endpoint, node, &packet, &kept->head);
         if (status != RBWP_OK)
             return status;
         peer->first = kept->next;

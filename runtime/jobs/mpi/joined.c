@@ -321,8 +321,8 @@ struct rbwp_mpi;
 
 enum rbwp_status background_start(struct rbwp_mpi *mpi, struct rbwp_error *error);
 
-#define SPIN_NS 20000     /* after something came, as the next may follow at once */
-#define SHORTEST_NS 20000 /* then sleeps between looks, each a quarter longer */
+#define JOINED_SPIN_NS 20000 /* after something came, as the next may follow at once */
+#define SHORTEST_NS 20000    /* then sleeps between looks, each a quarter longer */
 #define LONGEST_NS 1000000
 #define WORKER_LOOKS_NS 200000 /* who looked so lately will look again */
 
@@ -359,7 +359,7 @@ static void *joined_run(void *argument)
             had_ticks = now_ticks;
             sleep = SHORTEST_NS;
         }
-        if (!worker_looks && now_ticks - had_ticks < rbwp_ticks_from_ns(SPIN_NS)) {
+        if (!worker_looks && now_ticks - had_ticks < rbwp_ticks_from_ns(JOINED_SPIN_NS)) {
             sched_yield();
             continue;
         }

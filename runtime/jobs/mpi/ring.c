@@ -16,11 +16,11 @@
 
 struct rbwp_mpi;
 
-#define LOOK_NS                                                                                    \
-    100000             /* a worker looks so long after the last packet: longer than it takes the   \
-                          background to find one and wake a worker, or they never meet */
-#define SPIN_NS 5000   /* of that, without letting the manager's other items run */
-#define HAD_PER_TIME 8 /* polls that find something, for each that reads the clock */
+#define RING_LOOK_NS                                                                               \
+    100000 /* a worker looks so long after the last packet: longer than it takes the               \
+              background to find one and wake a worker, or they never meet */
+#define RING_SPIN_NS 5000 /* of that, without letting the manager's other items run */
+#define HAD_PER_TIME 8    /* polls that find something, for each that reads the clock */
 
 struct transport {
     struct rbwp_transport base;
@@ -177,8 +177,8 @@ enum rbwp_status rbwp_mpi_transport(struct rbwp_mpi *mpi, struct rbwp_transport 
         .tags = tags_of(mpi->payloads),
     };
     transport->mpi = mpi;
-    transport->spin_ticks = rbwp_ticks_from_ns(SPIN_NS);
-    transport->look_ticks = rbwp_ticks_from_ns(LOOK_NS);
+    transport->spin_ticks = rbwp_ticks_from_ns(RING_SPIN_NS);
+    transport->look_ticks = rbwp_ticks_from_ns(RING_LOOK_NS);
     pthread_mutex_lock(&mpi->polling);
     bool is_free = !mpi->transport;
     if (is_free)

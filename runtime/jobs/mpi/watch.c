@@ -69,9 +69,9 @@ static bool place_is_empty(const struct place *place)
 
 /* ---- watch ----------------------------------------------------------------------------------- */
 
-#define LOOK_NS 100000000u /* at handles, so often */
-#define SIGNS_A_PATIENCE 4 /* signs of life in the time after which a node is lost */
-#define HANDLES_MAX 256    /* the others are asked for each time */
+#define WATCH_LOOK_NS 100000000u /* at handles, so often */
+#define SIGNS_A_PATIENCE 4       /* signs of life in the time after which a node is lost */
+#define HANDLES_MAX 256          /* the others are asked for each time */
 
 enum state { HERE = 0, LEFT = 1, LOST = 2 };
 
@@ -341,7 +341,7 @@ void watch_tick(struct rbwp_mpi *mpi, uint64_t now_ticks)
         return;
     look_at_suspects(mpi);
     if (now_ticks >= watch->due_ticks) {
-        watch->due_ticks = now_ticks + rbwp_ticks_from_ns(LOOK_NS);
+        watch->due_ticks = now_ticks + rbwp_ticks_from_ns(WATCH_LOOK_NS);
         look_at_near(mpi);
     }
     if (now_ticks < watch->sign_due_ticks || mpi->config.lost_after_ns == RBWP_MPI_NEVER)

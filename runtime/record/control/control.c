@@ -51,7 +51,7 @@ static struct door {
 } * door;
 /* The other end of `woken`. Sockets: all eventfds have one inode, and who writes to a pipe that the
  * program has closed the other end of gets SIGPIPE. */
-static struct held waker = {.fd = -1};
+static struct held control_waker = {.fd = -1};
 
 /* ---- descriptors ----------------------------------------------------------------------- */
 
@@ -162,7 +162,7 @@ static void give_up_all(void)
 {
     held_close(&door->listener);
     held_close(&door->woken);
-    held_close(&waker);
+    held_close(&control_waker);
 }
 
 /* Locked. False if it cannot be: recording goes on as well. */
@@ -176,9 +176,9 @@ static bool listen_now(void)
     (void)!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
     held_take(&door->listener, make_listener());
     held_take(&door->woken, ends[0]);
-    held_take(&waker, ends[1]);
-    control_signals_wake(&waker);
-    if (door->listener.fd >= 0 && door->woken.fd >= 0 && waker.fd >= 0 &&
+    held_take(&control_waker, ends[1]);
+    control_signals_wake(&control_waker);
+    if (door->listener.fd >= 0 && door->woken.fd >= 0 && control_waker.fd >= 0 &&
         quiet_thread_start(&thread, "rbwp-control", control, door) == 0)
         listening = true;
     if (!listening) {
@@ -200,12 +200,12 @@ static void control_leave(void)
         return;
     control_signals_give_back();
     atomic_store_explicit(&door->leaving, true, memory_order_release);
-    if (held_is_ours(&waker) && send(waker.fd, "", 1, MSG_NOSIGNAL) > 0)
+    if (held_is_ours(&control_waker) && send(control_waker.fd, "", 1, MSG_NOSIGNAL) > 0)
         pthread_join(thread, NULL);
     else
         pthread_detach(thread); /* the program has closed what would wake it: it sleeps on */
     pthread_mutex_lock(&lock);
-    held_close(&waker);
+    held_close(&control_waker);
     leave_door(door);
     door = NULL;
     config_copy_free(&control_kept);

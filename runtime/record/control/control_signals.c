@@ -38,7 +38,7 @@ struct taken {
 static struct taken taken[SIGNALS_MAX];
 static _Atomic size_t taken_count;   /* handlers read those before it */
 static atomic_uint pending[ACTIONS]; /* since the thread looked */
-static const struct held *_Atomic waker;
+static const struct held *_Atomic control_signals_waker;
 static _Atomic uint64_t dumps_left_out;
 
 /* ---- words ------------------------------------------------------------------------------ */
@@ -97,7 +97,7 @@ static void control_signals_note(int number)
     for (size_t i = 0; i < atomic_load_explicit(&taken_count, memory_order_acquire); i++)
         if (taken[i].number == number)
             atomic_fetch_add_explicit(&pending[taken[i].action], 1, memory_order_relaxed);
-    const struct held *end = atomic_load_explicit(&waker, memory_order_acquire);
+    const struct held *end = atomic_load_explicit(&control_signals_waker, memory_order_acquire);
     if (end && held_is_ours(end))
         (void)!send(end->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     errno = host_errno;
@@ -155,7 +155,7 @@ enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *er
 
 void control_signals_give_back(void)
 {
-    atomic_store(&waker, NULL);
+    atomic_store(&control_signals_waker, NULL);
     while (taken_count > 0) {
         const struct taken *last = &taken[--taken_count];
         struct sigaction now;
@@ -167,7 +167,7 @@ void control_signals_give_back(void)
 
 void control_signals_wake(const struct held *end)
 {
-    atomic_store(&waker, end);
+    atomic_store(&control_signals_waker, end);
 }
 
 /* ---- what they do --------------------------------------------------------------------------- */

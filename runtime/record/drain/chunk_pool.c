@@ -296,7 +296,7 @@ static uint32_t stock(struct chunk_pool *pool)
     return made > in_use ? made - in_use : 0;
 }
 
-static bool may_grow(struct chunk_pool *pool)
+static bool chunk_pool_may_grow(struct chunk_pool *pool)
 {
     return atomic_load_explicit(&pool->made, memory_order_relaxed) < pool->cap_chunks;
 }
@@ -336,7 +336,7 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
            !atomic_compare_exchange_weak_explicit(&pool->peak, &peak, before + 1,
                                                   memory_order_relaxed, memory_order_relaxed))
         ;
-    if (stock(pool) < stock_wanted(before) / 2 && may_grow(pool))
+    if (stock(pool) < stock_wanted(before) / 2 && chunk_pool_may_grow(pool))
         chunk_pool_ask(pool);
     if (chunk->unprotected)
         live_count_unprotected(true);
@@ -432,7 +432,7 @@ void chunk_pool_stock(struct chunk_pool *pool, const atomic_bool *stopping)
     for (;;) {
         uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
         stock_segment(pool, in_use);
-        if (!may_grow(pool) || stock(pool) >= stock_wanted(in_use))
+        if (!chunk_pool_may_grow(pool) || stock(pool) >= stock_wanted(in_use))
             return;
         struct chunk *chunk = make_chunk(pool, true);
         if (!chunk)

@@ -103,7 +103,7 @@ static void use(struct ring *ring, size_t place)
     ring->current = place;
 }
 
-static bool may_grow(const struct ring *ring)
+static bool ring_may_grow(const struct ring *ring)
 {
     return !ring->full && (ring->count + 1) * (uint64_t)ring->segment_bytes <= ring->keep_bytes;
 }
@@ -111,7 +111,7 @@ static bool may_grow(const struct ring *ring)
 static void next_segment(struct ring *ring)
 {
     size_t place = oldest(ring);
-    if (ring->segments[place].number && may_grow(ring)) {
+    if (ring->segments[place].number && ring_may_grow(ring)) {
         ring->full = !add_segment(ring);
         place = oldest(ring);
     }
@@ -192,7 +192,7 @@ static bool is_to_be_read(const struct ring *ring, const struct ring_segment *se
 bool ring_awaits_reader(const struct ring *ring)
 {
     const struct ring_segment *next = &ring->segments[oldest(ring)];
-    return next->number && !may_grow(ring) && is_to_be_read(ring, next);
+    return next->number && !ring_may_grow(ring) && is_to_be_read(ring, next);
 }
 
 /* ---- filling ------------------------------------------------------------------------------ */
@@ -266,7 +266,7 @@ static void put_blocks(uint8_t *to, const struct ring_chunk *chunk)
     }
 }
 
-static void count(struct ring *ring, const struct live_ring_entry *entry)
+static void ring_count(struct ring *ring, const struct live_ring_entry *entry)
 {
     ring->facts.records += entry->records;
     ring->facts.rows += entry->rows;
@@ -296,7 +296,7 @@ enum rbwp_status ring_add(struct ring *ring, const struct ring_chunk *chunk)
     if (entry.last_ns > segment->latest_ns)
         segment->latest_ns = entry.last_ns;
     segment->last_ticket = entry.ticket;
-    count(ring, &entry);
+    ring_count(ring, &entry);
     segment->end = ring->facts.records + ring->facts.rows;
     return RBWP_OK;
 }

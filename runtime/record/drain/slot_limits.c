@@ -245,13 +245,13 @@ struct wish {
 };
 
 /* Guards the list. slot_limits' calls are made inside it. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t slot_limits_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wish wishes[SLOT_WISHES_MAX];
 static _Atomic unsigned count; /* read without the lock as well: mostly there are none */
 
 static void slot_limits_forget_in_child(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&slot_limits_lock, NULL);
 }
 
 ON_LOAD(6) static void slot_limits_prepare_for_forks(void)
@@ -262,11 +262,11 @@ ON_LOAD(6) static void slot_limits_prepare_for_forks(void)
 bool slot_wishes_add(const char *name, enum slot_wish wish, uint64_t least_ns)
 {
     char *copy = strdup(name);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&slot_limits_lock);
     bool added = copy && count < SLOT_WISHES_MAX;
     if (added)
         wishes[count++] = (struct wish){copy, wish, least_ns};
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&slot_limits_lock);
     if (!added)
         free(copy);
     return added;
@@ -274,14 +274,14 @@ bool slot_wishes_add(const char *name, enum slot_wish wish, uint64_t least_ns)
 
 void slot_wishes_lift(void (*lift)(const char *name, enum slot_wish wish))
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&slot_limits_lock);
     while (count > 0) {
         const struct wish *last = &wishes[--count];
         if (lift)
             lift(last->name, last->wish);
         free(last->name);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&slot_limits_lock);
 }
 
 void slot_wishes_forget(void)
@@ -293,7 +293,7 @@ void slot_wishes_named(unsigned slot, const char *name)
 {
     if (atomic_load_explicit(&count, memory_order_relaxed) == 0)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&slot_limits_lock);
     for (unsigned i = 0; i < count; i++)
         if (strcmp(wishes[i].name, name) == 0) {
             if (wishes[i].wish == SLOT_WISH_LEAST)
@@ -301,5 +301,5 @@ void slot_wishes_named(unsigned slot, const char *name)
             else
                 slot_limits_set_disabled(slot, wishes[i].wish == SLOT_WISH_DISABLED);
         }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&slot_limits_lock);
 }

@@ -20,7 +20,7 @@
 /* Guards all below, but where it says otherwise. Only the live file's lock is taken inside it, and
  * nothing is allocated or freed: a fork may wait for it while an allocator is locked, whose own
  * handler before forks has run then. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t tables_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct row_table *_Atomic tables[RBWP_TABLES_REGISTERED_MAX]; /* by number - 1 */
 static uint32_t table_count;
 static struct rbwp_text *names; /* by number - 1; the texts never move */
@@ -29,25 +29,25 @@ static _Atomic uint32_t name_count; /* read without the lock */
 static uint64_t name_bytes;
 static uint32_t *places; /* numbers of names by their hash, 0 = free; a power of two of them */
 static uint32_t place_count;
-static bool in_session;
+static bool tables_in_session;
 
 static uint32_t names_written; /* the file has them; the writer thread's */
 
 /* A fork waits for who holds the lock, so that the child finds all whole. */
 static void lock_before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tables_lock);
 }
 
 static void unlock_in_parent(void)
 {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tables_lock);
 }
 
 static void unlock_in_child(void)
 {
-    in_session = false;
-    pthread_mutex_unlock(&lock);
+    tables_in_session = false;
+    pthread_mutex_unlock(&tables_lock);
 }
 
 ON_LOAD(7) static void tables_prepare_for_forks(void)
@@ -78,30 +78,30 @@ static void log_all(void)
 
 void tables_log(void)
 {
-    pthread_mutex_lock(&lock);
-    if (in_session)
+    pthread_mutex_lock(&tables_lock);
+    if (tables_in_session)
         log_all();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tables_lock);
 }
 
 void tables_begin_session(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tables_lock);
     for (uint32_t i = 0; i < table_count; i++) {
         tables[i]->rows = 0;
         tables[i]->written = false;
     }
     names_written = 0;
-    in_session = true;
+    tables_in_session = true;
     log_all();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tables_lock);
 }
 
 void tables_end_session(void)
 {
-    pthread_mutex_lock(&lock);
-    in_session = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&tables_lock);
+    tables_in_session = false;
+    pthread_mutex_unlock(&tables_lock);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
@@ -160,7 +160,7 @@ static enum rbwp_status add_table(struct row_table **own, unsigned *table_out)
     table->schema->table = table_count + 1;
     store_le32(table->encoded.bytes, table_count + 1);
     *own = NULL;
-    if (in_session)
+    if (tables_in_session)
         log_schema(table);
     atomic_store_explicit(&tables[table_count++], table, memory_order_release);
     *table_out = table_count;
@@ -199,9 +199,9 @@ enum rbwp_status rbwp_table_register(const struct rbwp_schema *schema, unsigned 
     struct row_table *own = tables_make_table(&numbered);
     if (!own)
         return RBWP_E_MEMORY;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&tables_lock);
     enum rbwp_status status = add_table(&own, table_out);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tables_lock);
     free_table(own);
     if (status != RBWP_OK)
         *table_out = 0;
@@ -302,7 +302,7 @@ static enum rbwp_status find_or_add(const char *text, size_t bytes, struct spare
     spare->text = NULL;
     TEST_POINT("tables: a name half added");
     name_bytes += bytes;
-    if (in_session)
+    if (tables_in_session)
         log_name(number);
     *tables_place_of(text, bytes) = number;
     atomic_store_explicit(&name_count, number, memory_order_release);
@@ -318,9 +318,9 @@ enum rbwp_status rbwp_name_intern(const char *name, size_t bytes, uint64_t *numb
     if (bytes > RBWP_NAME_BYTES_MAX)
         return RBWP_E_LIMIT;
     do {
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&tables_lock);
         status = find_or_add(name, bytes, &spare, number_out);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&tables_lock);
     } while (status == RBWP_E_MEMORY && get_memory(&spare, name, bytes));
     free(spare.text);
     free_arrays(&spare);
@@ -336,13 +336,13 @@ static uint32_t next_names(struct rbwp_text *next)
 {
     uint32_t count = 0;
     uint64_t bytes = 0;
-    pthread_mutex_lock(&lock); /* the array may move */
+    pthread_mutex_lock(&tables_lock); /* the array may move */
     while (count < NAMES_AT_ONCE && names_written + count < name_count &&
            bytes < NAME_BYTES_AT_ONCE) {
         next[count] = names[names_written + count];
         bytes += next[count++].bytes;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&tables_lock);
     return count;
 }
 

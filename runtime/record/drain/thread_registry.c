@@ -25,9 +25,9 @@ static struct thread
     *of_parent; /* threads that a forked child does not have; freed by its session */
 static _Atomic int orphans;
 static uint64_t last_number;
-static uint64_t left_threads_told; /* to the live file: settled ones that were left out */
-static bool all_settled;           /* the file is being finished */
-static bool in_session;            /* detached ones are kept, news go to the live file */
+static uint64_t left_threads_told;      /* to the live file: settled ones that were left out */
+static bool all_settled;                /* the file is being finished */
+static bool thread_registry_in_session; /* detached ones are kept, news go to the live file */
 
 #define SETTLED_AT_ONCE 8 /* by one call of attach or detach: more than it adds */
 
@@ -199,7 +199,7 @@ static void log_thread_end(const struct thread *thread)
 void thread_registry_log(void)
 {
     const struct settled *settled = settled_threads();
-    if (!in_session)
+    if (!thread_registry_in_session)
         return;
     for (const struct thread *thread = first; thread; thread = thread->next)
         log_thread(thread);
@@ -222,7 +222,7 @@ void thread_registry_begin_session(void)
         of_parent = entry->next;
         free_entry(entry);
     }
-    in_session = true;
+    thread_registry_in_session = true;
     left_threads_told = 0;
     for (struct thread *thread = first; thread; thread = thread->next) {
         thread->nest.may_end_earlier = true;
@@ -233,7 +233,7 @@ void thread_registry_begin_session(void)
 
 void thread_registry_end_session(void)
 {
-    in_session = all_settled = false;
+    thread_registry_in_session = all_settled = false;
     forget();
 }
 
@@ -288,7 +288,7 @@ void thread_registry_name(struct thread *entry, char *name)
 {
     free(entry->name);
     entry->name = name;
-    if (!in_session)
+    if (!thread_registry_in_session)
         return;
     log_thread(entry);
     thread_registry_settle(SETTLED_AT_ONCE);
@@ -301,7 +301,7 @@ void thread_registry_remove(struct thread *entry)
     slot_limits_take_over(entry);
     entry->detached_monotonic_ns = clock_now_ns(0);
     thread_rows_free(entry);
-    if (in_session) {
+    if (thread_registry_in_session) {
         log_thread_end(entry);
         add_ended(entry);
         thread_registry_settle(SETTLED_AT_ONCE);

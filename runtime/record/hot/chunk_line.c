@@ -61,7 +61,7 @@ bool chunk_line_has_begun_none(const struct rbwp_self_ *self, struct thread *thr
     return thread->nest.may_end_earlier;
 }
 
-static void publish(struct chunk *chunk)
+static void chunk_line_publish(struct chunk *chunk)
 {
     TEST_POINT("publish: chunk not yet in the queue");
     drain_publish(recording_now->drain, chunk);
@@ -71,7 +71,7 @@ void chunk_line_publish_held(struct thread *thread)
 {
     for (struct chunk *chunk = thread->held_first, *next; chunk; chunk = next) {
         next = chunk->next;
-        publish(chunk);
+        chunk_line_publish(chunk);
     }
     thread->held_first = thread->held_last = NULL;
 }
@@ -100,7 +100,7 @@ static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_
     chunk->end_epoch = (uint16_t)epoch;
     thread->chunk = NULL;
     if (!self->item || thread->kept) {
-        publish(chunk);
+        chunk_line_publish(chunk);
         return;
     }
     chunk->next = NULL;
@@ -164,7 +164,7 @@ static enum rbwp_status try_chunk(struct thread *thread, struct chunk **chunk_ou
     return chunk_get(recording_now->pool, beyond_cap, chunk_out);
 }
 
-static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chunk_out)
+static enum rbwp_status chunk_line_wait_for_chunk(struct thread *thread, struct chunk **chunk_out)
 {
     struct drain *drain = recording_now->drain;
     enum rbwp_status status = RBWP_AGAIN;
@@ -199,8 +199,8 @@ static void help_near_cap(void)
 
 /* A chunk, or the cause why there is none. The host program's errno stays as it is. What a forked
  * child records first begins with its session: who speaks of it later means that moment. */
-static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t *ticks,
-                                  enum rbwp_loss_cause *cause_out)
+static struct chunk *chunk_line_obtain_chunk(struct rbwp_self_ *self, struct thread *thread,
+                                             uint64_t *ticks, enum rbwp_loss_cause *cause_out)
 {
     int host_errno = errno, host_cancel = cancel_hold();
     struct chunk *chunk;
@@ -217,7 +217,7 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
     if (status != RBWP_OK)
         keep_item(self, thread);
     if (status == RBWP_AGAIN && recording_now->at_cap == RBWP_AT_CAP_WAIT)
-        status = wait_for_chunk(thread, &chunk);
+        status = chunk_line_wait_for_chunk(thread, &chunk);
     cancel_release(host_cancel);
     errno = host_errno;
     if (status != RBWP_OK) {
@@ -262,7 +262,7 @@ enum rbwp_loss_cause chunk_line_make_room(struct rbwp_self_ *self, struct thread
             return NO_LOSS;
     }
     enum rbwp_loss_cause cause = NO_LOSS;
-    struct chunk *fresh = obtain_chunk(self, thread, ticks, &cause);
+    struct chunk *fresh = chunk_line_obtain_chunk(self, thread, ticks, &cause);
     if (!fresh)
         return cause;
     uint32_t epoch = clock_epoch();
@@ -342,7 +342,7 @@ void chunk_line_hand_over(struct rbwp_self_ *self, struct thread *thread)
         chunk->open = CHUNK_OPEN_UNKNOWN;
     }
     if (chunk->used)
-        publish(chunk);
+        chunk_line_publish(chunk);
     else
         discard_chunk(thread, chunk, 0);
 }

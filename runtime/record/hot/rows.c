@@ -50,7 +50,7 @@ ON_LOAD(4) static void rows_prepare_for_forks(void)
 /* ---- handing over ------------------------------------------------------------------------- */
 
 /* The chunk goes to the drain, or back if it is empty. */
-static void publish(struct thread *thread, struct row_place *place)
+static void rows_publish(struct thread *thread, struct row_place *place)
 {
     struct chunk *chunk = place->chunk;
     if (chunk && place->leaves && rbwp_self_.thread == thread)
@@ -75,7 +75,7 @@ void rows_hand_over(struct thread *thread)
 {
     for (uint32_t i = 0; i < thread->row_place_count; i++)
         if (thread->row_places[i])
-            publish(thread, thread->row_places[i]);
+            rows_publish(thread, thread->row_places[i]);
 }
 
 void rows_hand_over_strays(void)
@@ -124,7 +124,7 @@ static struct row_place *place_of(struct thread *thread, unsigned table, uint32_
 /* ---- chunks ------------------------------------------------------------------------------- */
 
 /* As records wait at the cap. */
-static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chunk_out)
+static enum rbwp_status rows_wait_for_chunk(struct thread *thread, struct chunk **chunk_out)
 {
     struct drain *drain = recording_now->drain;
     enum rbwp_status status;
@@ -139,7 +139,7 @@ static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chu
 
 /* Where none is to be had, what the thread has begun is let go, and what waits to be written is
  * made ready here. */
-static struct chunk *obtain_chunk(struct thread *thread, bool may_wait)
+static struct chunk *rows_obtain_chunk(struct thread *thread, bool may_wait)
 {
     const struct recording *recording = recording_now;
     struct chunk *chunk = NULL;
@@ -150,7 +150,7 @@ static struct chunk *obtain_chunk(struct thread *thread, bool may_wait)
     if (status == RBWP_AGAIN || status == RBWP_E_BUSY) {
         rows_hand_over(thread);
         if (may_wait && recording->at_cap == RBWP_AT_CAP_WAIT)
-            (void)wait_for_chunk(thread, &chunk);
+            (void)rows_wait_for_chunk(thread, &chunk);
         else if (drain_help(recording->drain))
             (void)chunk_get_for_rows(recording->pool, &chunk);
     }
@@ -161,7 +161,7 @@ static struct chunk *obtain_chunk(struct thread *thread, bool may_wait)
 
 static bool begin_chunk(struct thread *thread, struct row_place *place, bool may_wait)
 {
-    struct chunk *chunk = obtain_chunk(thread, may_wait);
+    struct chunk *chunk = rows_obtain_chunk(thread, may_wait);
     if (!chunk)
         return false;
     atomic_fetch_add_explicit(&thread->chunks, 1, memory_order_relaxed);
@@ -187,7 +187,7 @@ static inline void commit(struct thread *thread, struct row_place *place, uint32
     TEST_POINT("rows: stored, not yet counted");
     rbwp_place_count_(place->held, rows);
     if (!rbwp_place_has_room_(place->held))
-        publish(thread, place);
+        rows_publish(thread, place);
 }
 
 /* True if there is room for a row; else rows are counted as lost, unless nobody wants them. */
@@ -196,7 +196,7 @@ static bool has_room(struct thread *thread, struct row_place *place, uint32_t ro
     if (rbwp_place_has_room_(place->held))
         return true;
     if (place->chunk) /* its last row was held */
-        publish(thread, place);
+        rows_publish(thread, place);
     if (!recording_is_there())
         return false;
     if (!recording_now->strict && begin_chunk(thread, place, may_wait))

@@ -21,8 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t exit_key;
+static pthread_once_t thread_attach_once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_attach_exit_key;
 static bool have_exit_key;
 
 static void thread_attach_at_thread_exit(void *entry)
@@ -33,7 +33,7 @@ static void thread_attach_at_thread_exit(void *entry)
 
 static void thread_attach_prepare(void)
 {
-    have_exit_key = pthread_key_create(&exit_key, thread_attach_at_thread_exit) == 0;
+    have_exit_key = pthread_key_create(&thread_attach_exit_key, thread_attach_at_thread_exit) == 0;
 }
 
 static void lock_without_signals(sigset_t *old)
@@ -72,13 +72,13 @@ static void thread_attach_join(struct rbwp_self_ *self, struct thread *entry, ui
 enum rbwp_status rbwp_thread_attach(const char *name)
 {
     clock_prepare();
-    pthread_once(&once, thread_attach_prepare);
+    pthread_once(&thread_attach_once, thread_attach_prepare);
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t os_id = (uint64_t)syscall(SYS_gettid);
     struct thread *entry = self->thread ? NULL : calloc(1, sizeof *entry);
     char *copy = name_for(name, os_id);
     if (!copy || (!entry && !self->thread) || !have_exit_key ||
-        (entry && pthread_setspecific(exit_key, entry) != 0)) {
+        (entry && pthread_setspecific(thread_attach_exit_key, entry) != 0)) {
         free(copy);
         free(entry);
         return RBWP_E_MEMORY;
@@ -130,7 +130,7 @@ enum rbwp_status rbwp_thread_detach(void)
     TEST_POINT("detach: handed over");
     memset(self, 0, sizeof *self);
     thread_rows_hide(entry);
-    pthread_setspecific(exit_key, NULL);
+    pthread_setspecific(thread_attach_exit_key, NULL);
     thread_registry_remove(entry);
     unlock_with_signals(&signals);
     live_relog_if_due();

@@ -16,9 +16,9 @@
 enum { PATH_BYTES = 4096 };
 
 /* A fork may come at any moment: it finds the one or the other, and both are whole. */
-static _Atomic(struct rbwp_session_config *) inherited;  /* NULL: children do not record */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following */
-static bool waiting;                                     /* in a child, for its first record */
+static _Atomic(struct rbwp_session_config *) inherited;           /* NULL: children do not record */
+static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following */
+static bool waiting; /* in a child, for its first record */
 static int level_of_parent;
 
 void children_note(const struct rbwp_session_config *given)
@@ -58,15 +58,15 @@ static void children_start(void)
 
 static void start_if_waiting(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&children_lock);
     if (waiting)
         children_start();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&children_lock);
 }
 
 int children_forked(bool parent_recorded)
 {
-    pthread_mutex_init(&lock, NULL); /* whoever held it does not exist */
+    pthread_mutex_init(&children_lock, NULL); /* whoever held it does not exist */
     const bool records = atomic_load(&inherited) && (parent_recorded || waiting);
     level_of_parent = records ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
     waiting = level_of_parent > 0;
@@ -76,9 +76,9 @@ int children_forked(bool parent_recorded)
 
 void children_forget(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&children_lock);
     if (waiting)
         __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
     waiting = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&children_lock);
 }

@@ -65,7 +65,7 @@ bool claim_is_at(const char *path, int fd)
 
 /* False with errno EWOULDBLOCK if somebody else has it. A tool that only looks has it for a moment.
  */
-static bool lock(int fd)
+static bool claim_lock(int fd)
 {
     static const struct timespec moment = {0, 200 * 1000};
     for (int i = 0; i < TRIES / 10; i++) {
@@ -79,7 +79,7 @@ static bool lock(int fd)
     return false;
 }
 
-static bool exists(const char *path)
+static bool claim_exists(const char *path)
 {
     struct stat file;
     return lstat(path, &file) == 0;
@@ -97,7 +97,7 @@ static bool rename_new(const char *from, const char *to)
         return unlink(from) == 0;
     if (errno == EEXIST || errno == ENOENT)
         return false;
-    if (exists(to)) {
+    if (claim_exists(to)) {
         errno = EEXIST;
         return false;
     }
@@ -164,8 +164,8 @@ static bool find_names(const struct attempt *attempt, const struct live_head *li
         snprintf(file_to, NAME_ROOM, "%s%s%llu%s", attempt->wish->file, kind,
                  (unsigned long long)live->process_id, suffix);
         snprintf(live_to, NAME_ROOM + 5, "%s.live", file_to);
-        if (!exists(live_to) &&
-            (!exists(file_to) || (!with_file && belongs_by_name(file_to, live))))
+        if (!claim_exists(live_to) &&
+            (!claim_exists(file_to) || (!with_file && belongs_by_name(file_to, live))))
             return true;
     }
     errno = EEXIST;
@@ -222,7 +222,7 @@ static enum rbwp_status clear_leftover(struct attempt *attempt, int fd)
     if (got < 0 || fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() ||
         file.st_nlink != 1)
         return in_the_way(attempt);
-    if (!lock(fd))
+    if (!claim_lock(fd))
         return another_records(attempt);
     if (!claim_is_at(attempt->claim->live_path, fd))
         return AGAIN;
@@ -261,7 +261,7 @@ static enum rbwp_status look_for_leftover(struct attempt *attempt)
     if (fd < 0 && in_memory && errno == ENOENT)
         return move_without_live(attempt, process_id);
     if (fd < 0)
-        return errno == ENOENT || !exists(path) ? RBWP_OK : in_the_way(attempt);
+        return errno == ENOENT || !claim_exists(path) ? RBWP_OK : in_the_way(attempt);
     enum rbwp_status status = clear_leftover(attempt, fd);
     close(fd);
     return status;
@@ -300,7 +300,7 @@ static enum rbwp_status take_file(struct attempt *attempt, const struct stat *fi
 {
     const char *path = attempt->wish->file;
     struct stat named, opened;
-    if (!lock(attempt->claim->file_fd))
+    if (!claim_lock(attempt->claim->file_fd))
         return another_records(attempt);
     if (stat(path, &named) != 0 || fstat(attempt->claim->file_fd, &opened) != 0 ||
         !same_file(&named, &opened))
@@ -331,7 +331,7 @@ static enum rbwp_status make_live(struct attempt *attempt)
     claim->live_errno = claim->live_fd < 0 ? errno : 0;
     if (claim->live_fd < 0)
         return errno == EEXIST ? AGAIN : RBWP_OK;
-    return lock(claim->live_fd) ? RBWP_OK : another_records(attempt);
+    return claim_lock(claim->live_fd) ? RBWP_OK : another_records(attempt);
 }
 
 static enum rbwp_status try_to_claim(struct attempt *attempt)

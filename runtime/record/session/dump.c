@@ -97,7 +97,7 @@ static int open_nameless(struct place place)
                : -1;
 }
 
-static bool exists(struct place place)
+static bool dump_exists(struct place place)
 {
     return faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -112,7 +112,7 @@ static bool next_path(struct rbwp_session *session, char *path_out)
             errno = ENAMETOOLONG;
             return false;
         }
-        if (!exists(folder_place(&session->folder, file, path_out)))
+        if (!dump_exists(folder_place(&session->folder, file, path_out)))
             return true;
     }
     errno = EEXIST;
@@ -137,7 +137,7 @@ static struct dump_file dump_open_file(struct rbwp_session *session, const struc
     if (!wish->path)
         file.place = folder_place(&session->folder, session->summary.path, path);
     int fd = open_nameless(file.place);
-    if (fd >= 0 && exists(file.place)) {
+    if (fd >= 0 && dump_exists(file.place)) {
         close(fd);
         fd = -1;
         errno = EEXIST;

@@ -14,7 +14,7 @@
 
 const struct session_control *_Atomic session_control;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; innermost */
+static pthread_mutex_t extend_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; innermost */
 static rbwp_extend_hook_fn hooks[RBWP_EXTEND_HOOKS_MAX];
 static unsigned hook_count;
 
@@ -23,12 +23,12 @@ static unsigned hook_count;
  * registration. */
 static void lock_before_fork(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&extend_lock);
 }
 
 static void unlock_after_fork(void)
 {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&extend_lock);
 }
 
 ON_LOAD(0) static void extend_prepare_for_forks(void)
@@ -39,7 +39,7 @@ ON_LOAD(0) static void extend_prepare_for_forks(void)
 enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook)
 {
     enum rbwp_status status = RBWP_OK;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&extend_lock);
     unsigned i = 0;
     while (i < hook_count && hooks[i] != hook)
         i++;
@@ -47,15 +47,15 @@ enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook)
         status = RBWP_E_LIMIT;
     else if (i == hook_count)
         hooks[hook_count++] = hook;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&extend_lock);
     return status;
 }
 
 void extend_tell(enum rbwp_extend_moment moment)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&extend_lock);
     unsigned count = hook_count; /* hooks are never taken out */
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&extend_lock);
     for (unsigned i = 0; i < count; i++)
         hooks[i](moment);
 }

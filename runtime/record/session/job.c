@@ -23,8 +23,8 @@
 
 #define TEXT_ROOM (RBWP_JOB_TEXT_BYTES_MAX + 1)
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; the live file's log
-                                                            is locked inside it */
+static pthread_mutex_t job_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; the live file's
+                                                            log is locked inside it */
 static bool has_told;
 static struct rbwp_job_facts told; /* ranks 0: the launcher's */
 
@@ -35,7 +35,7 @@ static struct node_clocks clocks;
 /* In a forked child whoever held the lock does not exist, and the session is the parent's. */
 static void job_forget_in_child(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&job_lock, NULL);
     of_session = NULL;
 }
 
@@ -93,10 +93,10 @@ enum rbwp_status rbwp_job_set(const struct rbwp_job *given, struct rbwp_error *e
         status = read_job(&job, &facts, error);
     if (status != RBWP_OK)
         return status;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     told = facts;
     has_told = given != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
     return RBWP_OK;
 }
 
@@ -161,10 +161,10 @@ void job_look(struct rbwp_job_facts *facts)
     char host[TEXT_ROOM] = "";
     int host_cancel = cancel_hold();
     *facts = (struct rbwp_job_facts){0};
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     if (has_told)
         *facts = told;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
     if (facts->ranks == 0) {
         facts->rank = rank;
         facts->ranks = ranks;
@@ -234,27 +234,27 @@ static void log_all(void)
 
 void job_begin_session(const struct rbwp_job_facts *facts, bool strict)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     of_session = facts;
     is_strict = strict;
     clocks = (struct node_clocks){0};
     log_all();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
 }
 
 void job_end_session(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     of_session = NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
 }
 
 void job_log(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     if (of_session)
         log_all();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
 }
 
 /* ---- clocks --------------------------------------------------------------------------------- */
@@ -265,23 +265,23 @@ enum rbwp_status rbwp_clock_offset_add(int64_t local_ns, int64_t offset_ns, uint
     enum rbwp_status status = RBWP_OK;
     if (bound_ns > INT64_MAX)
         return RBWP_E_INVALID;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     if (!of_session || is_strict)
         status = RBWP_E_STATE;
     else if (node_clocks_add(&clocks, clock))
         live_log(LIVE_NODE_CLOCK, &clock, sizeof clock, NULL, 0);
     else
         status = RBWP_E_INVALID;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
     return status;
 }
 
 uint32_t job_clocks(struct rbwp_node_clock clocks_out[NODE_CLOCKS_MAX])
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&job_lock);
     uint32_t count = clocks.count;
     memcpy(clocks_out, clocks.kept, count * sizeof clocks.kept[0]);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&job_lock);
     return count;
 }
 

@@ -111,7 +111,7 @@ static void make_conditions(void)
 
 /* Waits until the flag, which has_ended is told of, is as wanted. False: a disk stands still.
  * Locked. */
-static bool wait_until(const bool *flag, bool wanted, int64_t stall_ns)
+static bool session_wait_until(const bool *flag, bool wanted, int64_t stall_ns)
 {
     struct disk_watch watch = {0};
     while (*flag != wanted) {
@@ -134,7 +134,7 @@ static bool end_what_runs(enum rbwp_extend_moment moment)
     pthread_mutex_lock(&lock);
     if (ending) /* another thread stops it: its file shall be whole */
         TEST_POINT("exit: another thread stops the session");
-    const bool stands_still = !wait_until(&ending, false, ending_stall_ns);
+    const bool stands_still = !session_wait_until(&ending, false, ending_stall_ns);
     struct rbwp_session *session = stands_still ? NULL : running;
     ending = stands_still || session;
     pthread_mutex_unlock(&lock);
@@ -233,7 +233,7 @@ static void begin_recording(struct rbwp_session *session)
 }
 
 /* What the user should know of a session that has begun; an empty text: nothing. */
-static void note_trouble(const struct rbwp_session *session, struct rbwp_error *error)
+static void session_note_trouble(const struct rbwp_session *session, struct rbwp_error *error)
 {
     (void)failure(error, RBWP_OK, 0, "%s", "");
     if (session->leftovers_removed)
@@ -287,7 +287,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config, 
     rules_begin_session(&settings, dump_now);
     control_note_limits();
     *session_out = session;
-    note_trouble(session, error);
+    session_note_trouble(session, error);
     return RBWP_OK;
 }
 
@@ -467,7 +467,7 @@ static bool await_finish(struct finish *finish, pthread_t thread, int64_t stall_
 {
     pthread_mutex_lock(&lock);
     ending_stall_ns = stall_ns;
-    const bool is_over = wait_until(&finish->is_over, true, stall_ns);
+    const bool is_over = session_wait_until(&finish->is_over, true, stall_ns);
     if (!is_over) {
         tell_unwritten(finish);
         finish->is_left_behind = true;

@@ -495,8 +495,8 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
 
 /* ---- finished ------------------------------------------------------------------------ */
 
-static void note_trouble(struct rbwp_session *session, enum rbwp_status status, int os_errno,
-                         const char *what)
+static void session_parts_note_trouble(struct rbwp_session *session, enum rbwp_status status,
+                                       int os_errno, const char *what)
 {
     if (status != RBWP_OK && session->summary.error.status == RBWP_OK)
         failure(&session->summary.error, status, os_errno, "%s \"%s\"", what,
@@ -650,18 +650,19 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
     int reason = errno;
     if (session->output.was_closed)
         session->summary.error.status = RBWP_OK; /* what follows says why */
-    note_trouble(session, session->output.was_closed ? RBWP_E_IO : RBWP_OK, 0,
-                 "records are lost: the program closed the profile's descriptor, and there is no "
-                 "way to open it again: see whether it was moved, removed or made unreadable,");
-    note_trouble(session, status, reason, "cannot finish the profile");
+    session_parts_note_trouble(
+        session, session->output.was_closed ? RBWP_E_IO : RBWP_OK, 0,
+        "records are lost: the program closed the profile's descriptor, and there is no "
+        "way to open it again: see whether it was moved, removed or made unreadable,");
+    session_parts_note_trouble(session, status, reason, "cannot finish the profile");
     note_dropped(session);
     errno = 0;
     status = output_close(&session->output);
-    note_trouble(session, status, errno, "cannot close the profile");
-    note_trouble(session, session->output.was_removed ? RBWP_E_IO : RBWP_OK, 0,
-                 "all is lost: somebody removed the profile");
-    note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
-                 "records are lost: somebody cut the profile");
+    session_parts_note_trouble(session, status, errno, "cannot close the profile");
+    session_parts_note_trouble(session, session->output.was_removed ? RBWP_E_IO : RBWP_OK, 0,
+                               "all is lost: somebody removed the profile");
+    session_parts_note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
+                               "records are lost: somebody cut the profile");
     if (facts)
         note_losses(session, &facts->trailer);
     disk_call_begin();

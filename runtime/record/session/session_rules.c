@@ -38,7 +38,7 @@ struct rule {
 };
 
 /* Guards all below, but where it says otherwise. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t session_rules_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rule rules[RULES_MAX];
 static _Atomic unsigned rule_count; /* those before it do not change; read without the lock */
 static bool can_dump;
@@ -126,17 +126,17 @@ static void answer_letter(void)
     session_rules_describe(rule, letter.value, text, sizeof text);
     bool written = dumper(&wish, path, &error) == RBWP_OK;
     snprintf(outcome, sizeof outcome, "%.*s", OUTCOME_BYTES - 1, written ? path : error.text);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     memcpy(rule->outcome, outcome, sizeof outcome);
     next_ns = clock_now_ns(0) + every_ns;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
 }
 
 static bool is_due(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     bool due = clock_now_ns(0) >= next_ns;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
     return due;
 }
 
@@ -263,10 +263,10 @@ enum rbwp_status rules_add(const char *text, struct rbwp_error *error)
         return status;
     if (names_take(&names) != RBWP_OK)
         return failure(error, RBWP_E_MEMORY, 0, "no memory for a rule");
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     status = add_all(text, error);
     apply_to_all(&names);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
     names_release(&names);
     if (rule_watch_wants(RULE_WATCH_QUEUES))
         recording_slow_rows(RBWP_PLACE_QUEUED_);
@@ -280,9 +280,9 @@ static void slot_named(unsigned slot, const char *name)
 {
     if (atomic_load_explicit(&rule_count, memory_order_relaxed) == 0)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     apply_to_slot(slot, name);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
 }
 
 /* Recording has ended: no call is under way that could have read a rule's number. */
@@ -312,11 +312,11 @@ static const char *unknown_text(const struct rule *rule)
 
 void rules_each(rules_visit_fn *visit, void *context)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     for (unsigned i = 0; i < rule_count; i++)
         visit(context, rules[i].text, atomic_load(&rules[i].met), rules[i].outcome,
               unknown_text(&rules[i]));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
 }
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -324,10 +324,10 @@ void rules_each(rules_visit_fn *visit, void *context)
 
 static void end_thread(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     bool had = has_thread;
     has_thread = false;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
     if (!had)
         return;
     atomic_store_explicit(&stopping, true, memory_order_release);
@@ -338,13 +338,13 @@ static void end_thread(void)
 
 void rules_begin_session(const struct session_settings *settings, dump_fn *dump)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     dumper = dump;
     names_on_slot = slot_named;
     can_dump = settings->keep_bytes || settings->rotate_bytes;
     every_ns = settings->rule_every_ns;
     next_ns = 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
     if (settings->rules)
         (void)rules_add(settings->rules, NULL);
 }
@@ -353,19 +353,19 @@ void rules_end_session(char unknown_out[RULES_UNKNOWN_BYTES])
 {
     end_thread();
     unknown_out[0] = '\0';
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&session_rules_lock);
     for (unsigned i = 0; i < rule_count && !unknown_out[0]; i++)
         if (unknown_text(&rules[i]))
             snprintf(unknown_out, RULES_UNKNOWN_BYTES, "rule \"%.100s\" was never met: %s",
                      rules[i].text, unknown_text(&rules[i]));
     can_dump = false;
     take_back();
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&session_rules_lock);
 }
 
 void rules_after_fork(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&session_rules_lock, NULL);
     can_dump = has_thread = false;
     atomic_store(&rule_count, 0); /* texts are given up: another thread may have been at them */
     for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++) {
