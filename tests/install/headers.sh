@@ -12,6 +12,7 @@ for header in "$include"/rbwp_*.h; do
     for language in 'c -std=c11' 'c -std=gnu17' 'c++ -std=c++11' 'c++ -std=c++17'; do
         for define in RBWP_NOTHING RBWP_DISABLE; do
             [[ $define == RBWP_NOTHING || $language == *1 ]] || continue # the oldest of each language has least
+            [[ $compiler == gcc || $language == *1 ]] || continue        # what gcc's newer ones took
             early=
             [[ $language == c++* || $header == */rbwp_device.h ]] || early=-Wdeclaration-after-statement
             # shellcheck disable=SC2086 # language is several words

@@ -91,9 +91,9 @@ holds freelist -DCAP=2
 for bug in 1 2 3; do catches freelist -DBUG_$bug; done
 catches freelist -DCAP=2 -DBUG_4
 
-# Two threads and two sessions; two threads with items over several chunks; one thread, longer.
+# Two threads and two sessions; one thread, longer, with items over several chunks.
 holds handover -DCALLS=2 -DCALLS_2=1
-holds handover -DSESSIONS=1 -DCALLS=6 -DCALLS_2=0 -DWORDS=2
+[[ ! $deep ]] || holds handover -DSESSIONS=1 -DCALLS=6 -DCALLS_2=0 -DWORDS=2
 for bug in 1 2 3 4 5 6 7 8 9 10 11; do
     catches handover -DSESSIONS=1 -DCALLS=3 -DCALLS_2=1 -DBUG_$bug
 done
@@ -107,12 +107,13 @@ compile=$quick holds lent -l
 for bug in 1 2 3 4; do catches lent -DBUG_$bug; done
 catches lent -l -DBUG_5
 
-# Two workers; with offers of the CPU; with a lent thread; closed at any moment; three workers.
+# Two workers; with offers of the CPU; with a lent thread; closed at any moment. Deep: three workers.
 holds doorbell
 holds doorbell -DARMS=2 -DYIELDS
 holds doorbell -DLENT -DWORKERS=1
-holds doorbell -DARMS=2 -DCLOSE_EARLY
-holds doorbell -DARMS=1 -DWORKERS=3
+holds doorbell -DARMS=1 -DCLOSE_EARLY
+[[ ! $deep ]] || holds doorbell -DARMS=2 -DCLOSE_EARLY
+[[ ! $deep ]] || holds doorbell -DARMS=1 -DWORKERS=3
 for bug in 1 2 3 4 5 6 7 8 9 11; do catches doorbell -DBUG_$bug; done
 for bug in 10 12; do catches doorbell -DLENT -DWORKERS=1 -DBUG_$bug; done
 
