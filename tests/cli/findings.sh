@@ -57,7 +57,9 @@ begun = ranges_make.table(1, "range", ranges_make.RANGE, [(1_000, 0, 1, 1, 10, 1
 lost = m.table_section(b"LOSS", [m.loss_entry(1, 12, 1, 1000, 1000)])
 work_and_range = m.file([m.block(1, 0, [(1000, "cb", 1), (1005, "ce")]), ranges_make.names(1, b"train"), *begun], SLOTS)
 open(f"{work}/outlasts", "wb").write(m.with_trailer(work_and_range, m.info(stop=2 * 10**9 + 1000), lost))
-said = [f["text"] for f in json.loads(run("--json", "--findings", f"{work}/outlasts"))["findings"]]
+first = json.loads(run("--json", "--findings", f"{work}/outlasts"))["findings"]
+said = [f["text"] for f in first]
+assert [f["weight"] for f in first[:2]] == [4, 3], first
 assert said[0].startswith("12 records were lost") and said[1].endswith("hung for 2.00 s in 'train', until this ended, 2.00 s after the last work"), said
 # A rule had it written: which one, and the call that met it, come first. The program went on: who was in a call then, though longer
 # than any that ended, is not hung, but for a second.
@@ -81,12 +83,105 @@ for options in [], ["--cache", f"{work}/sums"], ["--cache", f"{work}/sums"]:
 assert "hung" not in run("--color", "never", f"{work}/dump") and run(f"{work}/dump").startswith("still open for 42.000 ms in  parse  on  w1 ")
 assert run("--color", "always", f"{work}/dump").startswith("still open for 42.000 ms")
 assert [f["what"] for f in dump(3, RULE, CALLS, [(900, 1)])][:2] == ["rule", "hung"], "1.1 s"
+first = dump(3, b"call:parse>30ms: 41.000 ms", CALLS, [])[0]  # the longest of all
+assert (first["from"], first["to"], first["weight"]) == (1000 + 100 * MS, 1000 + 141 * MS, 3.25), first
 for text in (b"queue:parse>1ms: 3.000 ms", b"call:parse>30ms: 60.000 ms", b"call:nobody>30ms: 40.451 ms", b"call:", b"call:parse", b""):
     first = dump(3, text, CALLS, [])[0]
     assert (first["what"], first["text"]) == ("rule", f"a rule had this written{': ' if text else ''}{text.decode()}") and "from" not in first, first
 for why in (0, 2):  # it ended, or somebody asked since it hangs
     assert [f["what"] for f in dump(why, b"", CALLS, [(1958, 1)])][0] == "hung", why
     assert run("--color", "always", f"{work}/dump").startswith("\033[31mhung for 42.000 ms")
+# The three that were idle longest, in that order, whichever comes first in the file; each weighs its part of the run and of
+# the workers. Of four the fourth is a number.
+ends = [(1, 1, 0, 1000), (2, 2, 0, 700), (3, 2, 0, 400), (4, 2, 0, 600), (5, 2, 0, 200), (6, 2, 0, 500)]
+first = [f for f in json.loads(run("--json", "--findings", made(ends)))["findings"] if f["what"] == "idle_at_end"]
+assert [(f.get("thread_id"), f["weight"]) for f in first] == [(5, 0.133333), (3, 0.1), (6, 0.083333), (None, 0.001)], first
+assert first[3]["text"] == "2 more workers did nothing at its end for 10 % of the run or longer", first
+more = [f["text"] for f in json.loads(run("--json", "--findings", made(ends[:5])))["findings"] if "more worker" in f["text"]]
+assert more == ["1 more worker did nothing at its end for 10 % of the run or longer"], more
+more = run("--findings", made([(1, 1, 0, 1000)] + [(w, 2, 0.1 * w * w + 200, 1000) for w in range(2, 7)]))
+assert "2 more workers did nothing at its beginning for" in more, more
+# What is at a bound is told, what is short of it is not: a tenth of the run and a millisecond for the idle, half of it and
+# twice the others for the uneven one, a quarter for nobody and four fifths for all.
+for calls, what in [
+    ([(1, 1, 0, 1000), (2, 2, 0, 900)], "idle_at_end"), ([(1, 1, 0, 1000), (2, 2, 100, 900)], "late_start"),
+    ([(1, 1, 0, 1000), (2, 2, 0, 500), (2, 2, 600, 400)], "idle"), ([(1, 1, 0, 10), (2, 2, 0, 9)], "idle_at_end"),
+    ([(1, 1, 0, 500), (2, 2, 750, 250)], "uneven"), ([(1, 1, 0, 375), (2, 2, 625, 375)], "all_idle"),
+    ([(1, 1, 0, 2), (2, 2, 3, 1)], "all_idle"), ([(1, 1, 0, 1000), (2, 2, 0, 800)], "all_busy"),
+]:
+    assert what in found(calls), (calls, what, found(calls))
+for calls, what in [
+    ([(1, 1, 0, 1000), (2, 2, 0, 901)], "idle_at_end"), ([(1, 1, 0, 1000), (2, 2, 99, 901)], "late_start"),
+    ([(1, 1, 0, 1000), (2, 2, 0, 500), (2, 2, 599, 401)], "idle"), ([(1, 1, 0, 1), (2, 2, 0, 0.5)], "idle_at_end"),
+    ([(1, 1, 0, 500), (2, 2, 749, 251)], "uneven"), ([(1, 1, 0, 499), (2, 2, 900, 100)], "uneven"),
+    ([(1, 1, 0, 376), (2, 2, 625, 375)], "all_idle"), ([(1, 1, 0, 1), (2, 2, 1.9, 0.1)], "all_idle"),
+    ([(1, 1, 0, 1000), (2, 2, 0, 799)], "all_busy"), ([(1, 1, 0, 1000)], "all_busy"), ([(1, 1, 0, 100), (1, 1, 900, 100)], "all_idle"),
+]:
+    assert what not in found(calls), (calls, what, found(calls))
+weighs = {w: f["weight"] for w, f in found([(1, 1, 0, 800), (2, 2, 900, 100)]).items()}
+assert (weighs["uneven"], weighs["idle_at_end"], weighs["late_start"]) == (0.35, 0.1, 0.45), weighs
+# A GPU, of half of the run on, with its longest pause; one that has no work, or is busy longer, is not. Three of them.
+def gpus(*works):
+    cpu = [(1000, "cb", 1), (1000 + 1000 * MS, "ce")]
+    gpu = [(1000 + stop * MS, "gpu", number, 3, 1000 + start * MS, 1000 + stop * MS) for number, start, stop in works]
+    open(f"{work}/gpus", "wb").write(m.file([m.block(1, 0, cpu), m.block(9, 1, gpu)], SLOTS))
+    return [f for f in json.loads(run("--json", "--findings", f"{work}/gpus"))["findings"] if f["what"] == "gpu_idle"]
+
+
+half, = gpus((0, 0, 250), (0, 750, 1000), (1, 0, 251), (1, 750, 1000))
+assert (half["text"], half["weight"], half["thread_id"]) == ("GPU 0x0 was idle for 50.0 % of the run, for 500 ms on end", 0.25, 0), half
+assert (half["from"], half["to"]) == (1000 + 250 * MS, 1000 + 750 * MS), half
+once, = gpus((5, 0, 10))
+assert once["text"] == "GPU 0x5 was idle for 99.0 % of the run" and "from" not in once, once
+assert [f["thread_id"] for f in gpus(*[(number, 0, 10 + number) for number in range(5)])] == [0, 1, 2]
+# Of a thousand polls on that found nothing, a hundred for each call that did something.
+def polls(count, calls):
+    records = [r for i in range(calls) for r in ((1000 + i * MS, "cb", 1), (1000 + i * MS + 900, "ce"))]
+    told = m.section(b"INFO", struct.pack("<QIIqqQQQ", 1, 1, 2, 0, 0, 0, 0, count))
+    open(f"{work}/polls", "wb").write(m.with_trailer(m.file([m.block(1, 0, records)], SLOTS), told))
+    return [f["text"] for f in json.loads(run("--json", "--findings", f"{work}/polls"))["findings"] if f["what"] == "polls"]
+
+
+assert polls(1000, 10) == ["1,000 polls found nothing, against 10 calls that did something"], polls(1000, 10)
+assert polls(1000, 1) == ["1,000 polls found nothing, against 1 call that did something"], polls(1000, 1)
+assert polls(999, 1) == polls(1000, 11) == polls(1099, 11) == [] != polls(1100, 11)
+# Work that waited longer than it ran, twenty times, and once in a hundred a millisecond.
+def queued(rows, ran):
+    QUEUED = [("enqueued", 4, 1), ("begun", 4, 2), ("thread", 1, 10), ("slot", 1, 0), ("from", 1, 0)]
+    T0 = ranges_make.T0
+    table = [(T0 + 10 * i, T0 + 10 * i + wait, 7, 0, 8) for i, wait in enumerate(rows)]
+    ranges_make.write(f"{work}/queued", [b"x"], ("queued", QUEUED, table), stop=ran)
+    return [f["text"] for f in json.loads(run("--json", "--findings", f"{work}/queued"))["findings"] if f["what"] == "queued"]
+
+
+assert queued([2 * MS] * 20, MS) == ["'slot 0' waited for 2.00 ms on average (p99 2.00 ms) before it ran for 1.00 ms"], queued([2 * MS] * 20, MS)
+assert queued([2 * MS] * 19, MS) == queued([MS] * 20, MS) == queued([MS // 2] * 20, 1000) == []
+# Of a hundred calls on is the 99th percentile looked at, and of a hundredth of the workers' time on; one call stands out that
+# took half of the time of its like, a tenth of the run, and a millisecond.
+for calls, what in [
+    ([(1, 1, 100 * i, 40 if i % 50 == 49 else 3) for i in range(100)], "tail"), ([(1, 1, 0, 100), (1, 1, 200, 100), (2, 2, 0, 1000)], "longest"),
+    ([(1, 1, 0, 1), (1, 1, 2, 0.5), (2, 2, 0, 10)], "longest"),
+]:
+    assert what in found(calls), (calls, what, found(calls))
+for calls, what in [
+    ([(1, 1, 100 * i, 40 if i % 50 == 48 else 3) for i in range(99)], "tail"), ([(1, 1, 100 * i, 25 if i % 50 == 49 else 3) for i in range(100)], "tail"),
+    ([(1, 1, 100 * i, 0.4 if i % 50 == 49 else 0.03) for i in range(100)] + [(2, 2, 0, 9900)], "tail"),
+    ([(1, 1, 100 * i, 40 if i % 50 == 49 else 0) for i in range(100)], "tail"),
+    ([(1, 1, 0, 99), (1, 1, 200, 99), (2, 2, 0, 1000)], "longest"), ([(1, 1, 0, 150), (1, 1, 200, 151), (1, 1, 400, 151), (2, 2, 0, 1000)], "longest"),
+    ([(1, 1, 0, 0.9), (1, 1, 2, 0.5), (2, 2, 0, 8)], "longest"), ([(1, 1, 0, 500), (2, 2, 0, 1000)], "longest"),
+]:
+    assert what not in found(calls), (calls, what, found(calls))
+assert found([(1, 1, 0, 100), (1, 1, 200, 100), (2, 2, 0, 1000)])["longest"]["weight"] == 0.05
+# Those that hung are told three times, the longest first, each with its place.
+hung = [f for f in dump(0, b"", CALLS, [(1000 + 100 * i, 1) for i in range(4)]) if f["what"] == "hung"]
+assert [(f["text"], f["thread_id"], f["weight"]) for f in hung] == [
+    ("w1 hung for 1.00 s in 'parse', until this ended", 2, 2.5), ("w2 hung for 900 ms in 'parse', until this ended", 3, 2.45),
+    ("w3 hung for 800 ms in 'parse', until this ended", 4, 2.4)], hung
+assert [(f["from"], f["to"]) for f in hung] == [(1000 + (1000 + 100 * i) * MS, 1000 + 2000 * MS) for i in range(3)], hung
+# Of several processes each worker is told with its own, of one it is not.
+two = m.same_run(work, [made([(1, 1, 0, 1000), (2, 2, 0, 800)], "left"), made([(1, 1, 0, 1000), (2, 2, 0, 700)], "right")])
+both = run("--findings", *two)
+assert "thread 0x2 of node 1 was idle for the last 300 ms" in both and "thread 0x2 of node 0 was idle for the last 200 ms" in both, both
 # Of a choice of slots nobody can say who was idle.
 assert not {"idle", "idle_at_end", "all_idle"} & set(found(stops and [(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)], "--slot", "2"))
 # Many idle ones are three sentences and a number.
@@ -115,9 +210,9 @@ assert uneven["text"] == "thread 0x1 was busy for 90.1 % of the run, the other f
 assert found([(w, w, 10 * i, 2) for w in (1, 2) for i in range(100)])["all_idle"]["text"].startswith("nobody was busy for 79.8 % of the run (792 ms in all)")
 # What weighs most comes first, and names cannot move a cursor.
 assert [f["weight"] for f in found(stops and turns).values()] == sorted((f["weight"] for f in found(turns).values()), reverse=True)
-SLOTS[1] = (2, b"\x1b[2J" + "\u00e9".encode() * 50)
+SLOTS[1] = (2, b"\x1b[2J" + "\u2713".encode() * 50) # three bytes each: the name is cut inside of one
 evil = run("--findings", made(turns))
-assert "\033" not in evil and "workers serve" in evil and "\u00e9.." in evil, evil
+assert "\033" not in evil and "workers serve" in evil and "[2J" + "\u2713" * 18 + ".." in evil, evil
 
 # Rows in the order, and with the columns, that were asked for.
 path = made([(1, 1, 10 * i, 1) for i in range(10)] + [(1, 2, 500 + 10 * i, 5) for i in range(4)] + [(1, 3, 900, 3)], "rows")
