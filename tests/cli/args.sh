@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "args"
-import json, sqlite3, struct, subprocess, sys
+import json, os, pty, re, sqlite3, struct, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
@@ -115,6 +115,21 @@ for words in (["--top", "5"], ["--cache", "beside"], ["--cache", "beside"]):
     longest = json.loads(run("stats", "--json", *words, path))["longest"]
     assert {c["thread_id"]: c["args"] for c in longest}[7] == {"path": "/var/lib/x", "bytes": 2**64 - 1}, longest
 assert "path=/var/lib/x" in run("stats", path).decode()
+# On a terminal a long text is cut, in a file it is whole.
+LONG = b"/var/lib/" + b"0123456789" * 8
+ranges_make.write(f"{work}/long.bin", NAMES, ("argument", ARGUMENT, shift([(0, 7, PATH, 5 if at == 0 else 6, eight(LONG[at:at + 8])) for at in range(0, len(LONG), 8)])))
+ours, theirs = pty.openpty()
+process = subprocess.Popen([rbwp, "stats", f"{work}/long.bin"], stdout=theirs)
+os.close(theirs)
+shown = b""
+try:
+    while piece := os.read(ours, 65536):
+        shown += piece
+except OSError:  # the end of a terminal
+    pass
+assert process.wait() == 0 and b"path=" + LONG in run("stats", f"{work}/long.bin")
+cut, = re.findall(rb"path=(/var\S*)", shown)
+assert len(cut.decode()) == 40 and LONG.startswith(cut[:36]), shown
 for words in (["arg:"], ["arg:a", "--by", "arg:b"]):
     assert subprocess.run([rbwp, "stats", "--by", *words, path], capture_output=True).returncode == 2
 

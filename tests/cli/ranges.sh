@@ -74,6 +74,12 @@ assert of(made, "stream 9") == [(900, 300, "forward"), (900, 2200, "train")], of
 assert forward["args"] == {"id": BIG, "range": 11, "works": 1} and forward["track_kind"] == "stream", forward
 assert len({s["id"] for s in made}) == len(made)
 
+# Of a range with two beginnings and two ends, in the order in which they came, the inner ones belong together.
+twice = [row(100, 0, 1, 20, 1), row(150, 0, 1, 20, 2), row(200, 900, 2, 20, 3, 0, 16), row(300, 950, 2, 20, 4, 0, 16)]
+write(f"{work}/twice.bin", ("range", RANGE, twice))
+found = sorted((s["start_ns"] - T0, s["duration_ns"], s["finished"], s["args"]["id"]) for s in spans(f"{work}/twice.bin") if s["track"] == "ranges")
+assert found == [(100, 9900, False, 1), (150, 750, True, 2), (300, 650, True, 4)], found
+
 # Of a window: works that touch it.
 part = spans(path, "--from", str(T0 + 1100), "--until", str(T0 + 1650))
 assert of(part, "stream 9") == [(900, 300, "forward"), (900, 300, "train")], of(part, "stream 9")
