@@ -187,8 +187,6 @@ static void man_option(void *context, const struct option *option)
     if (option->argument)
         out_format(out, " Ar %s", option->argument);
     out_text(out, "\n");
-    if (option->help[0] == '.' || option->help[0] == '\'')
-        out_text(out, "\\&");
     for (const char *at = option->help; *at; at++)
         out_text(out, *at == '\\' ? "\\e" : *at == '-' ? "\\-" : (char[]){*at, '\0'});
     out_text(out, "\n");
