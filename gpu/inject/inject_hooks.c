@@ -290,7 +290,7 @@ static driver_result ours_cuDevicePrimaryCtxReset_v2(driver_device device)
 /* Ours in the place of what the driver has by that name; NULL: we have none. */
 static void *hand_out(size_t number, void *real)
 {
-    if (real && real != hooks[number].ours)
+    if (real != hooks[number].ours)
         atomic_store_explicit(&reals[number], real, memory_order_release);
     atomic_store_explicit(&handed_out, true, memory_order_relaxed);
     return hooks[number].ours;
