@@ -10,6 +10,7 @@
 #include "record_support.h"
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1132,12 +1133,105 @@ static void test_code(void **state)
     assert_int_equal(context->backend->module_load(context, &text, &module, &error),
                      RBWP_E_UNSUPPORTED);
     text.source = "my_kernel";
+    fake_reset();
     assert_int_equal(context->backend->module_load(context, &text, &module, &error), RBWP_OK);
+    assert_int_equal(fake_count("compiler_arch"), test_gpu.api == RBWP_GPU_CUDA);
     assert_int_not_equal(context->backend->kernel_get(module, "your_kernel", &kernel), GPU_OK);
     assert_null(kernel);
     assert_int_equal(context->backend->kernel_get(module, "my_kernel", &kernel), GPU_OK);
     context->backend->module_unload(module);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* The log gets as much of the compiler's words as it has room for, and nothing behind it; the error
+ * gets the whole line of the first error. */
+static void test_log(void **state)
+{
+    static const char all[] = "in line 1:\nerror: says the source\n";
+    const char *words = test_gpu.api == RBWP_GPU_OPENCL ? strstr(all, "error") : all;
+    const size_t count = strlen(words);
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
+    struct gpu_module *module;
+    for (size_t room = 1; room < count + 4; room++) {
+        char log[64];
+        struct rbwp_error error = {.text = ""};
+        const struct gpu_code_text text = {
+            .name = "bad.cu", .source = "#error", .log = log, .log_bytes = room};
+        memset(log, 'x', sizeof log);
+        assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                         RBWP_E_INVALID);
+        size_t kept = room <= count ? room - 1 : count;
+        assert_memory_equal(log, words, kept);
+        assert_int_equal(log[kept], '\0');
+        assert_int_equal(log[room], 'x');
+        assert_string_equal(strstr(error.text, "bad.cu"),
+                            "bad.cu does not compile: error: says the source");
+    }
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* A compiler that fails in what never should says so, and what it made by then is freed. */
+static void test_compiler_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *call, *source, *words;
+        enum rbwp_status status;
+    } cases[] = {
+        {"compiler_create", "my_kernel", "my.cu: the compiler does not start", RBWP_E_IO},
+        {"compiler_code_size", "my_kernel", "my.cu: the compiler gives no code", RBWP_E_IO},
+        {"compiler_code", "my_kernel", "my.cu: the compiler gives no code", RBWP_E_IO},
+        {"compiler_log_size", "#error", "my.cu does not compile: ", RBWP_E_INVALID},
+    };
+    if (test_gpu.api == RBWP_GPU_OPENCL) /* whose driver compiles */
+        return;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct gpu_context *context = rbwp_extend_gpu_context(device);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gpu_module *module;
+        struct rbwp_error error = {.text = ""};
+        char log[8] = "kept";
+        const struct gpu_code_text text = {
+            .name = "my.cu", .source = cases[i].source, .log = log, .log_bytes = sizeof log};
+        fake_fail(cases[i].call, 5, 0, 1);
+        assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                         cases[i].status);
+        assert_null(module);
+        assert_string_equal(strstr(error.text, "my.cu"), cases[i].words);
+        assert_string_equal(log, ""); /* the compiler said nothing */
+    }
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Where no compiler is given and none is installed HIP's is the driver's; where the one that is
+ * given is not there it is not replaced. */
+static void test_which_compiler(void **state)
+{
+    (void)state;
+    const struct gpu_code_text text = {.name = "my.cu", .source = "my_kernel"};
+    const char *given = test_gpu.compiler_library;
+    if (test_gpu.api == RBWP_GPU_OPENCL)
+        return;
+    for (int is_given = 0; is_given < 2; is_given++) {
+        struct gpu_module *module;
+        struct rbwp_error error = {.text = ""};
+        const bool is_good = test_gpu.api == RBWP_GPU_HIP && !is_given;
+        test_gpu.compiler_library = is_given ? "/nowhere/librtc.so" : NULL;
+        if (!is_given && dlopen(test_gpu.api == RBWP_GPU_HIP ? "libhiprtc.so" : "libnvrtc.so",
+                                RTLD_LAZY | RTLD_LOCAL))
+            continue; /* one is installed */
+        struct rbwp_gpu_device *device = open_device(NULL);
+        struct gpu_context *context = rbwp_extend_gpu_context(device);
+        enum rbwp_status status = context->backend->module_load(context, &text, &module, &error);
+        assert_int_equal(status, is_good ? RBWP_OK : RBWP_E_UNSUPPORTED);
+        assert_true(is_good || strstr(error.text, "rtc"));
+        if (is_good)
+            context->backend->module_unload(module);
+        assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    }
+    test_gpu.compiler_library = given;
 }
 
 struct finder {
@@ -1213,6 +1307,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_bias_fails, fake_setup),
         cmocka_unit_test_setup(test_copies, fake_setup),
         cmocka_unit_test_setup(test_code, fake_setup),
+        cmocka_unit_test_setup(test_log, fake_setup),
+        cmocka_unit_test_setup(test_compiler_fails, fake_setup),
+        cmocka_unit_test_setup(test_which_compiler, fake_setup),
         cmocka_unit_test_setup(test_kernels_found_at_once, fake_setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,8 @@ static size_t raw(int number, uint8_t **bytes_out)
 static void assert_said(const char *part)
 {
     char *text = read_text(path_of("stderr"), NULL);
+    if (count_of(text, "\n") != (part != NULL))
+        printf("said: %s", text);
     assert_int_equal(count_of(text, "\n"), part != NULL);
     if (part && !strstr(text, part))
         printf("said: %s", text);
@@ -572,11 +574,77 @@ static void test_missing(void **state)
         assert_said(cases[i].said);
         assert_int_equal(count_of(lines(), "\"raw\""), 0);
     }
+    static const struct {
+        uint32_t version;
+        bool is_known;
+    } versions[] = {{17, false},     {18, true},     {99, true},     {100, false},
+                    {119999, false}, {120000, true}, {139999, true}, {140000, false}};
+    set_up(state);
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        char words[64];
+        fake_reset();
+        fake_cupti_version(versions[i].version);
+        run(runs_on);
+        snprintf(words, sizeof words, "version %u is not known", versions[i].version);
+        assert_said(versions[i].is_known ? NULL : words);
+        assert_int_equal(count_of(lines(), "\"raw\""), versions[i].is_known);
+    }
     fake_reset();
     fake_cupti_version(130001);
     setenv("RBWP_CUDA", drivers[1], 1);
     run(runs_on);
     assert_said("the driver is too old, it has no cuStreamGetCtx");
+}
+
+static const char *toolkit_place; /* of the library, below the folder */
+
+static void lay_toolkit(void)
+{
+    char command[256];
+    snprintf(command, sizeof command, "mkdir -p '%s/%s' && ln -s '%s' '%s/%s/libcupti.so'", folder,
+             toolkit_place, drivers[0], folder, toolkit_place);
+    CHECK(system(command) == 0);
+}
+
+/* Where nobody names CUPTI's library, and none is of the driver's version, it is looked for in the
+ * toolkit, in one place after the other. */
+static void test_toolkit(void **state)
+{
+    (void)state;
+    static char too_long[5000];
+    static const struct {
+        const char *place, *home, *path;
+        bool is_there;
+    } cases[] = {{"home/lib64", "home", NULL, true},
+                 {"home/lib", "home", "nowhere", true},
+                 {"path/extras/CUPTI/lib64", NULL, "path", true},
+                 {"path/targets/x86_64-linux/lib", "nowhere", "path", true},
+                 {"path/targets/sbsa-linux/lib", "", "path", true},
+                 {"path/lib64", too_long, "path", true},
+                 {"path/lib64", "nowhere", too_long, false},
+                 {"other/lib64", "home", "path", false}};
+    memset(too_long, 'x', sizeof too_long - 1);
+    setenv("RBWP_CUPTI", "", 1); /* names none */
+    fake_reset();
+    fake_fail("driver_version", 1, 0, 1000); /* the system's own is not looked for */
+    prepare = lay_toolkit;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char home[6000], path[6000];
+        toolkit_place = cases[i].place;
+        if (!cases[i].is_there && access("/usr/local/cuda", F_OK) == 0)
+            continue; /* it would be looked for there, too */
+        snprintf(home, sizeof home, "%s/%s", folder, cases[i].home ? cases[i].home : "");
+        snprintf(path, sizeof path, "%s/%s", folder, cases[i].path ? cases[i].path : "");
+        cases[i].home ? setenv("CUDA_HOME", *cases[i].home ? home : "", 1) : unsetenv("CUDA_HOME");
+        cases[i].path ? setenv("CUDA_PATH", path, 1) : unsetenv("CUDA_PATH");
+        run(runs_on);
+        assert_said(cases[i].is_there ? NULL : "no CUPTI (RBWP_CUPTI names its library): ");
+        assert_int_equal(count_of(lines(), "\"raw\""), cases[i].is_there);
+    }
+    prepare = NULL;
+    fake_reset();
+    unsetenv("CUDA_HOME");
+    unsetenv("CUDA_PATH");
 }
 
 int main(int count, char **words)
@@ -601,6 +669,7 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_fork, set_up),
         cmocka_unit_test_setup(test_exit, set_up),
         cmocka_unit_test_setup(test_missing, set_up),
+        cmocka_unit_test_setup(test_toolkit, set_up),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[128];

@@ -63,6 +63,13 @@ static int get_name(char *name, int bytes, driver_device device)
     return device == 0 ? DRIVER_OK : DRIVER_OK + 1;
 }
 
+static int get_memory(size_t *bytes, driver_device device)
+{
+    (void)device;
+    *bytes = 80;
+    return DRIVER_OK;
+}
+
 static int get_attribute(int *value, driver_attribute attribute, driver_device device)
 {
     (void)attribute;
@@ -92,6 +99,7 @@ static void device_of_another_thread(void **state)
     pthread_t thread;
     cu.cuDeviceGetName = get_name;
     cu.cuDeviceGetAttribute = get_attribute;
+    cu.cuDeviceTotalMem_v2 = get_memory;
     inject_rows_prepare();
     inject_rows_work(&work, &call);
     assert_int_equal(pthread_create(&thread, NULL, look, NULL), 0);
@@ -102,7 +110,14 @@ static void device_of_another_thread(void **state)
     (void)stop(session);
     struct read_table table = read_table(config.logfile, "gpu_device");
     assert_int_equal(table.rows, 1);
-    assert_int_equal(read_table_row(&table, 0)[9], 132); /* multiprocessors */
+    /* processor, name, api, what is known of a bias (nothing), multiprocessors, memory */
+    const uint64_t expected[] = {UINT64_C(1) << 32, 0, 0, 0, 0, 0, 0, 0, 0, 132, 80};
+    const uint64_t *cells = read_table_row(&table, 0);
+    struct rbwp_text name = rbwp_catalog_name(table.catalog, cells[1]);
+    for (size_t c = 0; c < sizeof expected / sizeof *expected; c++)
+        assert_true(c == 1 || cells[c] == expected[c]);
+    assert_int_equal(name.bytes, 4);
+    assert_memory_equal(name.text, "fake", 4);
     read_table_free(&table);
 }
 
