@@ -7,6 +7,7 @@
  *     witness odd      leaves waits by cancellation and by longjmp, forks, and waits in handlers
  *     witness ready    finds something each time it looks, many times, and then waits in vain
  *     witness others   waits by calls that others wait by seldom, none of which another thread ends
+ *     witness crowds   wakes several threads at once, and tells nothing
  *
  * A line for each wait, in the order of its thread, times of CLOCK_MONOTONIC in ns around the call:
  *     wait THREAD KIND BEFORE AFTER [WAKER BEFORE AFTER]
@@ -605,6 +606,91 @@ static void wait_otherwise(void)
     wait_for_messages();
 }
 
+/* ---- several that wait for the same
+ * --------------------------------------------------------------
+ */
+
+enum { CROWD = 3 };
+static void (*crowd_waits)(void);
+static pthread_barrier_t barrier;
+
+static void in_crowd_for_futex(void)
+{
+    syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+static void wake_crowd_at_futex(void)
+{
+    syscall(SYS_futex, &word, FUTEX_WAKE, CROWD, NULL, NULL, 0);
+}
+
+static void in_crowd_for_condition(void)
+{
+    pthread_mutex_lock(&guard);
+    while (!filled)
+        pthread_cond_wait(&cond, &guard);
+    pthread_mutex_unlock(&guard);
+}
+static void wake_crowd_at_condition(void)
+{
+    pthread_mutex_lock(&guard);
+    filled = true;
+    pthread_mutex_unlock(&guard); /* nobody comes out of it into a wait for the mutex */
+    pthread_cond_broadcast(&cond);
+}
+
+static void in_crowd_for_rwlock(void)
+{
+    pthread_rwlock_rdlock(&rwlock); /* kept: whoever releases it last is taken for the waker */
+}
+static void wake_crowd_at_rwlock(void)
+{
+    pthread_rwlock_unlock(&rwlock);
+}
+
+static void in_crowd_for_barrier(void)
+{
+    pthread_barrier_wait(&barrier);
+}
+static void wake_crowd_at_barrier(void)
+{
+    pthread_barrier_wait(&barrier);
+}
+
+static void *be_in_crowd(void *number)
+{
+    __atomic_store_n((long *)number, own_number(), __ATOMIC_RELEASE);
+    crowd_waits();
+    return NULL;
+}
+
+/* Main wakes all of them at once. */
+static void wake_crowds(void)
+{
+    static const struct {
+        void (*wait)(void), (*wake)(void);
+    } crowds[] = {{in_crowd_for_futex, wake_crowd_at_futex},
+                  {in_crowd_for_condition, wake_crowd_at_condition},
+                  {in_crowd_for_rwlock, wake_crowd_at_rwlock},
+                  {in_crowd_for_barrier, wake_crowd_at_barrier}};
+    pthread_barrier_init(&barrier, NULL, CROWD + 1);
+    pthread_rwlock_wrlock(&rwlock);
+    for (size_t c = 0; c < sizeof crowds / sizeof *crowds; c++) {
+        pthread_t threads[CROWD];
+        long numbers[CROWD] = {0};
+        crowd_waits = crowds[c].wait;
+        for (int i = 0; i < CROWD; i++) { /* one by one: they do not wait for each other */
+            require(pthread_create(&threads[i], NULL, be_in_crowd, &numbers[i]) == 0);
+            while (__atomic_load_n(&numbers[i], __ATOMIC_ACQUIRE) == 0)
+                sched_yield();
+            wait_until_asleep(numbers[i]);
+        }
+        pause_us(25000);
+        crowds[c].wake();
+        for (int i = 0; i < CROWD; i++)
+            pthread_join(threads[i], NULL);
+    }
+}
+
 static void prepare(void)
 {
     char path[64];
@@ -629,6 +715,7 @@ int main(int argc, char **argv)
     void (*const alone)(void) = strcmp(way, "odd") == 0      ? be_odd
                                 : strcmp(way, "ready") == 0  ? be_ready
                                 : strcmp(way, "others") == 0 ? wait_otherwise
+                                : strcmp(way, "crowds") == 0 ? wake_crowds
                                                              : NULL;
     prepare();
     if (alone) {

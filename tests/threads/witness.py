@@ -149,6 +149,18 @@ def test_others(folder):
         assert sum(slept) > 0.9 * (after - before) - CLOCK_NS, (kind, before, after, slept)
 
 
+def test_crowds(folder):
+    """Of several that are woken at once each knows by whom."""
+    recorded.run([WITNESS, "crowds"], folder / "crowds.bin")
+    recording = recorded.Recording(folder / "crowds.bin")
+    (main,) = threads_named(recording, pathlib.Path(WITNESS).name)
+    for kind in "futex", "condition variable", "rwlock", "barrier":
+        woken = [row for row in recording.waits if row["kind"] == kind and row["thread"] != main]
+        assert len({row["thread"] for row in woken}) == len(woken) == 3, (kind, woken)
+        assert {(row["waker"], row["outcome"]) for row in woken} == {(main, 0)}, (kind, woken)
+        assert all(0 < row["delay"] < row["stop"] - row["start"] for row in woken), (kind, woken)
+
+
 def read_all_lines(program):
     lines = []
     for line in program.stdout:
@@ -169,4 +181,5 @@ with tempfile.TemporaryDirectory() as name:
     test_killed(pathlib.Path(name))
     test_ready(pathlib.Path(name))
     test_others(pathlib.Path(name))
+    test_crowds(pathlib.Path(name))
 print("threads witness: all passed")
