@@ -687,6 +687,67 @@ static void refusals_without_a_reason(void **state)
     }
 }
 
+/* What comes from a node asks for a payload: the number it was offered by, and a tag. */
+static void ask_for(struct rbwp_endpoint *endpoint, uint32_t node, uint64_t number, uint64_t tag)
+{
+    const struct packet_head head = {.kind = PACKET_GRANT, .word = number, .bytes = tag};
+    const struct rbwp_packet packet = packet_of_head(&head);
+    assert_int_equal(rbwp_transport_arrived(endpoint, node, &packet), RBWP_OK);
+}
+
+/* Guards: a payload goes once, to the node that it was offered to, by its number and a tag that
+ * there is; and a transport that tells of one that does not go is not believed. */
+static void payloads_go_to_whom_they_were_offered(void **state)
+{
+    (void)state;
+    const uint64_t number = UINT64_C(1) << 32;
+    const uint32_t most = 4;
+    const struct {
+        uint32_t node;
+        uint64_t number, tag;
+    } wrong[] = {{2, number, 0},        {1, number + 1, 0},     {1, 2 * number, 0},   {1, 0, 0},
+                 {1, number | most, 0}, {1, number, WIRE_TAGS}, {1, number, 1u << 31}};
+    static const uint8_t big[BIG];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct told told = {0};
+        const struct rbwp_endpoint_config config = {
+            .size = sizeof config, .long_max = most, .problem = note_problem, .argument = &told};
+        struct wired wired = wired_new(3, 0, &config);
+        struct seen seen = {0};
+        struct ended ended = {0};
+        const unsigned handler = job_register(&wired.job, "long", see, &seen);
+        job_start(&wired.job);
+        struct rbwp_endpoint *from = wired.job.endpoint[0];
+        assert_int_equal(from->longs.send_max, most);
+        assert_int_equal(lend_out(from, 1, handler, big, BIG, &ended), RBWP_OK);
+        run_rounds(wired.job.manager); /* it is offered */
+        ask_for(from, wrong[i].node, wrong[i].number, wrong[i].tag);
+        run_rounds(wired.job.manager);
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.kind, RBWP_MESSAGE_BROKEN);
+        assert_int_equal(told.node, wrong[i].node);
+        assert_non_null(strstr(told.text, "it asks for a payload that is none"));
+        rbwp_transport_payload_done(from, number, RBWP_OK);
+        rbwp_transport_payload_done(from, number | most, RBWP_OK);
+        rbwp_transport_payload_done(from, UINT64_C(1) << 63, RBWP_OK);
+        rbwp_transport_payload_done(from, UINT64_C(1) << 63 | WIRE_TAGS, RBWP_OK);
+        run_rounds(wired.job.manager);
+        assert_int_equal(ended.count, 0);
+        wire_tell_senders(wired.wire, false);
+        run_all(&wired);
+        assert_int_equal(seen.count, 1);
+        ask_for(from, 1, number, 0); /* it has gone already; a node's first such packet is told */
+        run_rounds(wired.job.manager);
+        assert_int_equal(told.count, wrong[i].node == 1 ? 1 : 2);
+        wire_tell_senders(wired.wire, true);
+        run_all(&wired);
+        assert_int_equal(ended.count, 1);
+        assert_int_equal(ended.status, RBWP_OK);
+        quiesce_all(&wired);
+        job_free(&wired.job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -706,6 +767,7 @@ int main(void)
         cmocka_unit_test(packets_of_strangers),
         cmocka_unit_test(counts_of_others_are_refused),
         cmocka_unit_test(refusals_without_a_reason),
+        cmocka_unit_test(payloads_go_to_whom_they_were_offered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
