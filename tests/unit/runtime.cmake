@@ -35,6 +35,13 @@ endif()
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/jobs/mpi/*.c)
 rbwp_unit_test(test_locks test_locks.c ${sources})
 target_include_directories(test_locks SYSTEM BEFORE PRIVATE one_process) # for mpi.h
+rbwp_serial_test(test_mpi test_mpi.c ${sources})
+if(TARGET test_mpi)
+  target_include_directories(test_mpi SYSTEM BEFORE PRIVATE many_processes)
+  foreach(function transport_arrived transport_room transport_payload_done transport_lost now_ns clock_offset_add)
+    target_link_options(test_mpi PRIVATE LINKER:--wrap=rbwp_${function})
+  endforeach()
+endif()
 
 if(TARGET test_clock)
   target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
