@@ -180,6 +180,23 @@ static void send_packet(void)
     assert_int_equal(send_some(), RBWP_OK);
 }
 
+static void begin_payload(void)
+{
+    static unsigned char byte;
+    const struct transfer_end end = {.tag = 1, .sends = true, .payload = &byte, .bytes = 1};
+    assert_int_equal(transfers_begin(job, &end), RBWP_OK);
+}
+
+static void look_at_payloads(void)
+{
+    (void)joined_poll(job);
+}
+
+static void drop_payloads(void)
+{
+    transfers_drop(job);
+}
+
 /* ---- tests ------------------------------------------------------------------------------------
  */
 
@@ -310,6 +327,22 @@ static void packets_of_a_job(void **state)
     assert_int_equal(rbwp_mpi_stop(job, &error), RBWP_OK);
 }
 
+/* Those that are under way: who sends, who looks and who closes come from threads of their own. */
+static void payloads_of_a_job(void **state)
+{
+    (void)state;
+    static const act_fn then[] = {begin_payload, look_at_payloads, drop_payloads};
+    struct rbwp_error error;
+    assert_int_equal(rbwp_mpi_start(NULL, NULL, NULL, &job, &error), RBWP_OK);
+    mpi_is_slow = true;
+    pthread_mutex_lock(&job->polling); /* the job's own thread does not look between the two */
+    for (size_t i = 0; i < sizeof then / sizeof then[0]; i++)
+        one_then_the_other(begin_payload, then[i]);
+    pthread_mutex_unlock(&job->polling);
+    mpi_is_slow = false;
+    assert_int_equal(rbwp_mpi_stop(job, &error), RBWP_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +357,7 @@ int main(void)
         cmocka_unit_test(outcome_of_a_rule),
         cmocka_unit_test(clocks_of_a_job),
         cmocka_unit_test(packets_of_a_job),
+        cmocka_unit_test(payloads_of_a_job),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
 }
