@@ -10,7 +10,7 @@
 
 /* ---- loans ------------------------------------------------------------------ */
 
-static struct message_loan *loan_new(const void *payload, uint64_t bytes)
+static struct message_loan *loan_new(const void *payload)
 {
     struct message_loan *loan = malloc(sizeof *loan);
     if (!loan)
@@ -18,7 +18,6 @@ static struct message_loan *loan_new(const void *payload, uint64_t bytes)
     atomic_init(&loan->state, LOAN_OFFERED);
     atomic_init(&loan->holders, 2);
     loan->payload = payload;
-    loan->bytes = bytes;
     return loan;
 }
 
@@ -186,7 +185,7 @@ enum rbwp_status long_begin(struct rbwp_endpoint *endpoint, const struct rbwp_se
         send.payload = send.copy;
     }
     if (endpoint_shares_memory(endpoint, given->node))
-        send.loan = loan_new(send.payload, send.bytes);
+        send.loan = loan_new(send.payload);
     *loan_out = send.loan;
     enum rbwp_status status = RBWP_E_MEMORY;
     if (send.loan || !endpoint_shares_memory(endpoint, given->node))

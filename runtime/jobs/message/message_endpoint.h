@@ -107,7 +107,6 @@ struct message_loan {
     _Atomic int state; /* enum loan_state */
     _Atomic int holders;
     const void *payload;
-    uint64_t bytes;
 };
 
 /* Begun: the offer may not have gone yet; who sends it ends it, if it does not go. */
