@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of message_inbox.c: nothing is lost, doubled or torn, and nobody sleeps over a packet. */
 #include "message_inbox.h"
+#include "test_point.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -89,6 +90,62 @@ static void one_fetches_the_taker(void **state)
     inbox_unmake(&inbox);
 }
 
+_Atomic(test_point_fn) test_point_hook;
+
+static struct {
+    struct inbox inbox;
+    _Atomic int step; /* relaxed: it orders the two in time alone (test_locks.c) */
+} held;
+static _Thread_local bool is_held;
+
+static void wait_for_step(int step)
+{
+    while (atomic_load_explicit(&held.step, memory_order_relaxed) < step)
+        sched_yield();
+}
+
+/* A putter has seen the taker idle, which another one fetches meanwhile, and which goes again. */
+static void hold_putter(const char *place)
+{
+    if (!is_held || strcmp(place, "inbox: the taker was idle") != 0)
+        return;
+    atomic_store_explicit(&held.step, 1, memory_order_relaxed);
+    wait_for_step(2);
+}
+
+static void *put_and_take(void *unused)
+{
+    const struct rbwp_packet packet = packet_of("x", 1);
+    is_held = true;
+    assert_int_equal(inbox_put(&held.inbox, 0, 0, &packet), INBOX_PUT_TO_IDLE);
+    assert_null(inbox_peek(&held.inbox)); /* the taker has taken it already */
+    return unused;
+}
+
+/* Guards: who is told to fetch the taker, and works in its place, sees all that it did before it
+ * went, also where it had seen it idle an earlier time. For ThreadSanitizer. */
+static void who_fetches_sees_what_the_taker_did(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    const struct rbwp_packet packet = packet_of("y", 1);
+    held.inbox = make();
+    atomic_store(&test_point_hook, hold_putter);
+    assert_true(inbox_go_idle(&held.inbox));
+    assert_int_equal(pthread_create(&thread, NULL, put_and_take, NULL), 0);
+    wait_for_step(1);
+    assert_int_equal(inbox_put(&held.inbox, 1, 0, &packet), INBOX_PUT_TO_IDLE);
+    for (uint32_t node = 0; node < 2; node++) {
+        assert_int_equal(inbox_peek(&held.inbox)->node, node);
+        inbox_drop(&held.inbox);
+    }
+    assert_true(inbox_go_idle(&held.inbox));
+    atomic_store_explicit(&held.step, 2, memory_order_relaxed);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    atomic_store(&test_point_hook, NULL);
+    inbox_unmake(&held.inbox);
+}
+
 struct putter {
     struct inbox *inbox;
     _Atomic uint32_t *fetched;
@@ -163,6 +220,7 @@ int main(void)
         cmocka_unit_test(lengths_and_wrapping),
         cmocka_unit_test(full_and_given_back),
         cmocka_unit_test(one_fetches_the_taker),
+        cmocka_unit_test(who_fetches_sees_what_the_taker_did),
         cmocka_unit_test(putters_and_a_taker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message_inbox.h"
 
+#include "test_point.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +120,7 @@ enum inbox_put_result inbox_put(struct inbox *inbox, uint32_t node, uint64_t arr
     atomic_store_explicit(&entry->length, length, memory_order_seq_cst);
     if (!atomic_load_explicit(&inbox->idle, memory_order_seq_cst))
         return INBOX_PUT;
+    TEST_POINT("inbox: the taker was idle");
     return atomic_exchange_explicit(&inbox->idle, false, memory_order_seq_cst) ? INBOX_PUT_TO_IDLE
                                                                                : INBOX_PUT;
 }
