@@ -6,8 +6,11 @@
 #include "joined.h"
 #include "rbwp_job.h"
 #include "rbwp_record.h"
+#include "record_support.h"
 #include "unit.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,8 @@ static struct {
     const char *fails;            /* this call, after so many that do not */
     int fails_after;
     const char *stuck; /* this call of all nodes is never over */
+    bool others_record, own_records;
+    int64_t answers_ns; /* of node 0, whose clock is so far ahead, to each question; 0: none */
 } mpi;
 
 static int call(const char *name)
@@ -135,11 +140,14 @@ int MPI_Comm_get_attr(MPI_Comm communicator, int key, void *value, int *flag)
     *(int **)value = &highest;
     return gives(flag, call("Comm_get_attr") == MPI_SUCCESS);
 }
+static void answer_question(const void *question);
 int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag,
               MPI_Comm communicator, MPI_Request *request)
 {
     assert_int_equal(type, MPI_BYTE);
-    return begin_op("Isend",
+    if (mpi.answers_ns && communicator == PACKETS && tag == TAG_PING)
+        answer_question(data);
+    return begin_op(communicator == CALLS ? "Isend turn" : "Isend",
                     (struct op){.sent = data,
                                 .count = count,
                                 .node = to,
@@ -152,11 +160,14 @@ int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_C
               MPI_Request *request)
 {
     assert_int_equal(type, MPI_BYTE);
-    return begin_op(
-        "Irecv",
-        (struct op){
-            .data = data, .count = count, .node = from, .tag = tag, .communicator = communicator},
-        request);
+    return begin_op(communicator == CALLS ? "Irecv turn" : "Irecv",
+                    (struct op){.is_through = communicator == CALLS,
+                                .data = data,
+                                .count = count,
+                                .node = from,
+                                .tag = tag,
+                                .communicator = communicator},
+                    request);
 }
 int MPI_Ibarrier(MPI_Comm communicator, MPI_Request *request)
 {
@@ -174,6 +185,9 @@ int MPI_Iallreduce(const void *own, void *all, int count, MPI_Datatype type, MPI
 {
     assert_int_equal(operation, MPI_MAX);
     memcpy(all, own, (size_t)count * type);
+    mpi.own_records = *(const int *)own;
+    if (mpi.others_record)
+        *(int *)all = 1;
     return begin_call_of_all("Iallreduce", communicator, request);
 }
 /* All are where this node is, or far from each other; where they say their pid stands in watch.c.
@@ -531,6 +545,103 @@ static void answers_that_stay_away(void **state)
     part(made);
 }
 
+static void answer_question(const void *question)
+{
+    struct answer answer;
+    memcpy(&answer.question, question, sizeof answer.question);
+    answer.came_ns = answer.went_ns = rbwp_now_ns() + mpi.answers_ns;
+    come(0, TAG_PONG, &answer, sizeof answer);
+}
+
+/* The only send or receive of this node's with a neighbour, in turn. NULL: there is none. */
+static const struct op *turn_of(bool sends)
+{
+    const struct op *found = NULL;
+    for (int i = 1; i <= mpi.ops; i++)
+        if (mpi.op[i].communicator == CALLS && (sends ? mpi.op[i].sent : mpi.op[i].data)) {
+            assert_null(found);
+            found = &mpi.op[i];
+        }
+    return found;
+}
+
+/* All nodes compare in turn: each when the one before it is through. */
+static void all_compare_in_turn(void **state)
+{
+    (void)state;
+    enum { AHEAD_NS = 50000000, IN_VAIN = 64 };
+    struct rbwp_error error = {.text = ""};
+    for (uint32_t node = 0; node < NODES; node++) {
+        clear(NULL);
+        struct rbwp_mpi *made = joined(node);
+        mpi.answers_ns = AHEAD_NS;
+        assert_int_equal(clocks_compare(made, &error), RBWP_OK);
+        const struct op *before = turn_of(false), *behind = turn_of(true);
+        assert_int_equal(before != NULL, node > 1);
+        assert_int_equal(behind != NULL, node > 0 && node < NODES - 1);
+        assert_true(!before || (before->node == (int)node - 1 && before->count == 1));
+        assert_true(!behind || (behind->node == (int)node + 1 && behind->count == 1));
+        assert_true(node == 0 || count_sent(0, TAG_PING) >= IN_VAIN);
+        assert_int_equal(up.offsets, node > 0);
+        assert_true(node == 0 || up.offset_ns - AHEAD_NS <= (int64_t)up.bound_ns);
+        assert_true(node == 0 || AHEAD_NS - up.offset_ns <= (int64_t)up.bound_ns);
+        part(made);
+    }
+    static const char *const fails[][2] = {{"Irecv turn", "MPI_Irecv failed"},
+                                           {"Isend turn", "MPI_Isend failed"},
+                                           {"Ibarrier", "MPI_Ibarrier failed"}};
+    for (size_t i = 0; i < sizeof fails / sizeof *fails; i++) {
+        clear(NULL);
+        struct rbwp_mpi *made = joined(2);
+        mpi.answers_ns = AHEAD_NS;
+        mpi.fails = fails[i][0];
+        assert_int_equal(clocks_compare(made, &error), RBWP_E_IO);
+        assert_non_null(strstr(error.text, fails[i][1]));
+        part(made);
+    }
+    clear(NULL); /* nobody is asked where node 0 is lost */
+    struct rbwp_mpi *made = joined(1);
+    watch_lose(made, 0, "node 0 went");
+    mpi.stuck = "Ibarrier";
+    assert_int_equal(clocks_compare(made, &error), RBWP_E_IO);
+    assert_non_null(strstr(error.text, "node 0 went"));
+    assert_int_equal(up.offsets, 0);
+    part(made);
+}
+
+/* Clocks are compared where anybody records, and from then on again and again. */
+static void compared_where_somebody_records(void **state)
+{
+    (void)state;
+    struct rbwp_error error = {.text = ""};
+    assert_int_equal(rbwp_mpi_compare_clocks(NULL, &error), RBWP_E_INVALID);
+    for (int who = 0; who < 4; who++) { /* nobody, another one, this one, and once only */
+        clear(NULL);
+        struct rbwp_session_config config = test_config(1);
+        struct rbwp_session *session = who == 2 ? start(&config) : NULL;
+        struct rbwp_mpi *made = joined(0);
+        mpi.others_record = who == 1 || who == 3;
+        if (who == 3)
+            made->config.clock_every_ns = RBWP_MPI_NEVER;
+        const uint64_t before = rbwp_now_ticks();
+        mpi.fails = "Ibarrier";
+        assert_int_equal(rbwp_mpi_compare_clocks(made, &error), who ? RBWP_E_IO : RBWP_OK);
+        mpi.fails = NULL;
+        assert_int_equal(rbwp_mpi_compare_clocks(made, &error), RBWP_OK);
+        assert_int_equal(mpi.own_records, who == 2);
+        assert_int_equal(made->clocks.compares, who == 1 || who == 2);
+        if (made->clocks.compares)
+            assert_in_range(made->clocks.due_ticks - before, tick_of(1000000000),
+                            tick_of(UINT64_C(600000000000)));
+        mpi.fails = "Iallreduce";
+        assert_int_equal(rbwp_mpi_compare_clocks(made, &error), RBWP_E_IO);
+        assert_non_null(strstr(error.text, "MPI_Iallreduce failed"));
+        part(made);
+        if (session)
+            (void)stop(session);
+    }
+}
+
 /* A question is answered to who asked, with the times of its coming and going. */
 static void a_question_is_answered(void **state)
 {
@@ -538,7 +649,9 @@ static void a_question_is_answered(void **state)
     struct rbwp_mpi *made = joined(0);
     const struct answer expected = {{4, 0, 55}, 99, 99};
     up.now_ns = 99;
-    come(3, TAG_PING, &expected.question, sizeof expected.question - 1); /* of another length */
+    const struct question other = {5, 0, 56};
+    come(3, TAG_PING, &other, sizeof other - 1); /* of another length */
+    come(3, TAG_PING, &expected, sizeof other + 1);
     come(3, TAG_PING, &expected.question, sizeof expected.question);
     poll_all(made);
     assert_int_equal(count_sent(3, TAG_PONG), 1);
@@ -928,7 +1041,9 @@ static void a_process_ends(void **state)
             assert_string_equal(error.text, up.lost_text);
         }
         assert_int_equal(count_sent(2, TAG_LOST) + count_sent(2, TAG_SIGN), 0);
+        const int handle = made->watch.near[made->watch.near_count - 1].fd;
         part(made);
+        assert_int_equal(fcntl(handle, F_GETFD), -1);
     }
 }
 
@@ -1140,6 +1255,21 @@ static void alone(void **state)
             assert_true(mpi.op[i].communicator != PACKETS || mpi.op[i].is_cancelled);
     }
     assert_int_equal(rbwp_mpi_stop(NULL, &error), RBWP_OK);
+    clear(NULL);
+    mpi.nodes = 1;
+    struct rbwp_mpi_config config = {
+        .size = sizeof config, .clock_every_ns = 77, .lost_after_ns = 78, .signs_only = true};
+    assert_int_equal(rbwp_mpi_start(&config, NULL, NULL, &made, &error), RBWP_OK);
+    assert_memory_equal(&made->config, &config, sizeof config);
+    assert_int_equal(rbwp_mpi_stop(made, &error), RBWP_OK);
+    clear(NULL);
+    mpi.nodes = 1;
+    config.size = offsetof(struct rbwp_mpi_config, lost_after_ns); /* of an earlier version */
+    assert_int_equal(rbwp_mpi_start(&config, NULL, NULL, &made, &error), RBWP_OK);
+    assert_int_equal(made->config.clock_every_ns, 77);
+    assert_int_equal(made->config.lost_after_ns, UINT64_C(30000000000));
+    assert_false(made->config.signs_only);
+    assert_int_equal(rbwp_mpi_stop(made, &error), RBWP_OK);
 }
 
 int main(void)
@@ -1148,6 +1278,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_soonest_answer, clear),
         cmocka_unit_test_setup(answers_that_stay_away, clear),
+        cmocka_unit_test_setup(all_compare_in_turn, clear),
+        cmocka_unit_test_setup(compared_where_somebody_records, clear),
         cmocka_unit_test_setup(a_question_is_answered, clear),
         cmocka_unit_test_setup(packets_go, clear),
         cmocka_unit_test_setup(packets_fail, clear),
