@@ -200,9 +200,15 @@ static void anchors_that_drift(void **state)
         assert_in_range(ptx_timing_host(&timing, half_ns) - (half_ns - AHEAD) -
                             cases[i].drift_ns / 2 + 1,
                         0, 2);
-        assert_int_equal(ptx_timing_host(&timing, timing.to.device_ns + 50),
-                         timing.to.host_ns + 50);
+        int64_t beyond_ns = cases[i].until_ns < 100000 ? apart_ns : 50;
+        assert_int_equal(ptx_timing_host(&timing, timing.to.device_ns + beyond_ns),
+                         timing.to.host_ns + beyond_ns);
     }
+    struct ptx_launch unknown =
+        with_anchors(2000, 5000, anchor_at(500, 0, 20), anchor_at(10000, 0, 20));
+    unknown.start_ns = unknown.stop_ns = 0; /* anchors of nothing */
+    struct ptx_timing of_nothing = found(&unknown, NULL);
+    assert_unanchored(&of_nothing, LOW, 0, HIGH - LOW, HIGH - LOW);
     const struct ptx_launch apart =
         with_anchors(2000, 5000, anchor_at(500, 0, 20), anchor_at(10000, 9501, 20));
     struct ptx_timing timing = found(&apart, NULL); /* the later one is earlier on the device */
@@ -288,6 +294,12 @@ static void lines_beyond_the_timer(void **state)
     assert_unanchored(&timing, LOW, 49950, 50950, 7000);
     assert_lane(&timing, 0, 1000, 49950, 2, 50);
     assert_lane(&timing, 1, 1000, 50030, 2, 80);
+    static const struct made_lane late[LANES] = {{50000, 1000, {{1000, 1400, 51000}, {0}}},
+                                                 {50000, 1000, {{1000, 1400, 50200}, {0}}}};
+    matrix = matrix_of(true, late);
+    timing = found(&launch, &matrix);
+    assert_unanchored(&timing, LOW, 50000, 51000, 7000);
+    assert_lane(&timing, 0, 1000, 50400, 2, 400);
 }
 
 /* The clock's rate is that of lanes that ran for 10 us, each as long as it did; of a lane that ran
@@ -358,25 +370,23 @@ static void broken_wide_lanes(void **state)
 static void compat_lanes(void **state)
 {
     (void)state;
-    static const struct made_lane lanes[LANES] = {{0, 0, {{600, 1100, 0}, {100, 400, 0}}},
-                                                  {0, 0, {{3000, 3100, 0}, {100, 90, 0}}}};
+    static const struct made_lane lanes[LANES] = {{0, 0, {{3000, 3100, 0}, {100, 90, 0}}},
+                                                  {0, 0, {{1100, 1100, 0}, {100, 400, 0}}}};
     struct ptx_matrix matrix = matrix_of(false, lanes);
     static const struct {
         uint64_t clock_hz;
         int64_t stop_ns;
         double rate;
         uint64_t bound_ns[LANES];
-    } cases[] = {{GHZ, 52000, 1, {1000, 1900}},
-                 {2 * GHZ, 50400, 2.5, {0, 360}},
-                 {0, 50500, 2, {0, 450}},
-                 {2 * GHZ, 50500, 2, {0, 450}},
-                 {0, 50000, 1, {0, 0}}};
+    } cases[] = {{GHZ, 52000, 1, {1900, 1000}}, {2 * GHZ, 50400, 2.5, {360, 0}},
+                 {0, 50500, 2, {450, 0}},       {2 * GHZ, 50500, 2, {450, 0}},
+                 {0, 50001, 1000, {0, 0}},      {0, 50000, 1, {0, 0}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct ptx_launch launch = launch_at(50000, cases[i].stop_ns, cases[i].clock_hz);
         struct ptx_timing timing = found(&launch, &matrix);
         assert_true(timing.cycles_per_ns == cases[i].rate);
-        assert_lane(&timing, 0, 100, 50000, cases[i].rate, cases[i].bound_ns[0]);
-        assert_lane(&timing, 1, 3000, 50000, cases[i].rate, cases[i].bound_ns[1]);
+        assert_lane(&timing, 0, 3000, 50000, cases[i].rate, cases[i].bound_ns[0]);
+        assert_lane(&timing, 1, 100, 50000, cases[i].rate, cases[i].bound_ns[1]);
     }
 }
 
