@@ -491,8 +491,9 @@ static struct waiter *claim_place(void)
 
 static void take_place(struct waiter *waiter)
 {
-    atomic_store_explicit(&waiter->thread_id, rbwp_extend_thread(), memory_order_relaxed);
     waiter->thread = pthread_self();
+    atomic_store_explicit(&waiter->thread_id, rbwp_extend_thread(),
+                          memory_order_release); /* who renames has both */
     waiter->begun = waiter->jumps = false;
     waiter->short_kinds = waiter->ready_kinds = 0;
     set_kind(waiter, WAIT_RUNS);
