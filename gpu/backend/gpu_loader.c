@@ -4,6 +4,7 @@
 #include "gpu_failure.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 /* RTLD_NODELETE: drivers leave threads and exit handlers behind that live as long as the process.
@@ -18,16 +19,17 @@ void *gpu_library_open(const char *given, const char *const *names, const char *
 {
     const char *const only[] = {given, NULL};
     const char *const *tried = given ? only : names;
-    const char *reason = NULL;
+    char reason[sizeof error->text] = ""; /* of the first: the next call takes its words away */
     for (const char *const *name = tried; *name; name++) {
         void *library = open_one(*name);
         if (library)
             return library;
         const char *words = dlerror();
-        reason = reason || !words ? reason : words;
+        if (!*reason && words)
+            snprintf(reason, sizeof reason, "%s", words);
     }
     gpu_failure(error, RBWP_E_UNSUPPORTED, "%s: no driver here: %s", what,
-                reason ? reason : tried[0]);
+                *reason ? reason : tried[0]);
     return NULL;
 }
 
