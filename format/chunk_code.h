@@ -10,8 +10,95 @@
 #ifndef CHUNK_CODE_H
 #define CHUNK_CODE_H
 
-#include "packed_stream.h"
+#include "buffer.h"
+#include "bytes.h"
+#include "deflater.h"
+#include "inflater.h"
 #include "rbwp_reader.h"
+
+#include <stdint.h>
+#include <zlib.h>
+
+/* A number as a symbol of one byte and the bits below it (SPEC.md, section 16.4).
+ *
+ * Small numbers have a symbol of their own; of larger ones the symbol says the highest bit and the
+ * three or one behind it, and the rest follow as they are. Noise is in those; what can be foreseen
+ * is in the symbols, which an entropy coder takes. */
+
+#define NUMBER_EXACT 64u    /* numbers below have a symbol each */
+#define NUMBER_FINE_TOP 18u /* from this highest bit on one bit behind it is told, not three */
+#define NUMBER_COARSE (NUMBER_EXACT + 8 * (NUMBER_FINE_TOP - 6))
+#define NUMBER_SYMBOLS (NUMBER_COARSE + 2 * (64 - NUMBER_FINE_TOP))
+
+/* The symbol of a number, and how many of its lowest bits it does not tell. */
+static inline unsigned number_symbol(uint64_t number, unsigned *bits_out)
+{
+    if (number < NUMBER_EXACT) {
+        *bits_out = 0;
+        return (unsigned)number;
+    }
+    unsigned top = 63u - (unsigned)__builtin_clzll(number);
+    if (top < NUMBER_FINE_TOP) {
+        *bits_out = top - 3;
+        return NUMBER_EXACT + (top - 6) * 8 + ((unsigned)(number >> (top - 3)) & 7);
+    }
+    *bits_out = top - 1;
+    return NUMBER_COARSE + (top - NUMBER_FINE_TOP) * 2 + ((unsigned)(number >> (top - 1)) & 1);
+}
+
+/* The smallest number of a symbol below NUMBER_SYMBOLS, and its bits. */
+static inline uint64_t number_base(unsigned symbol, unsigned *bits_out)
+{
+    if (symbol < NUMBER_EXACT) {
+        *bits_out = 0;
+        return symbol;
+    }
+    if (symbol < NUMBER_COARSE) {
+        unsigned top = (symbol - NUMBER_EXACT) / 8 + 6;
+        *bits_out = top - 3;
+        return (uint64_t)(8 | (symbol & 7)) << (top - 3);
+    }
+    unsigned top = (symbol - NUMBER_COARSE) / 2 + NUMBER_FINE_TOP;
+    *bits_out = top - 1;
+    return (uint64_t)(2 | (symbol & 1)) << (top - 1);
+}
+
+/* A column of bytes in a chunk of an archive (SPEC.md, section 16.3): as they
+ * are, one byte again and again, or a zlib stream. */
+
+enum stream_form { STREAM_STORED = 0, STREAM_RUN = 1, STREAM_ZLIB = 2 };
+
+/* How hard a zlib stream is to look for repetitions. */
+enum stream_effort {
+    STREAM_NOISE,    /* not at all: there are none */
+    STREAM_PATTERNS, /* quickly, where the first bytes have some */
+    STREAM_TEXT      /* as well as zlib can */
+};
+
+struct stream_packer {
+    struct deflater *deflater;
+    z_stream zlib; /* its level is each stream's own */
+    bool zlib_ready;
+    struct buffer scratch;
+};
+bool stream_packer_begin(struct stream_packer *packer);
+void stream_packer_end(struct stream_packer *packer);
+
+/* Appends a stream to out. bytes has DEFLATER_SLACK bytes behind it. No memory: out->failed. */
+void stream_pack(struct stream_packer *packer, const uint8_t *bytes, size_t count,
+                 enum stream_effort effort, struct buffer *out);
+
+/* Takes the next stream's head. False: it is none, or runs over the end. */
+struct stream_view {
+    enum stream_form form;
+    uint32_t bytes; /* unpacked */
+    const uint8_t *packed;
+    uint32_t packed_bytes;
+};
+bool stream_next(struct cursor *cursor, struct stream_view *stream_out);
+
+/* Unpacks to stream->bytes bytes. False: it does not give just those. */
+bool stream_unpack(const struct stream_view *stream, struct inflater *inflater, uint8_t *to);
 
 /* The streams of a chunk, in this order. */
 enum chunk_stream {

@@ -9,7 +9,6 @@
 #include "chunk_code.h"
 
 #include "block.h"
-#include "number_code.h"
 #include "record_bytes.h"
 #include "rules.h"
 

@@ -9,7 +9,6 @@
 #include "chunk_code.h"
 
 #include "block.h"
-#include "number_code.h"
 #include "record_bytes.h"
 
 /* The end of STREAM_BITS. Handed over by value but where it is inlined: so the compiler knows that

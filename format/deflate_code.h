@@ -5,6 +5,7 @@
 
 #include "deflate_piece.h"
 
+#include <stdint.h>
 #include <string.h>
 
 struct bit_writer {
@@ -57,5 +58,24 @@ void code_put_literals(const struct piece_code *code, const uint8_t *data, uint3
                        struct bit_writer *writer);
 void code_put_tokens(const struct deflater *state, const struct piece_code *code,
                      struct bit_writer *writer);
+
+/* Length-limited canonical Huffman codes as DEFLATE uses them.
+ *
+ * From the counts of an alphabet's symbols to code lengths (RFC 1951, 3.2.2)
+ * and to code words already bit-reversed, ready for a little-endian bit
+ * buffer. Knows nothing of what the symbols mean. */
+
+#define HUFFMAN_SYMBOLS_MAX 288
+#define HUFFMAN_BITS_MAX 15
+
+/*
+ * Code lengths for count symbols, none longer than bits_max; 0 for a symbol that does not occur.
+ * A single symbol gets length 1. Counts must stay below 2^23. Returns how many symbols occur.
+ */
+unsigned huffman_lengths(const uint32_t *frequency, unsigned count, unsigned bits_max,
+                         uint8_t *length_out);
+
+/* The canonical code words of these lengths, first bit lowest. */
+void huffman_codes(const uint8_t *length, unsigned count, uint16_t *code_out);
 
 #endif /* DEFLATE_CODE_H */

@@ -9,9 +9,9 @@
  */
 #include "deflater.h"
 
-#include "adler.h"
 #include "deflate_code.h"
 #include "deflate_piece.h"
+#include "inflater.h"
 
 #include <stdlib.h>
 #include <string.h>

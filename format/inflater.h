@@ -28,4 +28,10 @@ struct inflater {
 bool inflater_run(struct inflater *inflater, const uint8_t *in, size_t in_bytes, uint8_t *out,
                   size_t out_bytes);
 
+/* The check sum of a zlib stream (RFC 1950), of all data at once. */
+
+uint32_t adler_of(const uint8_t *data, size_t size);
+/* The same without SIMD: zlib's. */
+uint32_t adler_portable(const uint8_t *data, size_t size);
+
 #endif /* INFLATER_H */

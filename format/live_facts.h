@@ -10,9 +10,8 @@
 #ifndef LIVE_FACTS_H
 #define LIVE_FACTS_H
 
-#include "live_clock.h"
 #include "live_file.h"
-#include "live_tables.h"
+#include "live_log.h"
 #include "rbwp_recover.h"
 #include "thread_table.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* packed_stream.c - see packed_stream.h. */
-#include "packed_stream.h"
+/* packed_stream.c - see chunk_code.h. */
+#include "chunk_code.h"
 
 #include "rules.h"
 

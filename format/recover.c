@@ -15,7 +15,6 @@
 #include "block.h"
 #include "live_records.h"
 #include "live_snapshot.h"
-#include "live_view.h"
 #include "rbwp_verify.h"
 #include "reader.h"
 #include "reader_error.h"

@@ -7,12 +7,171 @@
 #include "recover_ring.h"
 
 #include "block.h"
-#include "live_ring.h"
+#include "crc32c.h"
+#include "grow.h"
+#include "live_file.h"
 #include "reader_error.h"
 #include "writer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* The blocks in the ring of a live file, oldest first.
+ *
+ * Its process may go on: it fills the ring behind what is read, and takes segments away before it.
+ * A segment is copied, and counts if it is still the same one then. That nothing is missing behind
+ * one that counted, the process must leave alone what was not passed: it can be told how far that
+ * is. */
+
+struct live_ring_part { /* a segment in use */
+    uint64_t number, offset;
+    uint32_t bytes; /* of it */
+};
+
+/* Zeros are no valid start: live_ring_open. */
+struct live_ring_walk {
+    const struct live_file *live;
+    /* May be set, when it is open: segments up to this number will not be looked at again. */
+    void (*passed)(void *context, uint64_t number);
+    void *context;
+    struct live_ring_part *parts;
+    size_t count, capacity, next;
+    bool memory_failed;
+    uint8_t *bytes; /* of the segment that is read */
+    size_t size, at;
+    uint64_t damaged; /* segments and entries that cannot be */
+    uint64_t gone;    /* segments that were used again, or emptied, before they were copied */
+};
+
+static bool live_ring_read_head(const struct live_file *live, uint64_t offset,
+                                struct live_ring_head *head)
+{
+    return live_file_read(live, offset, head, sizeof *head) == sizeof *head;
+}
+
+static bool live_ring_note(void *context, const struct live_segment *segment)
+{
+    struct live_ring_walk *walk = context;
+    struct live_ring_head head;
+    if (segment->bytes <= sizeof head || !live_ring_read_head(walk->live, segment->offset, &head) ||
+        head.number == 0)
+        return true;
+    if (!grow_array(&walk->parts, &walk->capacity, walk->count + 1, sizeof *walk->parts)) {
+        walk->memory_failed = true;
+        return false;
+    }
+    walk->parts[walk->count++] =
+        (struct live_ring_part){head.number, segment->offset, segment->bytes};
+    return true;
+}
+
+static int live_ring_by_number(const void *left, const void *right)
+{
+    const struct live_ring_part *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* RBWP_E_IO, RBWP_E_MEMORY. Close in each case. */
+static enum rbwp_status live_ring_open(struct live_ring_walk *walk, const struct live_file *live,
+                                       struct rbwp_error *error)
+{
+    *walk = (struct live_ring_walk){.live = live};
+    enum rbwp_status status = live_file_ring(live, live_ring_note, walk, error);
+    if (status == RBWP_OK && walk->count)
+        qsort(walk->parts, walk->count, sizeof *walk->parts, live_ring_by_number);
+    if (walk->count)
+        walk->bytes = malloc(LIVE_SEGMENT_BYTES_MAX);
+    if (walk->memory_failed || (walk->count && !walk->bytes))
+        return error_set_memory(error, "live file");
+    return status;
+}
+
+static void live_ring_close(struct live_ring_walk *walk)
+{
+    free(walk->parts);
+    free(walk->bytes);
+    *walk = (struct live_ring_walk){0};
+}
+
+static bool live_ring_is_there(const struct live_ring_walk *walk, const struct live_ring_part *part,
+                               struct live_ring_head *head_out)
+{
+    return live_ring_read_head(walk->live, part->offset, head_out) &&
+           head_out->number == part->number;
+}
+
+static void live_ring_read_part(struct live_ring_walk *walk, const struct live_ring_part *part)
+{
+    struct live_ring_head head;
+    walk->at = walk->size = 0;
+    if (!live_ring_is_there(walk, part, &head)) {
+        walk->gone++;
+        return;
+    }
+    if (head.bytes > part->bytes - sizeof head) {
+        walk->damaged++;
+        return;
+    }
+    size_t got = live_file_read(walk->live, part->offset + sizeof head, walk->bytes, head.bytes);
+    if (live_ring_is_there(walk, part, &head))
+        walk->size = got;
+    else
+        walk->gone++;
+}
+
+static bool live_ring_take_entry(struct live_ring_walk *walk, struct live_ring_entry *entry_out)
+{
+    size_t left = walk->size - walk->at;
+    if (left < sizeof *entry_out) {
+        walk->damaged += left > 0;
+        return false;
+    }
+    memcpy(entry_out, walk->bytes + walk->at, sizeof *entry_out);
+    if (entry_out->bytes < sizeof *entry_out || entry_out->bytes > left ||
+        entry_out->bytes % 8 != 0 || entry_out->open_count > LIVE_RING_OPEN_MAX) {
+        walk->damaged++;
+        return false;
+    }
+    return true;
+}
+
+/* The next entry, and where its blocks are, until the next call; false behind the last. Its sizes
+ * are whole; what is in it may be anything. */
+static bool live_ring_next(struct live_ring_walk *walk, struct live_ring_entry *entry_out,
+                           const uint8_t **blocks_out, size_t *size_out)
+{
+    while (walk->at == walk->size || !live_ring_take_entry(walk, entry_out)) {
+        if (walk->next == walk->count)
+            return false;
+        const struct live_ring_part *part = &walk->parts[walk->next++];
+        live_ring_read_part(walk, part);
+        if (walk->passed)
+            walk->passed(walk->context, part->number);
+    }
+    *blocks_out = walk->bytes + walk->at + sizeof *entry_out;
+    *size_out = entry_out->bytes - sizeof *entry_out;
+    walk->at += entry_out->bytes;
+    return true;
+}
+
+/* The next block of so many bytes of blocks, which move behind it. False: there is none, or it
+ * cannot be. */
+static bool live_ring_block(const uint8_t **blocks, size_t *size, struct live_ring_block *block_out,
+                            const uint8_t **bytes_out)
+{
+    if (*size < sizeof *block_out)
+        return false;
+    memcpy(block_out, *blocks, sizeof *block_out);
+    const uint8_t *bytes = *blocks + sizeof *block_out;
+    size_t left = *size - sizeof *block_out, padded = ((size_t)block_out->bytes + 7) / 8 * 8;
+    if (block_out->bytes < RBWP_BLOCK_HEADER_BYTES || padded > left ||
+        crc32c(0, bytes, block_out->bytes) != block_out->crc32c)
+        return false;
+    *bytes_out = bytes;
+    *blocks = bytes + padded;
+    *size = left - padded;
+    return true;
+}
 
 /* All that ever came into the ring up to some entry of it. */
 struct ever {

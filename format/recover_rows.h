@@ -8,9 +8,8 @@
 #ifndef RECOVER_ROWS_H
 #define RECOVER_ROWS_H
 
-#include "live_clock.h"
 #include "live_file.h"
-#include "live_tables.h"
+#include "live_log.h"
 #include "row_block.h"
 
 /* Zeros are a valid start. */

@@ -2,7 +2,7 @@
 /* recover_tail.c - see recover_tail.h. Strings stay where they are, in the reader or live file. */
 #include "recover_tail.h"
 
-#include "live_view.h"
+#include "live_records.h"
 #include "rbwp_recover.h"
 #include "reader.h"
 #include "rules.h"

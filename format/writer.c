@@ -10,7 +10,6 @@
  * answers for it.
  */
 #include "crc32c.h"
-#include "rbwp_writer.h"
 
 #include "block.h"
 #include "buffer.h"
@@ -18,14 +17,18 @@
 #include "header.h"
 #include "index.h"
 #include "marks.h"
+#include "rbwp_writer.h"
 #include "rules.h"
+#include "sized.h"
 #include "table_index.h"
 #include "trailer.h"
-#include "sized.h"
 #include "writer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 /* Below, the head of a zlib stream and its code are most of it. */
@@ -307,4 +310,54 @@ void rbwp_writer_totals(const struct rbwp_writer *writer, uint64_t *bytes_out, u
         *blocks_out = writer->blocks;
     if (records_out)
         *records_out = writer->records;
+}
+
+/* The ready-made sink: write(2) and pwrite(2) over a descriptor.
+ *
+ * Short writes and EINTR are gone on with. errno is left as the system set it. */
+
+static enum rbwp_status sink_fd_write(void *context, const void *bytes, size_t count)
+{
+    int fd = *(const int *)context;
+    const char *next = bytes;
+    while (count) {
+        ssize_t written = write(fd, next, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return RBWP_E_IO;
+        next += written;
+        count -= (size_t)written;
+    }
+    return RBWP_OK;
+}
+
+static enum rbwp_status sink_fd_patch(void *context, uint64_t offset, const void *bytes,
+                                      size_t count)
+{
+    int fd = *(const int *)context;
+    const char *next = bytes;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return RBWP_E_IO;
+    if (flags & O_APPEND) { /* pwrite would append, whatever the offset */
+        errno = EINVAL;
+        return RBWP_E_UNSUPPORTED;
+    }
+    while (count) {
+        ssize_t written = pwrite(fd, next, count, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return RBWP_E_IO;
+        next += written;
+        offset += (uint64_t)written;
+        count -= (size_t)written;
+    }
+    return RBWP_OK;
+}
+
+struct rbwp_sink rbwp_sink_fd(int *fd)
+{
+    return (struct rbwp_sink){.context = fd, .write = sink_fd_write, .patch = sink_fd_patch};
 }

@@ -6,9 +6,9 @@
  * The input begins with two bytes that say how far apart units are and how often the data are
  * repeated (so that more than one window of them is met).
  */
-#include "adler.h"
 #include "deflater.h"
 #include "fuzz.h"
+#include "inflater.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "archive_file.h"
 #include "archive_job.h"
 #include "chunk_code.h"
-#include "number_code.h"
 
 #include "format_support.h"
 #include "rbwp_verify.h"

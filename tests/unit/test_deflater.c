@@ -5,7 +5,6 @@
  * takes zlib takes too, with the same bytes, and it takes all that zlib and the
  * deflater make.
  */
-#include "adler.h"
 #include "breath.h"
 #include "deflater.h"
 #include "inflater.h"

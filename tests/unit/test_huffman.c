@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code lengths that are a whole prefix code within the limit, and codes that no other one begins.
  */
-#include "huffman.h"
+#include "deflate_code.h"
 
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of writer.c and sink_fd.c: what a file is made of, in which order, and what failure does.
+/* Tests of writer.c: what a file is made of, in which order, and what failure does.
  */
 #include "format_support.h"
 #include "rbwp_verify.h"
