@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoint.c - endpoints and their handlers come and go. */
 #include "failure.h"
-#include "message_outbox.h"
+#include "message_endpoint.h"
 #include "rbwp_record.h"
 #include "sized.h"
 #include "text_hash.h"

@@ -3,10 +3,10 @@
  * message_endpoint.h - an endpoint's inside, for the files of this folder.
  *
  *     message_inbox.h    packets that have come
- *     message_outbox.h   packets that found no room to go, and who waits for room
- *     message_endpoint.h     rendezvous
- *     message_endpoint.h  when the whole job is quiet
- *     message_rows.h     what the profile says
+ *     outbox.c           packets that found no room to go, and who waits for room
+ *     long.c             rendezvous
+ *     quiesce.c          when the whole job is quiet
+ *     message_rows.c     what the profile says
  *     send.c, serve.c    the way out, and the work item
  *
  * "The item" is the endpoint's do_work, which never runs twice at once: what is the item's alone
@@ -17,10 +17,42 @@
 
 #include "message_inbox.h"
 #include "message_packet.h"
-#include "message_rows.h"
+#include "rbwp_rows.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+/* What a profile says of messages: the tables message_sent and message_handled
+ * (SPEC.md, 9.3), and the sub-items of handlers. */
+
+/* What the profile knows a handler by. */
+struct message_label {
+    unsigned sub_item;
+    uint64_t name; /* interned */
+};
+
+/* The same name has the same label in all endpoints of the process. RBWP_E_LIMIT, RBWP_E_MEMORY. */
+RBWP_MUST_USE enum rbwp_status message_label_find(const char *name,
+                                                  struct message_label *label_out);
+
+/* Are rows written now? */
+static inline bool message_rows_are_on(void)
+{
+    return rbwp_is_on_(2);
+}
+
+/* The next key: this node in the upper 24 bits, a count from 1 on in the lower 40. */
+uint64_t message_key_new(uint32_t node);
+
+struct message_row {
+    uint64_t start_ticks, stop_ticks; /* of the send, or of the handler */
+    uint64_t arrived_ticks;           /* handled ones */
+    uint64_t name, key, bytes;
+    uint32_t peer;
+};
+
+void message_row_sent(const struct message_row *row);
+void message_row_handled(const struct message_row *row);
 
 /* ---- finding out that the whole job is quiet ------------------------------------------------- */
 /*
@@ -317,5 +349,57 @@ void endpoint_lose(struct rbwp_endpoint *endpoint, uint32_t node, const char *te
 bool endpoint_take_losses(struct rbwp_endpoint *endpoint);
 /* Those that nobody takes any more. */
 void endpoint_forget_losses(struct rbwp_endpoint *endpoint);
+
+/* The way to the transport, and what there is when it has no room.
+ *
+ * A packet that may not be lost and cannot wait is kept: what the item itself has to say, and sends
+ * inside a do_work. The item sends what is kept, in order for each node. While a node has something
+ * kept nothing else goes to it, so that the order stays.
+ *
+ * Who may wait sleeps until something changes: there is room, the job is quiet, a node is lost. */
+
+RBWP_MUST_USE enum rbwp_status outbox_make(struct rbwp_endpoint *endpoint);
+void outbox_unmake(struct rbwp_endpoint *endpoint);
+
+/* Sends a message's packet, whose first piece is head. RBWP_OK, RBWP_AGAIN; RBWP_E_IO: the node is
+ * lost, and the endpoint knows. */
+RBWP_MUST_USE enum rbwp_status outbox_send(struct rbwp_endpoint *endpoint, uint32_t node,
+                                           const struct rbwp_packet *packet,
+                                           struct packet_head *head);
+/* The same, but keeps it where there is no room. RBWP_OK, RBWP_E_IO, RBWP_E_MEMORY. */
+RBWP_MUST_USE enum rbwp_status outbox_send_or_keep(struct rbwp_endpoint *endpoint, uint32_t node,
+                                                   const struct rbwp_packet *packet,
+                                                   struct packet_head *head);
+/* For what endpoints tell each other: a head alone. Without memory the node counts as lost. */
+void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_head head);
+
+/* Sends what is kept, as far as there is room. The item. True: something went. */
+bool outbox_flush(struct rbwp_endpoint *endpoint);
+
+static inline bool outbox_is_empty(const struct rbwp_endpoint *endpoint)
+{
+    return atomic_load_explicit(&endpoint->kept, memory_order_acquire) == 0;
+}
+
+/* Wakes all who wait. */
+void outbox_changed(struct rbwp_endpoint *endpoint);
+
+/* A wait for a condition that the caller tries between the calls:
+ *
+ *     outbox_wait_begin(endpoint, wait_ns, &wait);
+ *     while (not true yet && outbox_wait(endpoint, &wait))
+ *         ;
+ *     outbox_wait_end(endpoint);
+ */
+struct outbox_wait {
+    uint64_t changes; /* before the condition was tried */
+    int64_t until_ns; /* CLOCK_MONOTONIC; INT64_MAX: without end */
+};
+void outbox_wait_begin(struct rbwp_endpoint *endpoint, uint64_t wait_ns, struct outbox_wait *wait);
+/* Sleeps until something has changed since the last call. False: the time is over. */
+bool outbox_wait(struct rbwp_endpoint *endpoint, struct outbox_wait *wait);
+/* For who has something better to do than to sleep. */
+bool outbox_wait_is_over(const struct outbox_wait *wait);
+void outbox_wait_end(struct rbwp_endpoint *endpoint);
 
 #endif /* MESSAGE_ENDPOINT_H */

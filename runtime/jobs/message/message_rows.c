@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "message_rows.h"
+#include "message_endpoint.h"
 
 #include "known_tables.h"
 #include "record_extend.h"

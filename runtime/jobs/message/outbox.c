@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "message_outbox.h"
+#include "message_endpoint.h"
 
 #include <errno.h>
 #include <stdlib.h>

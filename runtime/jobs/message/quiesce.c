@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "failure.h"
-#include "message_outbox.h"
+#include "message_endpoint.h"
 #include "work_extend.h"
 
 static uint32_t quiesce_parent_of(uint32_t node)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* send.c - the way out: a message becomes a packet, or an offer of one. */
 #include "failure.h"
-#include "message_outbox.h"
+#include "message_endpoint.h"
 #include "sized.h"
 #include "work_extend.h"
 

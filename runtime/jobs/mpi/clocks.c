@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "clocks.h"
 
 #include "failure.h"
 #include "joined.h"

@@ -10,7 +10,7 @@
 #ifndef OPERATION_H
 #define OPERATION_H
 
-#include "bands_merge.h"
+#include "bands.h"
 #include "rbwp_partition.h"
 #include "space.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stay_loaded.h"
+#include "on_load.h"
 
 #include <dlfcn.h>
 

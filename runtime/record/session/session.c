@@ -36,7 +36,6 @@
 #include "session_parts.h"
 #include "session_rules.h"
 #include "sized.h"
-#include "stay_loaded.h"
 #include "tables.h"
 #include "test_point.h"
 #include "thread_registry.h"

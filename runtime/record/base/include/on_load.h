@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * on_load.h - what the library does when it is loaded: it registers its handlers of forks, stays
- * loaded (stay_loaded.h), and nothing else.
+ * loaded, and nothing else.
  *
  * A child runs handlers in the order in which they were registered. One of the program's that came
  * before ours would record through the child's copy of the state into the chunks that it shares
@@ -14,6 +14,15 @@
  */
 #ifndef ON_LOAD_H
 #define ON_LOAD_H
+
+/* Of a plugin that has this code inside: dlclose does not unload it.
+ *
+ * The writer thread runs it, and threads that have recorded have a destructor in it. The shared
+ * library is linked with -z nodelete; a plugin that has the static one inside is marked when it is
+ * loaded. Not later: dlopen waits for a constructor that in turn may wait for the thread that calls
+ * us. */
+
+void stay_loaded(void);
 
 /* place: from 0 on. 101 is the first that is not the compiler's own. */
 #define ON_LOAD(place) __attribute__((constructor(101 + (place))))

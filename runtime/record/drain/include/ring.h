@@ -15,7 +15,7 @@
 
 #include "live_layout.h"
 #include "rbwp_writer.h"
-#include "ring_open.h"
+#include "thread_registry.h"
 
 struct ring;
 

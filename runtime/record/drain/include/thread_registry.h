@@ -14,11 +14,27 @@
 #ifndef THREAD_REGISTRY_H
 #define THREAD_REGISTRY_H
 
+#include "live_layout.h"
 #include "rbwp_record.h"
-#include "ring_open.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
+
+/* What a thread has open between two of its chunks. */
+
+struct chunk;
+struct shared_timeline;
+
+/* Zeros: nothing. The outermost first; those beyond the room are only counted. */
+struct ring_open {
+    uint32_t count, deeper;
+    struct live_ring_open open[LIVE_RING_OPEN_MAX];
+};
+
+/* Moves on behind the events of a published chunk of the thread. True: there are sub-items among
+ * them. */
+bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
+                    struct shared_timeline *timeline);
 
 #define LOSS_CAUSES (RBWP_LOSS_CAUSE_MAX + 1) /* enum rbwp_loss_cause, index 0 unused */
 #define THREAD_ENDED (UINT32_C(1) << 31)      /* in struct thread's chunks: it has detached */
