@@ -6,7 +6,6 @@
  */
 #include "bytes.h"
 #include "device_memory.h"
-#include "device_names.h"
 #include "gpu_failure.h"
 #include "kernel_tables.h"
 #include "rbwp_device_buffers.h"

@@ -8,11 +8,14 @@
  * is estimated from the host's time of the reset.
  */
 #include "bytes.h"
+
 #include "device_memory.h"
-#include "device_names.h"
 #include "gpu_failure.h"
 #include "kernel_tables.h"
+#include "rbwp_device.h"
 #include "rbwp_device_buffers.h"
+#include "rbwp_events.h"
+#include "rbwp_lanes.h"
 #include "rbwp_record.h"
 #include "rbwp_rows.h"
 #include "sized.h"
@@ -529,3 +532,39 @@ enum rbwp_status rbwp_device_lanes_record_sized(struct rbwp_device_lanes *lanes,
     sized_give(stats_out, stats_bytes, &stats, sizeof stats);
     return status;
 }
+
+/* What kernels write is what is decoded.
+ *
+ * rbwp_device.h includes nothing, so that a compiler for kernels can read it alone, and has its own
+ * names for what rbwp_lanes.h and rbwp_events.h say. Here the two are compared; there is no code.
+ */
+
+#define SAME(kernel, host) _Static_assert((int)(kernel) == (int)(host), #kernel " is not " #host)
+
+SAME(RBWP_DEV_BEGIN, RBWP_LANES_BEGIN);
+SAME(RBWP_DEV_END, RBWP_LANES_END);
+SAME(RBWP_DEV_INSTANT, RBWP_LANES_INSTANT);
+SAME(RBWP_DEV_FINALIZE, RBWP_LANES_FINALIZE);
+SAME(RBWP_DEV_EVENT_HEARTBEAT, RBWP_LANES_HEARTBEAT);
+SAME(RBWP_DEV_V2_GENERATION, RBWP_LANES_GENERATIONS << 24);
+SAME(RBWP_DEV_V2_ANCHOR_OFFSET, RBWP_LANES_ANCHOR_OFFSET);
+SAME(RBWP_DEV_V2_HEADER_BYTES, RBWP_LANES_HEADER_BYTES);
+
+SAME(RBWP_DEV_COLUMN_EVENT_ID, RBWP_EVENTS_EVENT_ID);
+SAME(RBWP_DEV_COLUMN_PID, RBWP_EVENTS_PID);
+SAME(RBWP_DEV_COLUMN_PID_M, RBWP_EVENTS_PID_M);
+SAME(RBWP_DEV_COLUMN_PID_N, RBWP_EVENTS_PID_N);
+SAME(RBWP_DEV_COLUMN_CUR_RANK, RBWP_EVENTS_CUR_RANK);
+SAME(RBWP_DEV_COLUMN_TARGET_RANK, RBWP_EVENTS_TARGET_RANK);
+SAME(RBWP_DEV_COLUMN_XCC_ID, RBWP_EVENTS_XCC_ID);
+SAME(RBWP_DEV_COLUMN_CU_ID, RBWP_EVENTS_CU_ID);
+SAME(RBWP_DEV_COLUMN_START, RBWP_EVENTS_TIMESTAMP);
+SAME(RBWP_DEV_COLUMN_ADDRESS, RBWP_EVENTS_ADDRESS);
+SAME(RBWP_DEV_COLUMN_END, RBWP_EVENTS_END);
+SAME(RBWP_DEV_COLUMN_OP_INDEX, RBWP_EVENTS_OP_INDEX);
+SAME(RBWP_DEV_COLUMN_PAYLOAD_BYTES, RBWP_EVENTS_PAYLOAD_SIZE);
+SAME(RBWP_DEV_COLUMNS, RBWP_EVENTS_COLUMNS);
+
+SAME(RBWP_DEV_FETCH, RBWP_EVENTS_USER_MOVES);
+SAME(RBWP_DEV_COMPUTE, RBWP_EVENTS_USER_COMPUTES);
+SAME(RBWP_DEV_WAIT, RBWP_EVENTS_USER_SYNCS);

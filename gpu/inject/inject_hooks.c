@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject_hooks.h"
 #include "hooks_abi.h"
 #include "inject_clock.h"
 #include "inject_device.h"
 #include "inject_events.h"
-#include "inject_kernels.h"
+#include "inject_hooks.h"
+#include "inject_names.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -3,6 +3,7 @@
 #ifndef INJECT_NAMES_H
 #define INJECT_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Of a text; 0 where there is no room for another one. */
@@ -14,5 +15,20 @@ uint64_t inject_kernel_name(const char *symbol);
 /* Of a function that launches, by its name in the driver or the runtime, which stays where it is;
  * function: what it launched, NULL for no kernel. One thread at a time. */
 uint64_t inject_call_name(const char *called, const void *function);
+
+/* The names of kernels by the handles that a program launches by: as it asked
+ * for them. The driver is not asked, as it need not tell handles of one sort from those of another.
+ * Any thread. */
+
+/* A handle that it got by a name (which is copied): of a module, as who uses the driver does, or of
+ * a library, as the CUDA runtime does; or from another handle. */
+void inject_kernel_got(const void *handle, const char *name, bool of_module);
+void inject_kernel_got_from(const void *handle, const void *other);
+/* It stays for ever; NULL: not known. */
+const char *inject_kernel_named(const void *handle);
+bool inject_kernel_of_module(const void *handle);
+
+/* In a forked child. */
+void inject_kernels_forked(void);
 
 #endif /* INJECT_NAMES_H */

@@ -2,7 +2,7 @@
 /*
  * gpu_device.c - devices are opened and closed.
  */
-#include "gpu_rows.h"
+#include "gpu_stream.h"
 
 #include "gpu_failure.h"
 #include "rbwp_record.h"

@@ -8,7 +8,7 @@
  * right after the driver's answer, or inferred where many brackets end in a short
  * time; how long nobody had looked before that is kept beside each record.
  */
-#include "gpu_rows.h"
+#include "gpu_stream.h"
 
 #include "record_extend.h"
 #include "rbwp_record.h"

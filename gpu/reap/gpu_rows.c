@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gpu_rows.h"
+#include "gpu_stream.h"
 
 #include "known_tables.h"
 #include "rbwp_rows.h"

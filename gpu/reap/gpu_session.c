@@ -14,7 +14,7 @@
  * A forked child has none of its parent's devices: their driver does not work in
  * it, and whoever reaped them or held their locks is not there.
  */
-#include "gpu_rows.h"
+#include "gpu_stream.h"
 
 #include "record_extend.h"
 #include "rbwp_record.h"

@@ -33,6 +33,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A row for the device, if a session runs that has none of it yet. Any thread. */
+void gpu_rows_device(struct rbwp_gpu_device *device);
+/* The session has ended: the next one has none. */
+void gpu_rows_session_ended(void);
+
 /* ---- gpu pace -------------------------------------------------------------------------------- */
 
 struct gpu_node;
@@ -329,5 +334,23 @@ bool gpu_device_is_ours(const struct rbwp_gpu_device *device);
 /* Measures by how much brackets read longer than kernels run, and notes it in the device's facts.
  * Leaves 0 rounds if it can't. */
 void gpu_bias_measure(struct rbwp_gpu_device *device);
+
+/* What is told of GPUs and their work beside the GPU_WORK records: rows of the tables
+ * gpu_device and gpu_activity (SPEC.md, section 9.3). */
+
+/* Makes the tables known, and the device's name. Without memory there will be no rows, or no name.
+ */
+void gpu_rows_prepare(struct rbwp_gpu_device *device);
+
+/* Times of work as they were seen. idle: the stream was free when it was launched. */
+struct gpu_times {
+    int64_t start_ns, stop_ns;
+    int64_t launching_ns; /* before start */
+    bool idle;
+};
+/* A row for work that was recorded, and before the session's first one a row for its device. The
+ * reaper's. */
+void gpu_rows_activity(struct rbwp_gpu_stream *stream, const struct gpu_node *end,
+                       const struct gpu_times *times, uint64_t stop_bound_ns);
 
 #endif /* RBWP_GPU_STREAM_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guards that driver_abi.h, cuda_abi.h and rtc.h of gpu/backend say what cuda.h and nvrtc.h say.
- * Compiling it is the test.
+ * Guards that driver_abi.h, cuda_abi.h and code_loader.h of gpu/backend say what cuda.h and nvrtc.h
+ * say. Compiling it is the test.
  */
 #include <cuda.h>
 #include <nvrtc.h>
@@ -50,7 +50,7 @@ ABI_SAME(DRIVER_NOT_SUPPORTED, (int)CUDA_ERROR_NOT_SUPPORTED);
 
 typedef nvrtcProgram rtc_program;
 typedef nvrtcResult rtc_result;
-#include "rtc.h"
+#include "code_loader.h"
 ABI_PASSED_AS(nvrtcProgram, void *);
 ABI_PASSED_AS(nvrtcResult, int);
 #define RTC_CHECK(member, parameters, nvrtc, hiprtc)                                               \

@@ -69,7 +69,7 @@ ABI_SAME(DRIVER_NOT_SUPPORTED, (int)hipErrorNotSupported);
 /* The compiler's: hipRTC does not say const where NVRTC, and we, do; else they are the same. */
 typedef hiprtcProgram rtc_program;
 typedef hiprtcResult rtc_result;
-#include "rtc.h"
+#include "code_loader.h"
 ABI_PASSED_AS(hiprtcProgram, void *);
 ABI_PASSED_AS(hiprtcResult, int);
 struct hiprtc_functions {

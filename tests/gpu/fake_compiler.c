@@ -3,8 +3,8 @@
  * The fake driver's compilers, NVRTC and hipRTC: the code is the source. Source with "#error" does
  * not compile. fake_fail knows their calls as "compiler_create" and so on.
  */
+#include "code_loader.h"
 #include "fake.h"
-#include "rtc.h"
 
 #include <stdlib.h>
 #include <string.h>

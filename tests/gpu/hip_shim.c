@@ -17,9 +17,9 @@
  * HIP's current device is a thread's; its context here is the device's primary one, current only
  * inside a call. Error numbers of CUDA and HIP are the same where our backend looks at them.
  */
+#include "code_loader.h"
 #include "cuda_each.h"
 #include "hip_abi.h"
-#include "rtc.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
