@@ -8,7 +8,7 @@ cd "$work" || exit 1
 check "making a job" "$MAKE_JOB" -c 5 -o 1000000 -d 20000 -r 300 -x 5 -f 300 job 70
 stats() { expect_exit 0 "$RBWP" stats --no-progress "$@"; }
 
-# Two JSON documents: equal but for what stats_merge.h says.
+# Two JSON documents: equal but for what stats_files.h says.
 cat >same.py <<'P'
 import json, sys
 a, b = (json.load(open(name)) for name in sys.argv[1:3])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lanes.h: what partly overlaps goes side by side. */
-#include "lanes.h"
+/* span_batch.h: what partly overlaps goes side by side. */
+#include "span_batch.h"
 #include "unit.h"
 
 #include <stdlib.h>

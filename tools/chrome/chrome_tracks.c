@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Found by a hash of what names them. */
-#include "chrome_tracks.h"
+#include "chrome_spans.h"
 #include "text_hash.h"
 
 #include <inttypes.h>

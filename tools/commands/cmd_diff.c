@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp diff: what got slower from one run to another. Matching and judging are in stats_diff.c. */
-#include "documents.h"
 #include "diff_page.h"
+#include "documents.h"
 #include "message.h"
 #include "progress.h"
-#include "stats_load.h"
+#include "stats_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

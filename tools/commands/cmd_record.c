@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp record: a program that nobody changed, and what it did. It is run in record/. */
-#include "filter_options.h"
+#include "filter.h"
 #include "message.h"
 #include "record.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stats: sums over files. Adding up and the forms are in stats/. */
-#include "critical_report.h"
+#include "critical_path.h"
 #include "documents.h"
 #include "stats_report.h"
 

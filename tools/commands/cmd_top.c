@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp top: what running programs do now. The view is in top/. */
-#include "filter_options.h"
+#include "filter.h"
 #include "top.h"
 
 #include <stdio.h>

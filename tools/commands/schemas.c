@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A document is the columns that print it: what is in the one is in the other. */
-#include "schemas.h"
-#include "critical_report.h"
+#include "critical_path.h"
 #include "documents.h"
 #include "kernel_dumps.h"
 #include "result_print.h"
+#include "schemas.h"
 #include "stats_diff.h"
 #include "stats_report.h"
 

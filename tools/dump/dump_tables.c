@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dump_tables.h"
 
-#include "json_record.h"
+#include "json_line.h"
 #include "json_text.h"
 #include "message.h"
-#include "table_json.h"
+#include "table_export.h"
 
 #include <stdlib.h>
 #include <string.h>

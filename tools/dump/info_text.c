@@ -4,9 +4,9 @@
  * nobody can miss them. Names are made visible: a name from a file must not
  * move the cursor of a terminal.
  */
-#include "recorded_command.h"
 #include "info.h"
 #include "quantity.h"
+#include "recorded_command.h"
 #include "text_name.h"
 
 #include <inttypes.h>

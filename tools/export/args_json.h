@@ -12,7 +12,7 @@
 
 #include "out.h"
 #include "trace.h"
-#include "viewer_text.h"
+#include "viewer_parts.h"
 
 /* Keys as they are written, by their numbers: few keys are in nearly all spans. Zero is empty. */
 struct args_keys {

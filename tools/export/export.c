@@ -4,7 +4,7 @@
 
 #include "formats.h"
 #include "message.h"
-#include "out_gzip.h"
+#include "out.h"
 #include "progress.h"
 #include "span_columns.h"
 

@@ -4,7 +4,7 @@
  *
  * Times are microseconds from the origin of the trace with three decimals, so
  * that a reader with doubles keeps the nanoseconds, and ends keep their order
- * when it adds up (chrome_ends.h). Each lane of a track is a thread of its
+ * when it adds up (chrome_marks.c). Each lane of a track is a thread of its
  * own: viewers drop what partly overlaps within one. Ids of 64 bits are
  * strings, for JavaScript keeps only 53; process and thread numbers fit 31
  * bits.

@@ -12,10 +12,10 @@
  */
 #include "export.h"
 #include "left_out.h"
-#include "legion_ids.h"
 #include "legion_file.h"
-#include "linked_spans.h"
+#include "legion_ids.h"
 #include "message.h"
+#include "pending_links.h"
 #include "thread_map.h"
 
 #include <inttypes.h>

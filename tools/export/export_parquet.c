@@ -4,7 +4,7 @@
  *
  * A group of rows (span_columns.h) is a row group, which is all that memory holds. Times are in
  * UTC, but not marked as such: DuckDB has nanoseconds for unmarked times alone and would round
- * marked ones to microseconds. Names become UTF-8 (utf8_repair.h). Of a column that is null all
+ * marked ones to microseconds. Names become UTF-8 (utf8.h). Of a column that is null all
  * over a row group only that is written. Counters, and links other than launches, have no place in
  * one table of spans: the SQLite export has them.
  */
@@ -15,7 +15,6 @@
 #include "thread_map.h"
 #include "trace_pass.h"
 #include "utf8.h"
-#include "utf8_repair.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,10 +13,9 @@
 #include "left_out.h"
 #include "message.h"
 #include "spool_print.h"
-#include "spool_values.h"
 #include "thread_map.h"
 #include "track_order.h"
-#include "viewer_text.h"
+#include "viewer_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,12 +9,10 @@
 #define FIREFOX_PROFILE_H
 
 #include "export.h"
-#include "kept_facts.h"
 #include "left_out.h"
 #include "spool_print.h"
 #include "thread_map.h"
-#include "viewer_ids.h"
-#include "viewer_text.h"
+#include "viewer_parts.h"
 
 #define FIREFOX_NONE UINT32_MAX
 

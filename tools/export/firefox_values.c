@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inner loops of the export: room for all of a piece is asked for once. */
-#include "firefox_values.h"
 #include "digits.h"
-#include "viewer_text.h"
+#include "firefox_values.h"
+#include "viewer_parts.h"
 
 enum { INSTANT = 0x80 }; /* behind the categories */
 _Static_assert((int)TRACE_CATEGORIES <= (int)INSTANT, "a bit is left");

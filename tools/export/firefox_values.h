@@ -9,7 +9,6 @@
 #define FIREFOX_VALUES_H
 
 #include "spool_print.h"
-#include "spool_values.h"
 #include "trace.h"
 
 /* Milliseconds with six decimals, so many bytes at most. */

@@ -4,10 +4,10 @@
  * again. The encoder starts anew with each, so the bytes are the same however
  * many threads there are.
  */
-#include "packet_file.h"
+#include "deflater.h"
 #include "message.h"
 #include "perfetto_proto.h"
-#include "deflater.h"
+#include "perfetto_trace.h"
 #include "temporary_file.h"
 
 #include <errno.h>

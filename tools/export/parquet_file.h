@@ -12,7 +12,7 @@
 
 #include "ordered_jobs.h"
 #include "out.h"
-#include "parquet_bytes.h"
+#include "parquet_encode.h"
 #include "trace.h"
 
 enum parquet_type {

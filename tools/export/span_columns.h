@@ -5,16 +5,51 @@
  *
  * So memory is that of one group of rows. Which columns there are and what they
  * say is told here; how they are stored is the business of who writes them. What
- * only some spans have (span_facts.h, arguments) is null where it is not known.
+ * only some spans have (facts, arguments) is null where it is not known.
  */
 #ifndef SPAN_COLUMNS_H
 #define SPAN_COLUMNS_H
 
 #include "args_json.h"
 #include "left_out.h"
-#include "parquet_bytes.h"
-#include "span_facts.h"
+#include "parquet_encode.h"
+#include "trace.h"
 #include "trace_pass.h"
+
+/* What tables of spans say of one beside its times and names.
+ *
+ * Of where it ran: thread, processor and stream, of the track or of those
+ * around it. Of its detail: launch, bounds, correlation. */
+
+enum span_fact {
+    FACT_THREAD, /* id of the thread that it ran on */
+    FACT_PROCESSOR,
+    FACT_STREAM,
+    FACT_CORRELATION,
+    FACT_LAUNCH, /* time, signed */
+    FACT_LAUNCH_THREAD,
+    FACT_LAUNCH_SPAN,
+    FACT_LAUNCH_INFERRED, /* 1 if it was */
+    FACT_START_UNCERTAIN,
+    FACT_STOP_UNCERTAIN,
+    FACT_CERTAIN,
+    SPAN_FACTS
+};
+
+struct span_facts {
+    uint32_t known; /* bits of enum span_fact */
+    uint64_t value[SPAN_FACTS];
+};
+static inline bool span_facts_has(const struct span_facts *facts, enum span_fact fact)
+{
+    return facts->known >> fact & 1;
+}
+
+/* Those of a track, which all its spans share. */
+void span_facts_of_track(const struct trace *trace, uint32_t track, struct span_facts *facts);
+/* Adds those of a span; detail may be NULL. */
+void span_facts_of_detail(const struct trace *trace, const struct trace_detail *detail,
+                          struct span_facts *facts);
 
 enum { SPAN_GROUP_ROWS = 128 << 10, SPAN_COLUMNS_MAX = 32 };
 

@@ -28,7 +28,7 @@ struct spool_stream {
     size_t used, room;
     struct spool_stored *pieces;
     uint32_t piece_count, piece_room;
-    int64_t last; /* spool_values.h */
+    int64_t last; /* spool_print.h */
 };
 struct spool {
     struct spool_stream *streams;

@@ -10,8 +10,78 @@
 #define SPOOL_PRINT_H
 
 #include "ordered_jobs.h"
-#include "parquet_bytes.h"
+#include "parquet_encode.h"
 #include "spool.h"
+
+/* Numbers in the streams of a spool: as few bytes as they need, seven bits in
+ * each.
+ *
+ * Of numbers that lie near the ones before them the difference is kept, which begins anew with
+ * every piece, so that a piece can be read without the others. The inner loops of some exports:
+ * hence inline. */
+
+#define SPOOL_NUMBER_MAX 10 /* bytes of one */
+
+/* ---- written ------------------------------------------------------------------------------- */
+
+static inline char *put_short(char *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (char)(value | 0x80);
+    *at++ = (char)value;
+    return at;
+}
+
+/* The difference of value from the last one of the piece, at at, which spool_room gave. */
+static inline char *put_difference(struct spool *spool, uint32_t stream, char *at, int64_t value)
+{
+    struct spool_stream *of = &spool->streams[stream];
+    int64_t last = at == of->text ? 0 : of->last;
+    int64_t step = (int64_t)((uint64_t)value - (uint64_t)last);
+    of->last = value;
+    return put_short(at, (uint64_t)step << 1 ^ (uint64_t)(step >> 63));
+}
+
+/* A value alone. Nothing is said of a spool that failed. */
+static inline void spool_put_number(struct spool *spool, uint32_t stream, uint64_t value)
+{
+    char *at = spool_room(spool, stream, SPOOL_NUMBER_MAX);
+    if (at)
+        spool_end(spool, stream, put_short(at, value));
+}
+static inline void spool_put_near(struct spool *spool, uint32_t stream, int64_t value)
+{
+    char *at = spool_room(spool, stream, SPOOL_NUMBER_MAX);
+    if (at)
+        spool_end(spool, stream, put_difference(spool, stream, at, value));
+}
+
+/* ---- read again ------------------------------------------------------------------------------ */
+
+/* A piece: at its beginning last is 0. */
+struct spool_values {
+    const char *at;
+    int64_t last;
+};
+
+static inline uint64_t get_short(struct spool_values *values)
+{
+    uint64_t value = 0;
+    uint8_t byte;
+    unsigned shift = 0;
+    do {
+        byte = (uint8_t)*values->at++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte & 0x80 && shift < 64);
+    return value;
+}
+static inline int64_t get_near(struct spool_values *values)
+{
+    uint64_t step = get_short(values);
+    values->last = (int64_t)((uint64_t)values->last + (step >> 1 ^ (0 - (step & 1))));
+    return values->last;
+}
 
 struct spool_print;
 

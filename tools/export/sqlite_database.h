@@ -3,7 +3,7 @@
  * sqlite_database.h - a database being made: what its parts share.
  *
  * export_sqlite.c has what every trace has, sqlite_tables.c a program's own
- * tables, sqlite_row.c the values of both.
+ * tables and the values of both.
  */
 #ifndef SQLITE_DATABASE_H
 #define SQLITE_DATABASE_H

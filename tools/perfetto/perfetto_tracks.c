@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has a parent is told below it; a circle of parents is cut. */
-#include "perfetto_tracks.h"
 #include "perfetto_proto.h"
+#include "perfetto_spans.h"
 
 #include <inttypes.h>
 #include <stdio.h>

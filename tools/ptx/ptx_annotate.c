@@ -6,12 +6,11 @@
  * it; of others the lines with probes, without their text. Of a folder of launches each kernel is
  * shown, all of its launches together.
  */
-#include "message.h"
 #include "grow.h"
+#include "message.h"
 #include "ptx_pairs.h"
 #include "ptx_tool.h"
 #include "ptx_walk.h"
-#include "ptx_whole.h"
 #include "text_name.h"
 
 #include <inttypes.h>

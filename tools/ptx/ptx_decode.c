@@ -7,7 +7,6 @@
  * says; the summary goes to the output.
  */
 #include "message.h"
-#include "ptx_config.h"
 #include "ptx_folder.h"
 #include "ptx_instrument.h"
 #include "ptx_lists.h"
@@ -15,7 +14,6 @@
 #include "ptx_pairs.h"
 #include "ptx_sanitize.h"
 #include "ptx_tool.h"
-#include "ptx_whole.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,9 +4,7 @@
 #include "message.h"
 #include "ptx_folder.h"
 #include "record_child.h"
-#include "record_children.h"
 #include "record_files.h"
-#include "record_places.h"
 #include "record_summary.h"
 #include "report.h"
 

@@ -33,4 +33,13 @@ struct recover_end record_end_seen(void);
 /* The exit status that this stands for. Ends this process by the signal that ended the program. */
 int record_end_like(int status);
 
+/* Which processes the program forked that have no file, as all have the same
+ * one. */
+
+/* The program's library is to note them. False with the message given. */
+bool record_children_set_up(struct record_environment *environment);
+
+/* One line, if there were any that the file does not tell of. Once, in any case. */
+void record_children_say(const char *file);
+
 #endif /* RECORD_CHILD_H */

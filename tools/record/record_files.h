@@ -5,6 +5,7 @@
 
 #include "shard.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +34,16 @@ void record_files_free(struct record_files *files);
 void record_files_cut(const struct record_files *files, int64_t from_ns, int64_t to_ns);
 /* The same of one file, as another; live: of a process that still records. */
 bool record_file_cut(const char *file, const char *to, bool live, int64_t from_ns, int64_t to_ns);
+
+/* What belongs to the command, and folders of a run. */
+
+/* A file beside the command, or where an installation has it; variable: of the environment, which
+ * names it. False: there is none. */
+bool record_find(const char *variable, const char *name, char path[PATH_MAX]);
+
+/* The folder of a run: given (made if need be) or a temporary one. False with the message given. */
+bool record_folder_make(const char *given, char path[PATH_MAX]);
+/* With all that is in it. */
+void record_folder_remove(const char *path);
 
 #endif /* RECORD_FILES_H */

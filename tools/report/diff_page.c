@@ -4,7 +4,7 @@
 
 #include "json_text.h"
 #include "node_sums.h"
-#include "page_frame.h"
+#include "page_data.h"
 #include "page_json.h"
 #include "page_text.h"
 #include "rbwp_format.h"

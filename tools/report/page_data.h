@@ -11,6 +11,7 @@
 
 #include "byte_buffer.h"
 #include "out.h"
+#include "trace.h"
 
 #include <zlib.h>
 
@@ -34,5 +35,45 @@ void page_data_close(struct page_data *data);
 /* All bytes as one element: its id is id and the number. False without memory. */
 bool page_data_element(struct page_data *data, const char *id, uint64_t number,
                        const struct byte_buffer *bytes);
+
+/* What programs noted of single calls, for the page.
+ *
+ * Element args0: for each span its track and the number of its kind (varints), its start (8 bytes,
+ * ns, little-endian), and its arguments as arg_sums.h has them, with their length (a varint) in
+ * front. So many as fit into PAGE_ARGS_BYTES, those that come first; of the others the number is
+ * known. */
+
+enum { PAGE_ARGS_BYTES = 8 << 20 };
+
+/* Zero is none. */
+struct page_args {
+    struct byte_buffer bytes;
+    uint64_t left_out; /* spans */
+};
+
+/* False without memory. names: by number, of the trace. */
+bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
+                   const struct trace_detail *detail, const struct trace_text *names,
+                   uint32_t name_count);
+bool page_args_write(const struct page_args *args, struct page_data *data);
+void page_args_free(struct page_args *args);
+
+/* A page: its own text, which is built into the command, around data. */
+
+/* The text of one kind of page. */
+struct page_script {
+    const char *html;
+    size_t html_bytes;
+    const char *js;
+    size_t js_bytes;
+};
+
+/* False if write_data says so, or without memory: then something is missing in the page. */
+bool page_frame(struct out *out, bool (*write_data)(void *context, struct page_data *data),
+                void *context, struct page_script page);
+
+/* What write writes, as the element data0. False with the message given. */
+bool page_frame_json(struct page_data *data, void (*write)(const void *context, struct out *out),
+                     const void *context);
 
 #endif /* PAGE_DATA_H */

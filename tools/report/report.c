@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes the trace in and writes the page. */
-#include "report_parts.h"
 #include "message.h"
-#include "page_frame.h"
+#include "page_data.h"
 #include "page_text.h"
 #include "progress.h"
+#include "report_parts.h"
 #include "stats_files.h"
 #include "summary_cache.h"
 

@@ -4,12 +4,12 @@
  *
  * Times are nanoseconds from the first start of a span of a worker.
  */
-#include "arg_list.h"
+#include "arg_sums.h"
 #include "json_text.h"
-#include "page_json.h"
 #include "node_sums.h"
-#include "report_parts.h"
+#include "page_json.h"
 #include "rbwp_format.h"
+#include "report_parts.h"
 
 #include <errno.h>
 #include <inttypes.h>

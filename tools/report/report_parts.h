@@ -11,7 +11,7 @@
 
 #include "counter_lines.h"
 #include "findings.h"
-#include "page_args.h"
+#include "page_data.h"
 #include "page_timeline.h"
 #include "report.h"
 #include "stack_tree.h"

@@ -4,8 +4,8 @@
  * of the columns the least needed are left out until there is room for names, which a terminal gets
  * shortened.
  */
-#include "result_print.h"
 #include "quantity.h"
+#include "result_print.h"
 #include "text_name.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts: descriptor, writer, and the trailer made from the original's. */
-#include "part_file.h"
+#include "split.h"
 
 #include "message.h"
 #include "row_place.h"

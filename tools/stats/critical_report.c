@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to the report. Hops of one node and handler are one line. */
-#include "critical_report.h"
 #include "critical_path.h"
 #include "message.h"
 #include "progress.h"

@@ -4,10 +4,10 @@
  * first, which is right but for names that several items share; a hash table
  * finds the others.
  */
-#include "arg_list.h"
-#include "stats_fill.h"
-#include "message.h"
+#include "arg_sums.h"
 #include "grow.h"
+#include "message.h"
+#include "stats_fill.h"
 #include "text_hash.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to the report, by one pass over them. */
 #include "stats_report.h"
+#include "filter.h"
 #include "message.h"
-#include "filter_options.h"
 #include "progress.h"
 #include "stats_files.h"
 #include "stats_forms.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns stand in the order of JSON. What has no key is kept in caches, or merged, alone. */
-#include "stats_tables.h"
-#include "arg_list.h"
+#include "arg_sums.h"
 #include "findings.h"
 #include "json_text.h"
 #include "result_print.h"
 #include "stats_rows.h"
+#include "stats_tables.h"
 
 #include <string.h>
 

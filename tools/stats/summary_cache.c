@@ -23,7 +23,7 @@
 
 /* ---- sums as bytes --------------------------------------------------------------------------- */
 /*
- * Sums of one file as bytes, to be put together with others (stats_merge.h) another time. What is
+ * Sums of one file as bytes, to be put together with others (stats_files.h) another time. What is
  * kept are the fields of the tables' columns (result_bytes.h), and what is no table here.
  */
 

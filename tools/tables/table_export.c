@@ -6,10 +6,93 @@
 #include "json_text.h"
 #include "message.h"
 #include "row_filter.h"
-#include "table_json.h"
+#include "terminal_text.h"
 #include "text_hash.h"
 
+#include <math.h>
 #include <stdio.h>
+
+static void cell_value_put_text(struct out *out, struct rbwp_text text, enum cell_form form)
+{
+    struct trace_text cell = {text.text, text.bytes};
+    const char *rest = text.text;
+    size_t left = text.bytes;
+    switch (form) {
+    case CELL_CSV:
+        cell_csv(out, cell, false);
+        break;
+    case CELL_TSV:
+        cell_tsv(out, cell, false);
+        break;
+    case CELL_JSON:
+        json_string(out, text.text, text.bytes);
+        break;
+    case CELL_PEOPLE:
+        while (left) {
+            char *at = out_room(out, 4096);
+            out_end(out, at + terminal_text_piece(&rest, &left, at, 4096));
+        }
+        break;
+    }
+}
+
+/* JSON has no word for what is no number. */
+static void put_f64(struct out *out, double value, enum cell_form form)
+{
+    if (isfinite(value))
+        out_format(out, "%.17g", value);
+    else
+        out_text(out, form == CELL_JSON ? "null"
+                      : isnan(value)    ? "nan"
+                      : value < 0       ? "-inf"
+                                        : "inf");
+}
+
+/* A number that stands for something: none if it is 0. */
+static void put_reference(struct out *out, uint64_t number, enum cell_form form)
+{
+    if (number)
+        out_u64(out, number);
+    else
+        out_text(out, form == CELL_JSON ? "null" : "");
+}
+
+static double f64_of(uint64_t cell)
+{
+    double value;
+    memcpy(&value, &cell, sizeof value);
+    return value;
+}
+
+void cell_value(struct out *out, const struct cell_source *source, uint32_t column, uint32_t row,
+                enum cell_form form)
+{
+    uint64_t cell = source->rows->cells[column][row];
+    switch (source->rows->schema->columns[column].type) {
+    case RBWP_COLUMN_I64:
+    case RBWP_COLUMN_TIME:
+        out_i64(out, (int64_t)cell);
+        break;
+    case RBWP_COLUMN_F64:
+        put_f64(out, f64_of(cell), form);
+        break;
+    case RBWP_COLUMN_NAME:
+        if (cell)
+            cell_value_put_text(out, rbwp_catalog_name(source->catalog, cell), form);
+        else
+            put_reference(out, 0, form);
+        break;
+    case RBWP_COLUMN_ROW:
+        put_reference(out, cell, form);
+        break;
+    case RBWP_COLUMN_BYTES:
+        cell_value_put_text(out, rbwp_rows_bytes(source->rows, cell), form);
+        break;
+    default:
+        out_u64(out, cell);
+        break;
+    }
+}
 
 static bool is_wanted(const struct rbwp_schema *schema, const char *table)
 {
@@ -146,4 +229,43 @@ enum exit_code table_export(struct out *out, struct input *input, const struct t
     row_filter_stop(&filter);
     file_tables_end(&walk);
     return schema && !unasked ? EXIT_GOOD : EXIT_BAD_DATA;
+}
+
+void table_json_head(struct out *out, const struct rbwp_schema *schema)
+{
+    json_name(out, "name", schema->name, schema->name_bytes);
+    json_u64(out, "table", schema->table);
+    json_u64(out, "version", schema->version);
+}
+
+static void json_column(struct out *out, const struct rbwp_column *column)
+{
+    out_text(out, "{");
+    json_name(out, "name", column->name, column->name_bytes);
+    json_plain(out, "type", rbwp_column_type_name(column->type));
+    json_plain(out, "role", rbwp_column_role_name(column->role));
+    json_name(out, "unit", column->unit, column->unit_bytes);
+    json_u64(out, "of_table", column->table);
+    out_text(out, "}");
+}
+
+void table_json_columns(struct out *out, const struct rbwp_schema *schema)
+{
+    json_open(out, "columns", '[');
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        out_text(out, i ? "," : "");
+        json_column(out, &schema->columns[i]);
+    }
+    out_text(out, "]");
+}
+
+void table_json_cells(struct out *out, const struct cell_source *source, uint32_t row)
+{
+    const struct rbwp_schema *schema = source->rows->schema;
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        out_text(out, c ? "," : "");
+        json_string(out, schema->columns[c].name, schema->columns[c].name_bytes);
+        out_text(out, ":");
+        cell_value(out, source, c, row, CELL_JSON);
+    }
 }

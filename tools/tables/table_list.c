@@ -5,14 +5,13 @@
  */
 #include "table_list.h"
 
-#include "cell_value.h"
 #include "file_tables.h"
 #include "grow.h"
 #include "input.h"
 #include "json_text.h"
 #include "message.h"
 #include "rbwp_table.h"
-#include "table_json.h"
+#include "table_export.h"
 #include "terminal_text.h"
 
 #include <inttypes.h>

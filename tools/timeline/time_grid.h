@@ -15,9 +15,8 @@
 #ifndef TIME_GRID_H
 #define TIME_GRID_H
 
-#include "busy.h"
+#include "busy_cells.h"
 #include "trace.h"
-#include "work_depth.h"
 
 enum { GRID_CELLS = 1024, GRID_CANDIDATES = 4, GRID_TRACKS = 1000 };
 

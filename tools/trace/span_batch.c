@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "span_batch.h"
+
+#include "grow.h"
 #include "span_detail.h"
+
+#include <stdlib.h>
 
 enum { SPAN_BATCH_BATCH_WORDS = 128 << 10 };
 
@@ -42,4 +46,66 @@ void span_batch_add(struct span_batch *batch, struct span_place *place,
     place->any = true;
     if (failed || place->lanes.failed)
         trace_out_of_memory(batch->trace);
+}
+
+/* Lanes. In almost every trace the first one takes all. */
+
+static bool lanes_fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late,
+                       uint64_t group)
+{
+    if (late && lane->last_stop_ns > start_ns)
+        return false;
+    while (lane->depth && lane->open[lane->depth - 1] <= start_ns)
+        lane->depth--;
+    return lane->depth == 0 || (lane->open[lane->depth - 1] >= stop_ns && lane->group == group);
+}
+
+static bool lanes_push(struct lane *lane, int64_t stop_ns)
+{
+    if (!grow_array32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+        return false;
+    if (lane->last_stop_ns < stop_ns)
+        lane->last_stop_ns = stop_ns;
+    lane->open[lane->depth++] = stop_ns;
+    return true;
+}
+
+static struct lane *add_lane(struct lanes *lanes)
+{
+    if (!grow_array32(&lanes->lanes, &lanes->room, lanes->count + 1, sizeof *lanes->lanes))
+        return NULL;
+    struct lane *lane = &lanes->lanes[lanes->count++];
+    *lane = (struct lane){.last_stop_ns = INT64_MIN};
+    return lane;
+}
+
+uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                           uint64_t group, uint16_t *depth_out)
+{
+    *depth_out = 0;
+    for (uint32_t i = 0;; i++) {
+        struct lane *lane = i < lanes->count     ? &lanes->lanes[i]
+                            : i < UINT16_MAX + 1 ? add_lane(lanes)
+                                                 : NULL;
+        if (!lane)
+            break;
+        if (!lanes_fits(lane, start_ns, stop_ns, late, group))
+            continue;
+        lane->group = group;
+        *depth_out = (uint16_t)(lane->depth < UINT16_MAX ? lane->depth : UINT16_MAX);
+        if (!lanes_push(lane, stop_ns))
+            break;
+        return (uint16_t)i;
+    }
+    lanes->failed = lanes->count <= UINT16_MAX;
+    *depth_out = 0;
+    return 0;
+}
+
+void lanes_free(struct lanes *lanes)
+{
+    for (uint32_t i = 0; i < lanes->count; i++)
+        free(lanes->lanes[i].open);
+    free(lanes->lanes);
+    *lanes = (struct lanes){0};
 }

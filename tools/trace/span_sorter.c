@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorts, then gives out batches of one track with the places of their spans. */
 #include "span_sorter.h"
+
 #include "message.h"
 #include "span_batch.h"
 #include "span_order.h"
@@ -75,4 +76,80 @@ void span_sorter_finish(struct span_sorter *sorter, struct trace *trace)
     lanes_free(&passing->place.lanes);
     span_batch_free(&passing->batch);
     free(passing);
+}
+
+enum { SAMPLE_SORTER_BATCH = 512 };
+
+struct sample_sorter_item {
+    struct trace_sample sample;
+    uint64_t number;
+    uint64_t track;
+};
+
+static int sample_sorter_compare(const void *left, const void *right)
+{
+    const struct sample_sorter_item *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->sample.time_ns != b->sample.time_ns)
+        return a->sample.time_ns < b->sample.time_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static const struct merge_order sample_sorter_order = {.what = "samples",
+                                                       .item_bytes =
+                                                           sizeof(struct sample_sorter_item),
+                                                       .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                       .compare = sample_sorter_compare};
+
+void sample_sorter_start(struct sample_sorter *sorter)
+{
+    *sorter = (struct sample_sorter){0};
+    merge_sorter_start(&sorter->samples, &sample_sorter_order);
+}
+
+void sample_sorter_stop(struct sample_sorter *sorter)
+{
+    merge_sorter_stop(&sorter->samples);
+}
+
+void sample_sorter_add(struct sample_sorter *sorter, uint32_t track,
+                       const struct trace_sample *sample)
+{
+    merge_sorter_add(&sorter->samples,
+                     &(struct sample_sorter_item){*sample, sorter->added++, track}, NULL);
+}
+
+struct sample_sorter_passing {
+    struct trace *trace;
+    uint32_t track;
+    size_t count;
+    struct trace_sample batch[SAMPLE_SORTER_BATCH];
+};
+
+static void sample_sorter_pass_batch(struct sample_sorter_passing *passing)
+{
+    if (passing->count)
+        trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
+    passing->count = 0;
+}
+
+static bool sample_sorter_take(void *context, const void *entry, const uint64_t *payload)
+{
+    struct sample_sorter_passing *passing = context;
+    const struct sample_sorter_item *item = entry;
+    (void)payload;
+    if (passing->count == SAMPLE_SORTER_BATCH || item->track != passing->track)
+        sample_sorter_pass_batch(passing);
+    passing->track = (uint32_t)item->track;
+    passing->batch[passing->count++] = item->sample;
+    return !trace_is_full(passing->trace);
+}
+
+bool sample_sorter_finish(struct sample_sorter *sorter, struct trace *trace)
+{
+    struct sample_sorter_passing passing = {.trace = trace};
+    merge_sorter_finish(&sorter->samples, sample_sorter_take, &passing);
+    sample_sorter_pass_batch(&passing);
+    return !sorter->samples.failed;
 }

@@ -8,17 +8,17 @@
  * LABEL) say on which track they are: one below the thread, or the process, for each table and
  * value. LINK_FROM and LINK_TO are keys: of the trace if their column has a unit, and then joined
  * by it, else of the table in this file. Other columns become arguments. What kernels noted lies
- * below their GPU (kernel_tracks.h).
+ * below their GPU (table_shape.h).
  */
 #ifndef TABLE_ROWS_H
 #define TABLE_ROWS_H
 
-#include "kernel_tracks.h"
 #include "merge_sorter.h"
 #include "row_stream.h"
 #include "span_batch.h"
 #include "span_detail.h"
 #include "span_sorter.h"
+#include "table_shape.h"
 #include "thread_map.h"
 #include "trace_source.h"
 

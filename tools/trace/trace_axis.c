@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before the first point and behind the last one their shifts hold. */
-#include "trace_axis.h"
+#include "trace.h"
 
 #include <stdlib.h>
 

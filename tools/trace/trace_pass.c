@@ -4,7 +4,7 @@
 #include "input.h"
 #include "jobs_option.h"
 #include "message.h"
-#include "out_gzip.h"
+#include "out.h"
 #include "recordings.h"
 #include "trace_source.h"
 

@@ -11,7 +11,7 @@
 #ifndef TRACK_BATCH_H
 #define TRACK_BATCH_H
 
-#include "lanes.h"
+#include "span_batch.h"
 #include "trace.h"
 
 #define TRACK_BATCH_SPANS (64u << 10)

@@ -13,6 +13,7 @@
 
 #include "command.h"
 #include "digits.h"
+#include "ordered_jobs.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -138,5 +139,20 @@ static inline void out_i64(struct out *out, int64_t value)
 }
 /* For short pieces (below 1 KiB) outside loops over records. */
 void out_format(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A layer of struct out that compresses: RFC 1952, one member.
+ *
+ * The output is cut into pieces that are compressed for themselves, on
+ * several threads if there are; their blocks follow each other in one member,
+ * so that even the simplest reader sees one stream. It is the same whatever
+ * the number of threads. */
+
+/* True when a file of this name is expected to be gzip. NULL is none. */
+bool out_gzip_wanted(const char *path);
+
+/* From now on what goes into out is compressed. False with the message given. */
+bool out_gzip_start(struct out *out, struct job_threads *threads);
+/* Ends the member and the layer. False, with the message given, if something is missing. */
+bool out_gzip_finish(struct out *out);
 
 #endif /* OUT_H */

@@ -14,6 +14,19 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Names of any bytes for formats that want text.
+ *
+ * Each byte that is no part of valid UTF-8 becomes U+FFFD. What it was is lost
+ * there, and names that differ in such bytes alone look alike; dump and the
+ * NDJSON export keep them. */
+
+#define UTF8_REPLACEMENT "\xef\xbf\xbd"
+enum { UTF8_REPAIR_GROWTH = 3 }; /* a byte becomes at most so many */
+
+/* Writes at most UTF8_REPAIR_GROWTH * count bytes to repaired; how many it were. zero is what
+ * stands for a zero byte, at most UTF8_REPAIR_GROWTH bytes; NULL: it stays. */
+size_t utf8_repair(const char *text, size_t count, const char *zero, char *repaired);
+
 static inline bool utf8_continues(unsigned char byte)
 {
     return (byte & 0xc0) == 0x80;

@@ -2,7 +2,7 @@
 /*
  * info.h - what a file holds, counted, and its two forms.
  *
- * info_gather walks the file once; info_text.c and info_json.c show the
+ * info_gather walks the file once; info_text.c and info_json show the
  * result.
  */
 #ifndef INFO_H

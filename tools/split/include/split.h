@@ -12,7 +12,7 @@
  *
  * A thread that goes back in time stays in the part that it has reached.
  * Of tables each part has all schemas and names, and the rows of its time or thread, as far as the
- * roles of columns tell (row_place.h, part_file.h). Other opaque blocks have no time or thread
+ * roles of columns tell (row_place.h). Other opaque blocks have no time or thread
  * and are left out; so is the index of the original, as each part has its own.
  *
  * One encoder serves all: a block of the original gives at least one block in
@@ -23,7 +23,112 @@
 
 #include "filter.h"
 #include "input.h"
-#include "part_file.h"
+#include "rbwp_reader.h"
+#include "rbwp_table.h"
+#include "rbwp_writer.h"
+
+/* One part of an RBWP file, being written.
+ *
+ * Knows its name, its descriptor and how many records of each thread are in
+ * it, which its trailer must say; leaves to split.h what goes into it. */
+
+/* ---- the tables of a file in its parts ------------------------------------------------------- */
+
+struct part_file;
+struct kept_block;
+
+/* Rows of one table in one part: what the numbers of the original have become. */
+struct part_table {
+    uint64_t rows;
+    struct row_run *runs; /* ascending */
+    uint32_t run_count, run_room;
+};
+
+/* Of one part. Zeros are a valid start. */
+struct part_tables {
+    uint32_t blocks_written;   /* schemas and names of the original */
+    struct part_table *tables; /* by number of the table, see below */
+    uint32_t table_room;
+};
+
+/* The part that a row belongs to: its number in *part_out. False: none, or nothing goes on. */
+typedef bool table_place_fn(void *context, uint64_t thread_id, const int64_t *time_ns,
+                            uint32_t *part_out);
+/* That part. NULL: nothing goes on; that was told. */
+typedef struct part_file *table_part_fn(void *context, uint32_t part);
+
+struct table_parts {
+    struct input *input;
+    struct rbwp_catalog *catalog;
+    struct kept_block *kept; /* schemas and names, as they came */
+    uint32_t kept_count, kept_room;
+    uint16_t *numbers; /* by table: the how many-th it is that has rows; 0 none yet */
+    uint16_t number_count;
+    struct row_to *rows; /* of a block: which part each goes to */
+    uint32_t row_room;
+    struct rbwp_row_encoder *encoder; /* of `encoded` */
+    const struct rbwp_schema *encoded;
+    uint64_t broken; /* blocks left out */
+    table_place_fn *place;
+    table_part_fn *part;
+    void *context;
+};
+
+/* False without memory. */
+bool table_parts_start(struct table_parts *parts, struct input *input, table_place_fn *place,
+                       table_part_fn *part, void *context);
+void table_parts_stop(struct table_parts *parts);
+
+/* Takes a block without records. *taken_out: it is one of a table. False: nothing goes on; that
+ * was told. */
+bool table_parts_take(struct table_parts *parts, const struct rbwp_block *block, bool *taken_out);
+/* Before a part ends: schemas and names that it has not. False: nothing goes on; that was told. */
+bool table_parts_end(struct table_parts *parts, struct part_file *part);
+
+/* ---- part file ------------------------------------------------------------------------------- */
+
+struct part_file {
+    char *path; /* NULL: not begun */
+    int fd;
+    struct rbwp_writer *writer;
+    uint32_t sequence;
+    uint64_t records, rows;
+    int64_t first_ns, last_ns; /* of records */
+    uint64_t *thread_records;  /* by number of the thread */
+    uint32_t thread_room;
+    struct part_tables tables;
+};
+
+/* Takes path, which is allocated. An existing file is refused unless forced, and the original
+ * always. False with the message given. */
+bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp_reader *original,
+                     int original_fd);
+/* thread: its number. False with the message given. */
+bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block);
+
+/* A block of rows, and what is no record and comes as it is. False with the message given. */
+bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block *block);
+bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
+                          uint32_t bytes);
+
+/* Which losses a part tells: each one of the original's is told by one part, also where no part
+ * has records of that time or thread, unless filters exclude it. */
+struct part_file_facts {
+    bool is_first;          /* losses of unknown time or thread, empty calls */
+    bool takes_rest;        /* losses before from_ns, and of threads without a part */
+    int64_t from_ns, to_ns; /* losses that began in between; */
+    bool by_thread;         /* instead: of thread_id */
+    uint64_t thread_id;
+    uint32_t part; /* of those that the original is cut into, from 1; 0: it is a window */
+    int64_t complete_from_ns; /* 0: from the beginning on */
+    const uint64_t *threads;  /* ids by number */
+    uint32_t thread_count;
+};
+/* Tables and trailer. False with the message given. */
+bool part_file_finish(struct part_file *part, const struct rbwp_reader *original,
+                      const struct part_file_facts *facts);
+/* Closes, and takes the file away if remove. Frees all but path. */
+void part_file_close(struct part_file *part, bool remove);
 
 #define SPLIT_PARTS_MAX 10000u
 #define SPLIT_PASSED_MAX 1000u /* of those, for a span alone that was open all the time */

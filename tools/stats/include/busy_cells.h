@@ -8,8 +8,105 @@
 #ifndef BUSY_CELLS_H
 #define BUSY_CELLS_H
 
+#include "thread_map.h"
+#include "trace.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+/* Which spans of a track are outermost when ranges do not count.
+ *
+ * A range that a program gave a name is no work, nor is what waits to be taken up, nor a sub-item
+ * that waits: what it encloses is work as if it were not there, and it never makes a track busy. */
+
+/* Of a track; zero is the beginning. */
+struct work_depth {
+    uint16_t *ranges; /* by row: so many of what encloses the place reached, from the outermost on,
+                         are ranges */
+    uint32_t room;
+    bool failed; /* out of memory: ranges enclosed nothing */
+};
+
+/* Spans of a track one after the other. True if the span is work and nothing but ranges encloses
+ * it. */
+static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
+{
+    bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION ||
+                 span->category == TRACE_QUEUED || trace_is_waiting(span);
+    if (!range && !depth->room)
+        return span->depth == 0;
+    if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {
+        depth->failed = true;
+        return !range && span->depth == 0;
+    }
+    uint16_t *ranges = &depth->ranges[span->row];
+    bool outermost = *ranges >= span->depth;
+    if (outermost)
+        *ranges = (uint16_t)(span->depth + (range && span->depth < UINT16_MAX));
+    return outermost && !range;
+}
+
+/* Of a span that comes next: true if work encloses it. */
+static inline bool work_depth_is_inside(const struct work_depth *depth,
+                                        const struct trace_span *span)
+{
+    return span->row < depth->room ? depth->ranges[span->row] < span->depth : span->depth > 0;
+}
+
+static inline void work_depth_free(struct work_depth *depth)
+{
+    free(depth->ranges);
+    *depth = (struct work_depth){0};
+}
+
+/* The union of intervals, as its length and its gaps.
+ *
+ * For intervals that ascend by start, exactly. One that starts before what
+ * was covered adds only what lies behind it: time that a track lived twice
+ * counts once. */
+
+struct busy {
+    bool any;
+    int64_t first_ns, from_ns, until_ns; /* of all; of the piece that was covered last */
+    uint64_t busy_ns, gaps, longest_gap_ns;
+    int64_t longest_gap_at_ns; /* where it begins */
+};
+
+/* Of waits of a track in order of their starts, what none before it had: leaves that of *from_ns to
+ * to_ns. False if nothing is left. */
+static inline bool waits_again(bool any, int64_t waited_to_ns, int64_t *from_ns, int64_t to_ns)
+{
+    if (any && *from_ns < waited_to_ns)
+        *from_ns = waited_to_ns;
+    return *from_ns < to_ns;
+}
+
+/* True when a piece ended before start_ns: it is *from_out to *until_out. */
+static inline bool busy_add(struct busy *busy, int64_t start_ns, int64_t stop_ns, int64_t *from_out,
+                            int64_t *until_out)
+{
+    bool ended = busy->any && start_ns > busy->until_ns;
+    if (!busy->any)
+        busy->first_ns = busy->from_ns = busy->until_ns = start_ns;
+    busy->any = true;
+    if (ended) {
+        uint64_t gap_ns = (uint64_t)start_ns - (uint64_t)busy->until_ns;
+        *from_out = busy->from_ns;
+        *until_out = busy->until_ns;
+        busy->gaps++;
+        if (gap_ns > busy->longest_gap_ns) {
+            busy->longest_gap_ns = gap_ns;
+            busy->longest_gap_at_ns = busy->until_ns;
+        }
+        busy->from_ns = busy->until_ns = start_ns;
+    }
+    if (stop_ns > busy->until_ns) {
+        busy->busy_ns += (uint64_t)stop_ns - (uint64_t)busy->until_ns;
+        busy->until_ns = stop_ns;
+    }
+    return ended;
+}
 
 enum { BUSY_CELLS = 256 };
 

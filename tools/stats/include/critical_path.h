@@ -19,7 +19,18 @@
 #define CRITICAL_PATH_H
 
 #include "merge_sorter.h"
+#include "result_table.h"
+#include "stats_report.h"
 #include "trace.h"
+
+/* The critical path through messages (critical_path.h) of files, as a table or
+ * as JSON. */
+
+/* The document. Of a path that is there it has all. */
+extern const struct result_column critical_columns[];
+
+/* Of options: reading, json and top, which is the number of lines. */
+enum exit_code critical_report(const struct stats_report_options *options, struct operands files);
 
 /* A message of the chain, and what its receiver did until it sent the next one of the chain. */
 struct critical_hop {

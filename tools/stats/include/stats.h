@@ -31,18 +31,15 @@
 #define STATS_H
 
 #include "arg_sums.h"
-#include "busy.h"
 #include "busy_cells.h"
 #include "concurrency.h"
 #include "histogram.h"
 #include "inside_kernels.h"
 #include "kernel_lines.h"
 #include "message_sums.h"
-#include "slot_turns.h"
+#include "track_sums.h"
 #include "stats_row.h"
 #include "trace.h"
-#include "track_sums.h"
-#include "work_depth.h"
 
 #define STATS_ROWS_MAX (1u << 18) /* what comes beyond goes into one row "(others)" */
 #define STATS_LOSSES_MAX 1000u    /* listed; the sum has all */
@@ -87,7 +84,7 @@ struct stats_call {
     int64_t start_ns;
     uint64_t duration_ns, id;
     uint32_t track, row;
-    struct trace_text args; /* as of arg_list.h, its own copy */
+    struct trace_text args; /* as of arg_sums.h, its own copy */
 };
 
 struct stats_process {
@@ -145,7 +142,7 @@ struct stats {
     uint32_t workers;                  /* tracks */
     uint64_t worker_busy_ns, worker_waiting_ns;
     bool run_set; /* the run was given */
-    bool merged;  /* of sums of files (stats_merge.h): concurrency is that of each process */
+    bool merged;  /* of sums of files (stats_files.h): concurrency is that of each process */
     struct concurrency_result concurrency;
     struct inside_kernels inside; /* if options.inside */
     struct kernel_lines lines;    /* likewise */

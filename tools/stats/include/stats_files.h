@@ -4,12 +4,12 @@
  *
  * Never are the records of more files in memory than threads are at work, twice over; of each file
  * there is left what stats.h keeps. With a cache (summary_cache.h) a file that was read before is
- * not read again. What the sums are then is told in stats_merge.h.
+ * not read again. What the sums are then is told below.
  */
 #ifndef STATS_FILES_H
 #define STATS_FILES_H
 
-#include "stats_merge.h"
+#include "stats.h"
 #include "trace_pass.h"
 
 /* More files than this are always read so. */
@@ -23,5 +23,30 @@ bool stats_files_wanted(const struct reading_options *reading, struct operands f
 /* Into all, which is started; the caller finishes it. For trace_maker's read. */
 enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sources *sources,
                                 const char *cache, struct stats *all);
+
+/* Sums of many files, each added up for itself, put together.
+ *
+ * All is as if the files had been read one after the other into the same sums, but for these: how
+ * many workers were busy at the same time is counted on each node, and then added up; the busy time
+ * of all over time is as exact as the nodes' cells (busy_cells.h); what happened inside kernels is
+ * left out. */
+
+/* Puts part, which is finished, into all, which is not; part's times are later there by shift_ns.
+ * part has nothing of its own any more, and is to be freed. False when out of memory, which the
+ * user was told. */
+bool stats_merge(struct stats *all, struct stats *part, int64_t shift_ns);
+/* In place of stats_finish. */
+void stats_merge_finish(struct stats *all);
+
+/* The sums of files, for commands that do something with them. */
+
+struct stats_load {
+    struct reading_options reading; /* of the output nothing is used */
+    struct stats_options options;
+    struct stats stats; /* valid if loaded; the caller frees it */
+    bool loaded;        /* at least one file could be opened */
+};
+
+enum exit_code stats_load(struct stats_load *load, struct operands files);
 
 #endif /* STATS_FILES_H */

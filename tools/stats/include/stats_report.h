@@ -13,7 +13,7 @@ struct stats_report_options {
     const char *csv;     /* a table's name; NULL: no CSV */
     bool csv_known;      /* it is one of the sums */
     const char *cache;   /* where sums of single files are kept (summary_cache.h); NULL: nowhere */
-    bool critical_path;  /* this alone: critical_report.h */
+    bool critical_path;  /* this alone: critical_path.h */
     unsigned sections;   /* 0: all */
     const char *arg_key; /* of SECTION_ARGUMENTS */
     bool fold_literals;  /* in its texts */

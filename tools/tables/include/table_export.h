@@ -5,9 +5,25 @@
 #ifndef TABLE_EXPORT_H
 #define TABLE_EXPORT_H
 
-#include "cell_value.h"
 #include "filter.h"
 #include "input.h"
+#include "out.h"
+#include "rbwp_table.h"
+
+/* Cells of a file's own tables as text: CSV, TSV, JSON, and for people.
+ *
+ * Numbers and times are decimal, times and durations in nanoseconds; a name is
+ * its text; a cell without a name or row is empty (JSON: null). */
+
+enum cell_form { CELL_CSV, CELL_TSV, CELL_JSON, CELL_PEOPLE };
+
+struct cell_source {
+    const struct rbwp_catalog *catalog; /* of the names */
+    const struct rbwp_rows *rows;
+};
+
+void cell_value(struct out *out, const struct cell_source *source, uint32_t column, uint32_t row,
+                enum cell_form form);
 
 /* filter: of rows; what a table has no column for cannot be asked of it. */
 struct table_export {
@@ -22,5 +38,16 @@ struct table_export {
  * table cannot tell, or there is no memory. *broken_out: blocks left out. */
 enum exit_code table_export(struct out *out, struct input *input, const struct table_export *wanted,
                             uint64_t *broken_out);
+
+/* Schemas and rows of a file's own tables as JSON.
+ *
+ * Each call writes one or more members, "key":value with commas between, none around. */
+
+/* "name", "table" and "version". */
+void table_json_head(struct out *out, const struct rbwp_schema *schema);
+/* "columns": name, type, role and unit of each, and whose rows it names. */
+void table_json_columns(struct out *out, const struct rbwp_schema *schema);
+/* The cells of a row, each with the name of its column. */
+void table_json_cells(struct out *out, const struct cell_source *source, uint32_t row);
 
 #endif /* TABLE_EXPORT_H */

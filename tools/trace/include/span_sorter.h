@@ -26,4 +26,19 @@ void span_sorter_add(struct span_sorter *sorter, const struct trace_span *span,
 void span_sorter_finish(struct span_sorter *sorter, struct trace *trace);
 void span_sorter_stop(struct span_sorter *sorter);
 
+/* Any number of samples of counters into the order of their times. */
+
+struct sample_sorter {
+    struct merge_sorter samples;
+    uint64_t added;
+};
+
+void sample_sorter_start(struct sample_sorter *sorter);
+/* Of those of one track and time the order of adding stays. */
+void sample_sorter_add(struct sample_sorter *sorter, uint32_t track,
+                       const struct trace_sample *sample);
+/* Passes all on, track by track. False when some are missing; the user was told. */
+bool sample_sorter_finish(struct sample_sorter *sorter, struct trace *trace);
+void sample_sorter_stop(struct sample_sorter *sorter);
+
 #endif /* SPAN_SORTER_H */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One sequence at a time. */
-#include "utf8_repair.h"
 #include "utf8.h"
 
 #include <string.h>
