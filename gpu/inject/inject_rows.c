@@ -23,7 +23,7 @@ static const struct rbwp_schema calls_schema = KNOWN_SCHEMA(gpu_call);
 static unsigned activity_table, device_table, shape_table, call_table; /* 0: not known */
 static unsigned slot;
 static atomic_bool met[DEVICES_MAX];
-static bool rows_told[DEVICES_MAX];
+static bool rows_reported[DEVICES_MAX];
 static struct device_facts {
     char name[128];
     int processors;
@@ -179,8 +179,8 @@ static void tell_device(int device)
 void inject_rows_devices(void)
 {
     for (int device = 0; device < DEVICES_MAX && device_table; device++)
-        if (!rows_told[device] && atomic_load_explicit(&met[device], memory_order_relaxed)) {
-            rows_told[device] = true;
+        if (!rows_reported[device] && atomic_load_explicit(&met[device], memory_order_relaxed)) {
+            rows_reported[device] = true;
             tell_device(device);
         }
 }

@@ -51,21 +51,21 @@ static void control_forget(void);
 static struct {
     const char *file, *range;
     unsigned wanted;
-} session_told; /* by the environment, which the program may change */
+} session_wish; /* by the environment, which the program may change */
 
 static void read_environment(void)
 {
     const char *what = secure_getenv("RBWP_INJECT_WHAT");
-    session_told.file = secure_getenv("RBWP_INJECT_FILE");
-    session_told.range = secure_getenv("RBWP_INJECT_RANGE");
-    session_told.file = session_told.file && *session_told.file ? strdup(session_told.file) : NULL;
-    session_told.range =
-        session_told.range && *session_told.range ? strdup(session_told.range) : NULL;
-    if (!session_told.file)
+    session_wish.file = secure_getenv("RBWP_INJECT_FILE");
+    session_wish.range = secure_getenv("RBWP_INJECT_RANGE");
+    session_wish.file = session_wish.file && *session_wish.file ? strdup(session_wish.file) : NULL;
+    session_wish.range =
+        session_wish.range && *session_wish.range ? strdup(session_wish.range) : NULL;
+    if (!session_wish.file)
         return;
     if (!what || !*what)
         what = "gpu,ranges";
-    session_told.wanted =
+    session_wish.wanted =
         (strstr(what, "gpu") ? INJECT_GPU : 0) | (strstr(what, "ranges") ? INJECT_RANGES : 0);
 }
 
@@ -78,13 +78,13 @@ static void know_environment(void)
 unsigned inject_wanted(void)
 {
     know_environment();
-    return session_told.wanted;
+    return session_wish.wanted;
 }
 
 const char *inject_window_range(void)
 {
     know_environment();
-    return session_told.range;
+    return session_wish.range;
 }
 
 static uint64_t buffer_bytes(void)
@@ -149,7 +149,7 @@ static bool begin_session(void)
     char path[PATH_MAX];
     struct rbwp_error error;
     if (!rbwp_is_on_(1)) {
-        choose_file(session_told.file, path);
+        choose_file(session_wish.file, path);
         const struct rbwp_session_config config = {.size = sizeof config,
                                                    .level = 1,
                                                    .logfile = path,

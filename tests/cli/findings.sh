@@ -43,7 +43,7 @@ assert "nothing stands out" in run("--findings", made([(1, 1, 10 * i, 6) for i i
 # Beside the tables that were asked for.
 both = json.loads(run("--json", "--by", "slot", "--findings", made(even)))
 assert {f["what"] for f in both["findings"]} == {"all_busy"} and [row["item"] for row in both["work_items"]] == [1, 2] and "threads" not in both, both
-# One stops early, one begins late, one pauses: each is told with its time, and by name.
+# One stops early, one begins late, one pauses: each is reported with its time, and by name.
 stops = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)])["idle_at_end"]
 assert stops["thread_id"] == 2 and stops["from"] == 1000 + 795 * MS and stops["to"] == 1000 + 995 * MS, stops
 assert stops["text"] == "thread 0x2 was idle for the last 200 ms (20.1 % of the run)", stops
@@ -101,7 +101,7 @@ more = [f["text"] for f in json.loads(run("--json", "--findings", made(ends[:5])
 assert more == ["1 more worker did nothing at its end for 10 % of the run or longer"], more
 more = run("--findings", made([(1, 1, 0, 1000)] + [(w, 2, 0.1 * w * w + 200, 1000) for w in range(2, 7)]))
 assert "2 more workers did nothing at its beginning for" in more, more
-# What is at a bound is told, what is short of it is not: a tenth of the run and a millisecond for the idle, half of it and
+# What is at a bound is reported, what is short of it is not: a tenth of the run and a millisecond for the idle, half of it and
 # twice the others for the uneven one, a quarter for nobody and four fifths for all.
 for calls, what in [
     ([(1, 1, 0, 1000), (2, 2, 0, 900)], "idle_at_end"), ([(1, 1, 0, 1000), (2, 2, 100, 900)], "late_start"),
@@ -137,8 +137,8 @@ assert [f["thread_id"] for f in gpus(*[(number, 0, 10 + number) for number in ra
 # Of a thousand polls on that found nothing, a hundred for each call that did something.
 def polls(count, calls):
     records = [r for i in range(calls) for r in ((1000 + i * MS, "cb", 1), (1000 + i * MS + 900, "ce"))]
-    told = m.section(b"INFO", struct.pack("<QIIqqQQQ", 1, 1, 2, 0, 0, 0, 0, count))
-    open(f"{work}/polls", "wb").write(m.with_trailer(m.file([m.block(1, 0, records)], SLOTS), told))
+    info = m.section(b"INFO", struct.pack("<QIIqqQQQ", 1, 1, 2, 0, 0, 0, 0, count))
+    open(f"{work}/polls", "wb").write(m.with_trailer(m.file([m.block(1, 0, records)], SLOTS), info))
     return [f["text"] for f in json.loads(run("--json", "--findings", f"{work}/polls"))["findings"] if f["what"] == "polls"]
 
 
@@ -172,13 +172,13 @@ for calls, what in [
 ]:
     assert what not in found(calls), (calls, what, found(calls))
 assert found([(1, 1, 0, 100), (1, 1, 200, 100), (2, 2, 0, 1000)])["longest"]["weight"] == 0.05
-# Those that hung are told three times, the longest first, each with its place.
+# Those that hung are reported three times, the longest first, each with its place.
 hung = [f for f in dump(0, b"", CALLS, [(1000 + 100 * i, 1) for i in range(4)]) if f["what"] == "hung"]
 assert [(f["text"], f["thread_id"], f["weight"]) for f in hung] == [
     ("w1 hung for 1.00 s in 'parse', until this ended", 2, 2.5), ("w2 hung for 900 ms in 'parse', until this ended", 3, 2.45),
     ("w3 hung for 800 ms in 'parse', until this ended", 4, 2.4)], hung
 assert [(f["from"], f["to"]) for f in hung] == [(1000 + (1000 + 100 * i) * MS, 1000 + 2000 * MS) for i in range(3)], hung
-# Of several processes each worker is told with its own, of one it is not.
+# Of several processes each worker is reported with its node, of one it is not.
 two = m.same_run(work, [made([(1, 1, 0, 1000), (2, 2, 0, 800)], "left"), made([(1, 1, 0, 1000), (2, 2, 0, 700)], "right")])
 both = run("--findings", *two)
 assert "thread 0x2 of node 1 was idle for the last 300 ms" in both and "thread 0x2 of node 0 was idle for the last 200 ms" in both, both

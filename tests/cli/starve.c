@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * starve.c - linked with the tools in place of their main, it runs a command once as it is and then
- * again for each place that allocates memory, with that allocation failing, at every other place
- * with all that follow it failing too; with STARVE_TWICE in the environment at each place both.
+ * again for each place that allocates memory, with that allocation failing or, at every other
+ * place, that one and all that follow it. With STARVE_TWICE in the environment each place has both.
  *
  *   rbwp-starved [-o FILE] ARGUMENT...    rbwp ARGUMENT...; FILE is what it writes
  *

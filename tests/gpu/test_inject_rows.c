@@ -213,11 +213,11 @@ static void rows_of_work(void **state)
     read_table_free(&table);
 }
 
-/* A shape is told once, and of very many the first few thousand. */
+/* A shape is reported once, and of very many the first few thousand. */
 static void many_shapes(void **state)
 {
     (void)state;
-    enum { TOLD = 4096, SHAPES = TOLD + 5 };
+    enum { SHAPES_KEPT = 4096, SHAPES = SHAPES_KEPT + 5 };
     struct rbwp_session_config config = test_config(2);
     struct rbwp_session *session = start(&config);
     for (int twice = 0; twice < 2; twice++)
@@ -229,11 +229,11 @@ static void many_shapes(void **state)
     struct read_table works = read_table(config.logfile, "gpu_activity");
     struct read_table shapes = read_table(config.logfile, "gpu_shape");
     assert_int_equal(works.rows, 2 * SHAPES);
-    assert_int_equal(shapes.rows, TOLD - 1); /* one is from before */
+    assert_int_equal(shapes.rows, SHAPES_KEPT - 1); /* one is from before */
     for (uint64_t i = 0; i < 2 * SHAPES; i++) {
         const uint64_t number = read_table_row(&works, i)[18];
         const uint64_t place = i % SHAPES;
-        assert_int_equal(number, place < TOLD - 1 ? place + 2 : 0);
+        assert_int_equal(number, place < SHAPES_KEPT - 1 ? place + 2 : 0);
         if (number == 0)
             continue;
         const uint64_t *cells = read_table_row(&shapes, place);

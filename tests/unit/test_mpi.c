@@ -294,7 +294,7 @@ static struct {
     int64_t now_ns;                     /* of this node's clock; 0: the real one */
     int64_t local_ns, offset_ns;        /* written down last */
     uint64_t bound_ns;
-    int told, offsets; /* config.lost; offsets written down */
+    int reported, offsets; /* config.lost; offsets written down */
 } up;
 
 enum rbwp_status __wrap_rbwp_transport_arrived(struct rbwp_endpoint *endpoint, uint32_t node,
@@ -359,7 +359,7 @@ static void note_lost(void *argument, uint32_t node, const char *text)
     assert_ptr_equal(argument, &up);
     assert_int_equal(node, up.lost_node);
     assert_string_equal(text, up.lost_text);
-    up.told++;
+    up.reported++;
 }
 
 /* ---- a node ---------------------------------------------------------------------------------- */
@@ -735,7 +735,7 @@ static void packets_fail(void **state)
         assert_true(watch_is_lost(made, 2));
         assert_int_equal(up.lost_node, 2);
         assert_non_null(strstr(up.lost_text, "a send failed: words for 9"));
-        assert_int_equal(up.told, 1);
+        assert_int_equal(up.reported, 1);
         mpi.is_slow = true;
         unsigned sent = 0;
         while (send_to(made, 1, TAG_PACKET) == RBWP_OK)
@@ -849,7 +849,7 @@ static void payloads_fail(void **state)
     assert_true(joined_poll(made));
     assert_int_equal(up.token, 8);
     assert_int_equal(up.done_status, RBWP_OK);
-    /* Those that are dropped are not told of. */
+    /* Those that are dropped are not reported. */
     end.node = 3;
     assert_int_equal(transfers_begin(made, &end), RBWP_OK);
     transfers_drop(made);
@@ -910,8 +910,8 @@ static void packets_come(void **state)
     part(made);
 }
 
-/* Who sends where no endpoint is any more is told, once, and how it went; where it is to come yet
- * its packets stay. */
+/* Who sends where no endpoint is any more hears of it once, and how it went; where it is to come
+ * yet its packets stay. */
 static void no_endpoint(void **state)
 {
     (void)state;
@@ -927,7 +927,7 @@ static void no_endpoint(void **state)
         made->left_in_order = in_order;
         come(1, TAG_PACKET, "x", 1);
         come(3, TAG_PACKET, "x", 1);
-        mpi.fails = "Isend"; /* it is told when it sends again */
+        mpi.fails = "Isend"; /* reported when it sends again */
         assert_true(joined_poll(made));
         mpi.fails = NULL;
         made->watch.any_suspect = false;
@@ -965,7 +965,7 @@ static void a_node_leaves(void **state)
     come(0, TAG_LEFT, &words[0], 1); /* again */
     poll_all(made);
     assert_int_equal(up.lost, 3);
-    assert_int_equal(up.told, 0);
+    assert_int_equal(up.reported, 0);
     assert_true(watch_all_are_here(made, NULL));
     assert_int_equal(send_to(made, 0, TAG_PACKET), RBWP_E_IO);
     assert_int_equal(send_to(made, 0, TAG_PING), RBWP_OK);
@@ -1078,7 +1078,7 @@ static void signs_of_life(void **state)
         watch_tick(made, start + 4 * second);
         assert_int_equal(up.lost, 1);
         assert_int_equal(up.lost_node, 1);
-        assert_int_equal(up.told, 1);
+        assert_int_equal(up.reported, 1);
         assert_non_null(strstr(up.lost_text, "it gave no sign of life for 4.0 s"));
         for (int node = 2; node < NODES; node++)
             assert_int_equal(count_sent(node, TAG_LOST), 1);
@@ -1146,7 +1146,7 @@ static void lost_by_hearsay(void **state)
     part(made);
 }
 
-/* Who waits for all nodes is told what MPI says, or that one is lost. */
+/* Who waits for all nodes hears what MPI says, or that one is lost. */
 static void waiting_for_all(void **state)
 {
     (void)state;
