@@ -105,6 +105,13 @@ TEXTS = [b"SELECT t1.a FROM t1 WHERE id = 17 AND s = 'it''s'", b"SELECT t1.a FRO
 pieces = [(0, 7 + i % 2, PATH, 5 if at == 0 else 6, eight(text[at:at + 8])) for i, text in enumerate(TEXTS) for at in range(0, len(text), 8)]
 ranges_make.write(f"{work}/texts.bin", NAMES, ("argument", ARGUMENT, shift(pieces)))
 assert sorted(v[0] for v in by("path", f"{work}/texts.bin")[0]) == sorted(t.decode() for t in TEXTS), by("path", f"{work}/texts.bin")
+# More texts than cells of the table that finds them: each is one value, with all its calls.
+ITEMS = [b"item %d" % i for i in range(700)]
+blocks = [block([e for i in range(1400) for e in (begin(ts8(T0 + 20 * i)), end(ts8(T0 + 20 * i + 10)))], T0, 7), ranges_make.names(1, b"path", *ITEMS)]
+blocks += ranges_make.table(1, "argument", ARGUMENT, [(T0 + 20 * i, 7, 1, 4, 2 + i % 700) for i in range(1400)])
+open(f"{work}/items.bin", "wb").write(finalised(blocks, zero=T0))
+found = json.loads(run("stats", "--json", "--by", "arg:path", "--top", "1000", f"{work}/items.bin"))["arguments"]["values"]
+assert sorted((v["name"].encode(), v["count"]) for v in found) == sorted((text, 2) for text in ITEMS), (len(found), found[:5])
 # The first pieces were not kept, as at the beginning of a dump: the rest is not shown as if it were all.
 ranges_make.write(f"{work}/rest.bin", NAMES, ("argument", ARGUMENT, shift(pieces[2:])))
 assert ("\u2026" + TEXTS[0][16:].decode()) in [v[0] for v in by("path", f"{work}/rest.bin")[0]], by("path", f"{work}/rest.bin")
@@ -173,6 +180,12 @@ file = finalised([block(records, t, 7)], [work_item(0, b"compaction")], [sub_ite
 open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"stall")))
 shown = [(i["name"], i["busy"], i["waiting"]) for i in map(json.loads, run("top", "--once", "--json", "--sort", "name", "-d", "3600s", kind).splitlines())]
 assert shown == [("compaction", 700, 300), ("for room", 0, 300), ("merge", 500, 300)], shown
+
+# A counter in a row that is a span is an argument of it.
+ranges_make.write(f"{work}/depth.bin", NAMES, ("job", [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("depth", 1, 7), ("size", 1, 16)],
+                                               [(T0 + 10, T0 + 60, 7, JOBS, 3, 4096)]))
+job, = [s for s in map(json.loads, run("export", "--to", "ndjson", f"{work}/depth.bin").splitlines()) if s["name"] == "jobs"]
+assert job["args"] == {"size": 4096, "depth": 3}, job
 
 # Columns of other types, as strangers may have them: a table like any other.
 ranges_make.write(f"{work}/other.bin", NAMES, ("argument", [("begun", 4, 1), ("thread", 1, 10), ("key", 1, 0), ("type", 1, 0), ("value", 1, 0)],

@@ -124,6 +124,9 @@ assert code == 0 and flat(spans) == [(50000, 6000, "node 0 Rank 0", "XCC2_CU5", 
                                      (52000, 0, "node 0 Rank 0", "XCC0_CU0", "other", "unknown_99")], (flat(spans), error)
 assert [s["lane"] for s in sorted(spans, key=lambda s: s["start_ns"])] == [0, 1, 0]
 assert [s["name"] for s in export(iris, ("--to=ndjson", "--until=+500ns"))[1]] == ["put"]  # behind the first, whose unit it has
+iris["metadata"]["time_unit"] = "raw cycles (clock @ 1MHz)"
+code, spans, error = export(iris)
+assert [s["start_ns"] for s in spans] == [5000000, 5100000, 5200000] and not error, error
 iris["metadata"]["time_unit"] = "furlongs"
 assert "unit of time is not known" in export(iris)[2]
 

@@ -74,6 +74,14 @@ assert [c.name for c in some.columns] == ["start", "name"] and some.column("star
 for words, said in (("-tnpz", "--columns=start,nam"), b"'nam', which is no column"), (("-tnpz", "--columns="), b"'', which is"), (("-tcsv", "--columns=start"), b"not for csv"):
     assert said in x.export(rbwp, f"{work}/model.bin", "-", *words, code=2).stderr
 
+# A table that says not how to show it has a file of its own; of its name only what any file system takes.
+import ranges_make
+
+ranges_make.write(f"{work}/own.bin", [b"x"], ("a/b.c\u00e9-1", [("n", 1, 0)], [(5,), (7,)]), ("plain", [("n", 1, 0)], [(9,)]))
+x.export(rbwp, f"{work}/own.bin", f"{work}/own.parquet")
+own = {name: check_parquet.parquet_reader.File(f"{work}/{name}").column("n") for name in os.listdir(work) if name.startswith("own.") and name.endswith(".parquet") and name != "own.parquet"}
+assert own == {"own.a_b_c__-1.parquet": [5, 7], "own.plain.parquet": [9]}, own
+
 # A window without spans is no mistake of who asked for arrays: they are empty, and all there.
 x.export(rbwp, f"{golden}/gaps.bin", f"{work}/none.npz", "--until=1")
 none = npz_reader.File(f"{work}/none.npz")

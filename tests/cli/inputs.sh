@@ -74,6 +74,27 @@ for format in pax gnu; do
     same piped
 done
 expect_exit 0 sh -c '"$0" check - <run/b_0.bin' "$RBWP" # no archive
+# An entry whose record tells its size: that counts, not the header's; what is no number is none.
+"$PYTHON" - <<'P'
+import os, tarfile
+
+size = os.path.getsize("run/b_0.bin")
+for name, text in (("sized", f"{size}"), ("odd", f"{size}x"), ("odd2", "/7")):
+    with tarfile.open(f"{name}.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+        entry = tarfile.TarInfo("run/b_0.bin")
+        entry.size, entry.pax_headers = size, {"size": text}
+        tar.addfile(entry, open("run/b_0.bin", "rb"))
+data = bytearray(open("sized.tar", "rb").read())
+at = 1024  # of the entry behind its records: a size of 0, and the sum of the header that fits
+data[at + 124:at + 136] = b"0" * 11 + b"\0"
+data[at + 148:at + 156] = b" " * 8
+data[at + 148:at + 156] = b"%06o\0 " % sum(data[at:at + 512])
+open("sized.tar", "wb").write(data)
+P
+for name in sized odd odd2; do
+    expect_exit 0 sh -c '"$0" stats --json - <"$1"' "$RBWP" $name.tar
+    grep -q '"spans":[1-9]' "$work/out" || fail "$name.tar: no spans of it"
+done
 bad_tar() {
     expect_exit 1 sh -c '"$0" stats - <bad.tar' "$RBWP"
     expect_error "$1"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${LIVE_VICTIM:=}"
 "$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$GOLDEN" "$work" <<'P' || fail "top"
-import json, mmap, os, subprocess, sys
+import fcntl, json, mmap, os, pty, struct, subprocess, sys, termios
 rbwp, victim, golden, work = sys.argv[1:]
 
 
@@ -54,6 +54,15 @@ if victim and os.access(victim, os.X_OK):
     assert lines[0].startswith("1 program, 2 threads with calls") and len(lines) == 2 + len(found), lines
     blocks = top("-n", "2", "-d", "100ms", path).stdout.split("\n\n")
     assert len(blocks) == 3 and blocks[2] == "" and blocks[0].splitlines()[1] == blocks[1].splitlines()[1], blocks
+    # On a terminal as many as it has room for, each time from its first line.
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 5, 80, 0, 0))
+    process = subprocess.Popen([rbwp, "top", "-n", "1", "-d", "100ms", path], stdout=theirs, env={**os.environ, "TERM": "xterm"})
+    os.close(theirs)
+    assert process.wait(60) == 0
+    screen = os.read(ours, 65536).decode()
+    assert screen.startswith("\033[H\033[2J") and len(screen.splitlines()) == 2 + 2 < 2 + len(found), screen
+    os.close(ours)
     # A program that did nothing meanwhile is one, too.
     lines = top("--once", "-d", "100ms", f"{work}/programs/old.bin").stdout.splitlines()
     assert lines[0].startswith("1 program, 0 threads with calls, 0.00 busy") and len(lines) == 2, lines

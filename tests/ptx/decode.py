@@ -250,6 +250,8 @@ def annotate():
     check("its bar", lines[7].count("#"), 7)
     text = rbwp("annotate", "--map", MAP, RAW, locale="C.UTF-8")[0].decode()
     check("its bar in UTF-8", text.splitlines()[7].count("\u2588"), 7)
+    source.write_bytes(b"".join(b"line %d\r\n" % i for i in range(1, 20)))  # as editors elsewhere write it
+    check("its ends of lines", [line.split("  ")[-1] for line in rbwp("annotate", "--map", MAP, RAW)[0].decode().split("\n")[3:8]], [f"line {i}" for i in range(10, 15)])
     source.unlink()
     lines = rbwp("annotate", "--map", MAP, "--pair-cost", 10, "--color", "always", RAW)[0].decode().splitlines()
     check("without the source", len(lines), 6)
