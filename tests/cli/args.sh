@@ -181,6 +181,11 @@ open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"st
 shown = [(i["name"], i["busy"], i["waiting"]) for i in map(json.loads, run("top", "--once", "--json", "--sort", "name", "-d", "3600s", kind).splitlines())]
 assert shown == [("compaction", 700, 300), ("for room", 0, 300), ("merge", 500, 300)], shown
 
+# Text says how many rows of a long table it leaves to --json.
+ranges_make.write(f"{work}/counters.bin", [b"counter %d" % i for i in range(1007)], ("counter", COUNTER, [(T0 + i, 1 + i, i, 0) for i in range(1007)]))
+assert "\n  ... and 7 more (--json has all)\n" in run("stats", f"{work}/counters.bin").decode()
+assert len(json.loads(run("stats", "--json", f"{work}/counters.bin"))["counters"]) == 1007
+
 # A counter in a row that is a span is an argument of it.
 ranges_make.write(f"{work}/depth.bin", NAMES, ("job", [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("depth", 1, 7), ("size", 1, 16)],
                                                [(T0 + 10, T0 + 60, 7, JOBS, 3, 4096)]))
