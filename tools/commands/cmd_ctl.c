@@ -129,8 +129,8 @@ static void list_one(struct out *out, const struct controlled *process,
     char name[32];
     command_of(process->pid, name);
     out_format(out, "%8ld  ", process->pid);
-    unsigned used = text_name_fit(out, name, strlen(name), NAME_COLUMNS);
-    out_format(out, "%*s ", (int)(NAME_COLUMNS - used), "");
+    text_name_column(out, name, strlen(name), NAME_COLUMNS);
+    out_text(out, " ");
     if (answer->refused) {
         put_lines(out, answer->text);
         return;

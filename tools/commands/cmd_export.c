@@ -16,10 +16,6 @@ static const struct option_group export_groups[] = {
 static enum exit_code export_run(void *config, struct operands files)
 {
     const struct export_options *options = config;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     return export_files(options, files);
 }
 
@@ -33,6 +29,7 @@ const struct command command_export = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = export_groups,
     .config_bytes = sizeof(struct export_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct export_options, reading.inputs),
     .run = export_run,

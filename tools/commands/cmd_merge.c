@@ -36,10 +36,6 @@ static enum exit_code cmd_merge_run(void *config, struct operands files)
     options->reading.align.whole_job = options->reading.inputs.shard.of == 0;
     if (!method_is_known(options->reading.align.method))
         return EXIT_USAGE;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     return export_files(options, files);
 }
 
@@ -55,6 +51,7 @@ const struct command command_merge = {
                    "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
     .groups = merge_groups,
     .config_bytes = sizeof(struct export_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct export_options, reading.inputs),
     .run = cmd_merge_run,

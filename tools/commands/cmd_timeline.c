@@ -31,10 +31,6 @@ static const struct option_group timeline_groups[] = {
 static enum exit_code timeline_run(void *config, struct operands files)
 {
     const struct timeline_options *options = config;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     return timeline_show(options, files);
 }
 
@@ -48,6 +44,7 @@ const struct command command_timeline = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = timeline_groups,
     .config_bytes = sizeof(struct timeline_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct timeline_options, reading.inputs),
     .run = timeline_run,

@@ -6,6 +6,11 @@
 #include "message.h"
 #include "result_print.h"
 
+#define CSV_OPTION(offset, tables)                                                                 \
+    {                                                                                              \
+        "csv", 0, "TABLE", tables, "one table of --json as CSV", offset, option_store_text         \
+    }
+
 extern const struct result_column check_columns[], repair_columns[];
 
 /* False with the message given. known: there is such a table, or none is asked for. */

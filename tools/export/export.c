@@ -157,19 +157,14 @@ enum exit_code export_parts(const struct exporter *exporter, const struct export
 static const struct exporter *const exporters[] = {EXPORT_ELEMENTS};
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
+#define LEGION_VERSIONS "1006 1007 1008 1011"
+
 static bool store_legion_version(void *value, const char *text, struct option_error *error)
 {
-    static const uint32_t known[] = {1006, 1007, 1008, 1011};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%u", (unsigned)known[i]);
-        if (strcmp(text, number) == 0) {
-            *(uint32_t *)value = known[i];
-            return true;
-        }
-    }
-    snprintf(error->text, sizeof error->text, "is none of 1006, 1007, 1008, 1011");
-    return false;
+    if (!option_choice(text, LEGION_VERSIONS, value, error))
+        return false;
+    *(uint32_t *)value = (uint32_t)strtoul(text, NULL, 10);
+    return true;
 }
 
 /* Names with commas between. */
@@ -207,9 +202,8 @@ const struct option export_option_table[] = {
      offsetof(struct export_options, outer_ranges), option_store_true},
     {"annotate", 0, NULL, NULL, "Chrome JSON read: GPU work of its ranges, where it has none",
      offsetof(struct export_options, reading.annotate), option_store_true},
-    {"legion-version", 0, "NUMBER", "1006 1007 1008 1011",
-     "of Legion Prof logs that are written (1008)", offsetof(struct export_options, legion_version),
-     store_legion_version},
+    {"legion-version", 0, "NUMBER", LEGION_VERSIONS, "of Legion Prof logs that are written (1008)",
+     offsetof(struct export_options, legion_version), store_legion_version},
     {"columns", 0, "NAME,...", NULL, "npz, parquet: these columns only",
      offsetof(struct export_options, columns), store_columns},
     {0},

@@ -73,6 +73,10 @@ struct result_rows result_list(const struct result_column *column, const struct 
     if (column->rows)
         return column->rows(at);
     struct result_rows rows = {.stride = column->stride};
+    if (column->bytes) {
+        memcpy(&rows, (const char *)at->row + column->offset, sizeof rows);
+        return rows;
+    }
     memcpy(&rows.first, (const char *)at->row + column->offset, sizeof rows.first);
     memcpy(&rows.count, (const char *)at->row + column->count_at, sizeof rows.count);
     return rows;

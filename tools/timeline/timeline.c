@@ -6,6 +6,7 @@
  */
 #include "timeline.h"
 #include "counter_lines.h"
+#include "grow.h"
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
@@ -26,6 +27,11 @@ struct life {
     enum trace_life end;
 };
 
+struct shown_name {
+    uint64_t ns;     /* time in which it was dominant */
+    uint32_t letter; /* 1 + letter, 0 none */
+};
+
 struct timeline {
     struct time_grid grid; /* first: the sink's context */
     struct trace_sink grid_sink;
@@ -40,8 +46,7 @@ struct timeline {
 
     /* What is shown. */
     uint32_t first_cell, cells;
-    uint64_t *name_ns; /* by name: time in which it was dominant */
-    uint32_t *letters; /* by name: 1 + letter, 0 none */
+    struct shown_name *names; /* by name of the trace */
     uint32_t name_count;
 };
 
@@ -146,21 +151,9 @@ static struct grid_cell column_of(const struct timeline *timeline, const struct 
 
 static bool note_name(struct timeline *timeline, uint32_t name, uint64_t ns)
 {
-    if (name >= timeline->name_count) {
-        uint32_t count = name * 2 + 64;
-        uint64_t *name_ns = realloc(timeline->name_ns, count * sizeof *name_ns);
-        if (name_ns)
-            timeline->name_ns = name_ns;
-        uint32_t *letters = realloc(timeline->letters, count * sizeof *letters);
-        if (letters)
-            timeline->letters = letters;
-        if (!name_ns || !letters)
-            return false;
-        for (uint32_t i = timeline->name_count; i < count; i++)
-            name_ns[i] = letters[i] = 0;
-        timeline->name_count = count;
-    }
-    timeline->name_ns[name] += ns;
+    if (!grow_zeroed32(&timeline->names, &timeline->name_count, name + 1, sizeof *timeline->names))
+        return false;
+    timeline->names[name].ns += ns;
     return true;
 }
 
@@ -176,16 +169,16 @@ static bool choose_letters(struct timeline *timeline, uint32_t *order, uint32_t 
             if (name && !note_name(timeline, name - 1, cell.busy_ns))
                 return false;
         }
+    struct shown_name *names = timeline->names;
     *count_out = 0;
     for (uint32_t letter = 0; letter < LETTERS; letter++) {
         uint32_t best = 0;
         for (uint32_t name = 1; name < timeline->name_count; name++)
-            if (!timeline->letters[name] &&
-                (timeline->letters[best] || timeline->name_ns[name] > timeline->name_ns[best]))
+            if (!names[name].letter && (names[best].letter || names[name].ns > names[best].ns))
                 best = name;
-        if (timeline->name_count == 0 || timeline->letters[best] || !timeline->name_ns[best])
+        if (timeline->name_count == 0 || names[best].letter || !names[best].ns)
             break;
-        timeline->letters[best] = letter + 1;
+        names[best].letter = letter + 1;
         order[(*count_out)++] = best;
     }
     return true;
@@ -205,8 +198,8 @@ static struct out *out_of(const struct timeline *timeline)
 
 static void label(struct out *out, struct trace_text name)
 {
-    unsigned columns = text_name_fit(out, name.text, name.bytes, LABEL - 1);
-    out_format(out, "%*s", (int)(LABEL - columns), "");
+    text_name_column(out, name.text, name.bytes, LABEL - 1);
+    out_text(out, " ");
 }
 
 static const char *block(const struct timeline *timeline, uint64_t level)
@@ -235,7 +228,7 @@ static void letter(const struct timeline *timeline, const struct grid_cell *cell
                                          "\033[35m", "\033[36m", "\033[37m"};
     struct out *out = out_of(timeline);
     uint32_t name = time_grid_dominant(cell);
-    uint32_t number = name ? timeline->letters[name - 1] : 0;
+    uint32_t number = name ? timeline->names[name - 1].letter : 0;
     char text[2] = {number ? letter_char(number - 1) : name ? '*' : '.', '\0'};
     if (timeline->colors.any && number)
         out_format(out, "%s%s%s", colors[(number - 1) % 6], text, timeline->colors.off);
@@ -496,8 +489,7 @@ static enum exit_code timeline_end(struct trace_pass *pass)
     }
     time_grid_free(&timeline->grid);
     counter_lines_free(&timeline->counters);
-    free(timeline->name_ns);
-    free(timeline->letters);
+    free(timeline->names);
     free(timeline->lives);
     free(timeline);
     return whole ? EXIT_GOOD : EXIT_PARTLY;
