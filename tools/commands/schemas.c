@@ -2,6 +2,7 @@
 /* A document is the columns that print it: what is in the one is in the other. */
 #include "critical_path.h"
 #include "documents.h"
+#include "export.h"
 #include "kernel_dumps.h"
 #include "processes.h"
 #include "result_print.h"
@@ -9,6 +10,7 @@
 #include "stacks.h"
 #include "stats_diff.h"
 #include "stats_report.h"
+#include "timeline.h"
 #include "top.h"
 
 #include <string.h>
@@ -28,7 +30,11 @@ bool schema_write(struct out *out, const char *name)
                      {"stats", stats},
                      {"processes", processes_columns->list->columns},
                      {"stacks", stacks_columns->list->columns},
-                     {"top", top_columns->list->columns}};
+                     {"top", top_columns->list->columns},
+                     {"ctl", ctl_columns->list->columns},
+                     {"split", split_columns},
+                     {"export", export_columns},
+                     {"timeline", timeline_columns}};
     stats_document(stats);
     for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++)
         if (strcmp(name, documents[i].name) == 0) {

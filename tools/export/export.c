@@ -3,6 +3,7 @@
 #include "export.h"
 
 #include "formats.h"
+#include "left_out.h"
 #include "message.h"
 #include "out.h"
 #include "progress.h"
@@ -209,6 +210,51 @@ const struct option export_option_table[] = {
     {0},
 };
 
+const struct option export_report_table[] = {
+    {"json", 0, NULL, NULL, "say what was written, and what was dropped, as JSON",
+     offsetof(struct export_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct export_options, csv), "files"),
+    {0},
+};
+
+/* ---- what was written --------------------------------------------------------------- */
+
+RESULT_MAKES(export_bytes, export_file, result_file_bytes(row->path))
+
+#define TOTAL(key, unit, field) RESULT_PLAIN(key, unit, struct export_file, totals.field)
+static const struct result_column export_file_columns[] = {
+    RESULT_PLAIN("file", RESULT_STRING, struct export_file, path),
+    {"bytes", NULL, 0, RESULT_COUNT, RESULT_MADE(export_bytes, 0), .nullable = true},
+    TOTAL("spans", RESULT_COUNT, spans),
+    TOTAL("links", RESULT_COUNT, links),
+    TOTAL("counter_values", RESULT_COUNT, samples),
+    TOTAL("table_rows", RESULT_COUNT, rows),
+    TOTAL("lost_records", RESULT_COUNT, lost_records),
+    TOTAL("refused_calls", RESULT_COUNT, refused_calls),
+    TOTAL("first", RESULT_TIME, first_ns),
+    TOTAL("last", RESULT_TIME, last_ns),
+    {"dropped", NULL, 0, RESULT_PART, .part = dropped_columns},
+    RESULT_LAST};
+static const struct result_table export_files_table = {"files", NULL, export_file_columns,
+                                                       "",      NULL, 0};
+const struct result_column export_columns[] = {
+    RESULT_PLAIN("format", RESULT_STRING, struct export_summary, format),
+    {"files", NULL, 0, RESULT_LIST, .list = &export_files_table,
+     RESULT_LIST_OF(struct export_summary, files, count)},
+    RESULT_LAST};
+
+static enum exit_code export_report(const struct export_options *options,
+                                    const struct export_summary *summary)
+{
+    struct out out;
+    if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
+        return EXIT_BAD_DATA;
+    result_document(&out, export_columns, options->csv, summary, summary);
+    if (summary->failed)
+        out_give_up(&out, ENOMEM);
+    return out_close(&out);
+}
+
 /* ---- which one ------------------------------------------------------------------- */
 
 static const char *next_exporter(void *context)
@@ -269,6 +315,10 @@ enum exit_code export_files(const struct export_options *options, struct operand
         message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
         return EXIT_USAGE;
     }
+    if ((options->json || options->csv) && out_is_standard(&options->reading.output)) {
+        message_usage("--json and --csv need -o FILE: standard output has the export itself");
+        return EXIT_USAGE;
+    }
     if (options->columns && !exporter->has_columns) {
         message_usage("--columns is for npz and parquet, not for %s", exporter->name);
         return EXIT_USAGE;
@@ -279,7 +329,16 @@ enum exit_code export_files(const struct export_options *options, struct operand
         return EXIT_USAGE;
     }
     progress_allow(&options->reading.terminal);
-    if (exporter->has_parts && export_parts_wanted(&options->reading.output))
-        return export_parts(exporter, options, files);
-    return trace_pass(&exporter->maker, options, &options->reading, files);
+    struct export_summary summary = {.format = exporter->name};
+    struct export_options wanted = *options;
+    wanted.summary = options->json || options->csv ? &summary : NULL;
+    enum exit_code code = exporter->has_parts && export_parts_wanted(&wanted.reading.output)
+                              ? export_parts(exporter, &wanted, files)
+                              : trace_pass(&exporter->maker, &wanted, &wanted.reading, files);
+    if (summary.count || summary.failed)
+        code = exit_worse(code, export_report(&wanted, &summary));
+    for (uint32_t i = 0; i < summary.count; i++)
+        free(summary.files[i].path);
+    free(summary.files);
+    return code;
 }

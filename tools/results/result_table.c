@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
@@ -55,6 +56,14 @@ struct result_cell result_cell(const struct result_column *column, const struct 
          (cell.kind == RESULT_BYTES && cell.bytes == 0)))
         cell.kind = RESULT_NOTHING;
     return cell;
+}
+
+struct result_cell result_file_bytes(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode)
+               ? result_u64((uint64_t)status.st_size)
+               : result_nothing();
 }
 
 struct result_at result_part(const struct result_column *column, const struct result_at *at)

@@ -141,8 +141,11 @@ static void result_text_put_cell(const struct result_view *view, const struct re
     char text[QUANTITY_BYTES];
     int width = column->width;
     if (cell->kind == RESULT_NOTHING || cell->hidden)
-        out_format(out, "%*s", width, "-");
-    else if (cell->kind == RESULT_BYTES)
+        put_word(out, column, "-", begins);
+    else if (cell->kind == RESULT_BYTES && width < 0) {
+        out_text(out, begins ? "" : "  ");
+        text_name_column(out, cell->text, cell->bytes, (unsigned)-width);
+    } else if (cell->kind == RESULT_BYTES)
         out_format(out, "%*.*s", width, (int)cell->bytes, cell->text);
     else if (column->unit == RESULT_COUNT)
         out_format(out, "%*s", width, quantity_grouped(text, cell->u64));

@@ -39,6 +39,11 @@ void result_json_number(struct out *out, const struct result_column *column,
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
+#define CSV_OPTION(offset, tables)                                                                 \
+    {                                                                                              \
+        "csv", 0, "TABLE", tables, "one table of --json as CSV", offset, option_store_text         \
+    }
+
 /* A line of keys, if it is wanted, then one a row; parts of rows are columns PART_KEY, what has a
  * form of its own and lists are left out. inner: a line for each row of this list in a row, behind
  * the cells of that one; NULL: none. Names are safe in spreadsheets (cell_text.h). */

@@ -175,6 +175,9 @@ static inline struct result_cell result_nothing(void)
     return (struct result_cell){.kind = RESULT_NOTHING};
 }
 
+/* How long a regular file is; nothing: there is none. */
+struct result_cell result_file_bytes(const char *path);
+
 /* What stands in a field of 1, 4 or 8 bytes. */
 uint64_t result_number(const struct result_column *column, const void *field);
 /* Whether such a key is among those that are shown of a part. */
