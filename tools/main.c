@@ -102,6 +102,14 @@ static enum exit_code show_help(void)
 
 /* ---- running ------------------------------------------------------------ */
 
+static enum exit_code run_with(const struct command *command, void *config, struct operands words)
+{
+    if (words.count > 0 || !command->needs_file)
+        return command->run(config, words);
+    message_usage("no FILE given ('-' is standard input)");
+    return EXIT_USAGE;
+}
+
 /* There may be more processes than files. */
 static enum exit_code run_shard(const struct command *command, void *config, struct shard shard,
                                 struct operands *files)
@@ -113,7 +121,7 @@ static enum exit_code run_shard(const struct command *command, void *config, str
     }
     if (command->inputs == INPUTS_EACH)
         input_list_keep(files, shard);
-    return command->run(config, *files);
+    return run_with(command, config, *files);
 }
 
 static enum exit_code run_on(const struct command *command, void *config, struct operands words)
@@ -121,7 +129,7 @@ static enum exit_code run_on(const struct command *command, void *config, struct
     struct operands files;
     bool usage;
     if (command->inputs == INPUTS_NONE)
-        return command->run(config, words);
+        return run_with(command, config, words);
     const struct input_options *options =
         (const void *)((const char *)config + command->inputs_offset);
     enum exit_code code = EXIT_BAD_DATA;

@@ -6,9 +6,12 @@
 # told of in one line.
 . "$(dirname "$0")/lib.sh"
 : "${LIVE_VICTIM:=}"
-"$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$work" <<'P' || fail "ctl"
-import json, os, shutil, signal, socket, subprocess, sys, time
-rbwp, victim, work = sys.argv[1:]
+"$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$work" "$here/../oracle" <<'P' || fail "ctl"
+import csv, io, json, os, shutil, signal, socket, subprocess, sys, time
+rbwp, victim, work, oracle = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.append(oracle)
+from json_schema import validate
 if not victim or not os.access(victim, os.X_OK):
     sys.exit(0)
 
@@ -66,6 +69,11 @@ assert line.split()[2:4] == ["yes", "2"] and line.endswith(path), line
 assert "recording: yes\nlevel: 2\n" in ctl(pid) and "slot 0: tick\nslot 1: flush\n" in ctl(pid, "status")
 listed, = [process for process in json.loads(ctl("--json")) if process["pid"] == int(pid)]
 assert listed["recording"] == "yes" and listed["file"] == path, listed
+schema = json.loads(subprocess.run([rbwp, "help", "--schema", "ctl"], capture_output=True, check=True).stdout)
+assert not list(validate(schema, listed, "ctl", set())), listed
+row, = [row for row in csv.DictReader(io.StringIO(ctl("--csv", "processes"))) if row["pid"] == pid]
+assert row["refused"] == "" and all(row[key] == str(listed[key]) for key in listed.keys() - {"for"}), (row, listed)
+assert "--csv is for the list" in ctl("--csv", "processes", pid, code=2)
 one = json.loads(ctl(pid, "--json"))
 assert (one["program"], one["level"], one["slot 1"], "refused" in one) == (listed["program"], "2", "flush", False), one
 ctl(pid, "disable", "tick")
@@ -291,6 +299,8 @@ begin = time.monotonic()
 listed = ctl().splitlines()
 assert time.monotonic() - begin < 40, "they were waited for one after the other"
 assert sum(line.endswith("it does not answer (is it busy with another request?)") for line in listed) >= len(mute), listed
+rows = list(csv.DictReader(io.StringIO(ctl("--csv", "processes"))))
+assert sum(row["refused"].startswith("it does not answer") and not row["file"] for row in rows) >= len(mute), rows
 assert any(line.split()[0] == program.pid and line.endswith(f"{work}/answers.bin") for line in listed), listed
 program.process.send_signal(signal.SIGSTOP)
 try:

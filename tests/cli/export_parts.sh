@@ -22,9 +22,14 @@ for node, part in enumerate(parts):
     found += rows(part)
 assert len(found) == len(whole) and sorted(found) == sorted(whole)
 P
+summary() {
+    "$PYTHON" -c 'import json, os, sys; files = json.load(sys.stdin)["files"]
+assert len(files) == 5 and all(file["bytes"] == os.path.getsize(file["file"]) and file["spans"] for file in files), files' <"$work/out" || fail "what was written"
+}
 same() { check "$1 is not the whole" "$PYTHON" same.py "$here" "$1"; }
 export_job -o whole.parquet
-export_job -o all/
+export_job --json -o all/
+summary
 same all
 for part in 0 1 2; do
     export_job -o shards/ --shard $part/3

@@ -50,6 +50,8 @@ starve events.csv events -f --to csv -o OUT r0.npy
 starve dump.launches dump --spans gpux.bin
 starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
 starve timeline timeline "$g/multi_thread.bin"
+starve timeline.json timeline --json "$g/multi_thread.bin"
+starve export.json export -f --to folded --json -o OUT "$g/gpu_work.bin"
 starve report report -f -o OUT "$g/gpu_work.bin"
 starve split split -f -o part.bin --by-thread "$g/multi_thread.bin"
 "$PYTHON" - "$here" <<'P' || fail "no live file to read"

@@ -6,18 +6,23 @@
 "$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "parts"
-import collections, glob, json, os, shutil, subprocess, sys
+import collections, csv, glob, io, json, os, shutil, subprocess, sys
 
 rbwp, golden, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
+sys.path.append(f"{here}/../oracle")
 import rbwp_make as m
+from json_schema import validate
 
 
 def run(*args, code=0):
     done = subprocess.run([rbwp, *args], capture_output=True, text=True)
     assert done.returncode == code, (args, done)
     return done
+
+
+document_schema = json.loads(run("help", "--schema", "split").stdout)
 
 
 def dump(path):
@@ -34,10 +39,15 @@ def split(name, *options, source=None, valid=True):
     shutil.rmtree(folder, ignore_errors=True)
     os.mkdir(folder)
     shutil.copy(source or f"{golden}/{name}.bin", f"{folder}/a.bin")
-    out = run("split", *options, f"{folder}/a.bin").stdout
+    document = json.loads(run("split", "--json", *options, f"{folder}/a.bin").stdout)
+    assert not list(validate(document_schema, document, "split", set())), document
+    rows = list(csv.DictReader(io.StringIO(run("split", "-f", "--csv", "parts", *options, f"{folder}/a.bin").stdout)))
+    assert rows == [{key: "" if value is None else str(value) for key, value in part.items()} for part in document["parts"]], rows
+    out = run("split", "-f", *options, f"{folder}/a.bin").stdout
     os.unlink(f"{folder}/a.bin")
     parts = sorted(glob.glob(f"{folder}/*"))
-    assert f"{len(parts)} files" in out.splitlines()[-1], out
+    assert out.splitlines()[-1] == f"{len(parts)} files; {document['cuts']} cuts through spans", out
+    assert [(part["file"], part["bytes"]) for part in document["parts"]] == [(part, os.path.getsize(part)) for part in parts], document
     for part in parts:
         if valid:
             check = json.loads(run("check", "--json", part).stdout)

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${LIVE_VICTIM:=}"
 "$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$GOLDEN" "$work" <<'P' || fail "stacks"
-import json, os, subprocess, sys
+import csv, io, json, os, subprocess, sys
 rbwp, victim, golden, work = sys.argv[1:]
 path = f"{work}/run.bin"
 
@@ -45,6 +45,12 @@ if victim and os.access(victim, os.X_OK):
     is_in(then, "flusher", "flush")
     assert then["flusher"]["stack"][0]["begin"] == first["flusher"]["stack"][0]["begin"]
     assert then["flusher"]["now"] > first["flusher"]["now"], "the clock stands"
+    # As CSV a thread a line, and a call a line behind its thread.
+    rows = list(csv.DictReader(io.StringIO(stacks("--csv", "tracks", path).stdout)))
+    assert {row["track"] for row in rows} == first.keys() and not any(row["idle_ns"] for row in rows), rows
+    rows = list(csv.DictReader(io.StringIO(stacks("--csv", "stack", path).stdout)))
+    assert {(row["track"], row["stack_name"]) for row in rows} == {("main worker", "tick"), ("flusher", "flush")}, rows
+    assert all(int(row["stack_begin"]) + int(row["stack_for_ns"]) == int(row["now"]) for row in rows), rows
     lines = stacks(str(program.pid)).stdout.splitlines()
     assert f"process {program.pid}, at +" in lines[0] and len(lines) == 3, lines
     assert lines[1].split()[0] == "flusher" and "flush  for " in lines[1], lines
@@ -67,6 +73,7 @@ assert min(t["idle_ns"] for t in finished.values()) == 0
 assert stacks(f"{golden}/empty.bin").stdout == "no spans\n"
 done = stacks(str(os.getpid()), code=1)
 assert "records nothing now" in done.stderr, done
+assert "is no table" in stacks("--csv", "tasks", path, code=2).stderr
 assert "no FILE or PID" in stacks(code=2).stderr
 P
 finish

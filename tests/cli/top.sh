@@ -3,9 +3,12 @@
 # process and all of the user's, once or again and again, in its order; who is gone is told of in one line.
 . "$(dirname "$0")/lib.sh"
 : "${LIVE_VICTIM:=}"
-"$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$GOLDEN" "$work" <<'P' || fail "top"
-import fcntl, json, mmap, os, pty, struct, subprocess, sys, termios
-rbwp, victim, golden, work = sys.argv[1:]
+"$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$GOLDEN" "$work" "$here/../oracle" <<'P' || fail "top"
+import csv, fcntl, io, json, mmap, os, pty, struct, subprocess, sys, termios
+rbwp, victim, golden, work, oracle = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.append(oracle)
+from json_schema import validate
 
 
 def top(*words, code=0):
@@ -50,8 +53,17 @@ if victim and os.access(victim, os.X_OK):
     names = [item["name"] for item in items("--sort", "name", path)]
     assert names == sorted(names) and len(names) == len(found), names
     assert items("-s", "open", path)[0]["name"] == "flush"
+    # JSON is what its schema says, and CSV has its cells; keys stand above the first look alone.
+    schema = json.loads(subprocess.run([rbwp, "help", "--schema", "top"], capture_output=True, check=True).stdout)
+    wrong = [text for item in found.values() for text in validate(schema, item, "top", set())]
+    assert not wrong, wrong
+    rows = {row["name"]: row for row in csv.DictReader(io.StringIO(top("--once", "--csv", "items", "-d", "3600s", path).stdout))}
+    assert rows.keys() == found.keys() and all(row.keys() == tick.keys() for row in rows.values()), rows
+    assert all(rows[name][key] == str(found[name][key]) for name in found for key in ("ended", "open", "file", "program")) and rows["tick"]["call"] == "true", rows
     lines = top("--once", "-d", "3600s", path).stdout.splitlines()
     assert lines[0].startswith("1 program, 2 threads with calls") and len(lines) == 2 + len(found), lines
+    twice = top("-n", "2", "-d", "100ms", "--csv", "items", path).stdout.splitlines()
+    assert twice.count(",".join(tick)) == 1 and len({line.split(",")[0] for line in twice}) == 3, twice
     blocks = top("-n", "2", "-d", "100ms", path).stdout.split("\n\n")
     assert len(blocks) == 3 and blocks[2] == "" and blocks[0].splitlines()[1] == blocks[1].splitlines()[1], blocks
     # On a terminal as many as it has room for, each time from its first line.
@@ -84,5 +96,7 @@ for number, make in enumerate((os.mkfifo, lambda path: os.symlink("/dev/zero", p
         mapped.close()
 one_line("cannot be opened", "--once", f"{work}/none.bin")
 one_line("unit", "-d", "5", code=2)
+one_line("'nothing' is no table that --json has", "--csv", "nothing", code=2)
+one_line("--csv does not go with --json", "--csv", "items", "--json", code=2)
 P
 finish

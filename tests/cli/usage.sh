@@ -17,6 +17,7 @@ wrong "no command given" "$RBWP"
 wrong "unknown command 'dmp', did you mean 'dump'?" "$RBWP" dmp
 wrong "no FILE given" "$RBWP" dump
 wrong "no FILE given" "$dump"
+wrong "no FILE given (see" "$RBWP" archive
 wrong "no FILE given" "$RBWP" info --json
 wrong "rbwp-dump: unknown option '--sapns', did you mean '--spans'?" "$dump" --sapns "$gaps"
 wrong "rbwp dump: unknown option '-x'" "$RBWP" dump -x "$gaps"
@@ -36,6 +37,10 @@ wrong "unknown option '--json'" "$dump" --json "$gaps"
 wrong "unknown option '--sort' (" "$RBWP" timeline --sort "$gaps"
 wrong "'$gaps' is a file, a command comes first: rbwp info '$gaps' tells what is in it" "$RBWP" "$gaps"
 wrong "unknown command 'nothing' (" "$RBWP" nothing
+
+wrong "--color 'red' is none of auto, always, never" "$RBWP" processes --color red "$gaps"
+wrong "--csv: 'trees' is no table that --json has" "$RBWP" processes --csv trees "$gaps"
+wrong "--csv does not go with --json" "$RBWP" processes --csv processes --json "$gaps"
 
 helps() {
     expect_exit 0 "$@"

@@ -120,6 +120,8 @@ def others():
         yield f"rbwp dump --gpu-bias --spans {file}"
         yield f"rbwp dump --ndjson --rows 2 --from +1us --to +3us {file}"
         yield f"rbwp timeline --width 60 --from +1us --to +4us {file}"
+        yield f"rbwp timeline --width 60 --json {file}"
+        yield f"rbwp export --to folded --json -o out/x.folded {file}"
         yield f"rbwp export --to csv --raw-text --kind gpu {file}"
         yield f"rbwp export --to npz --columns start,name -o out/x.npz {file}"
         yield f"rbwp export --to perfetto --no-deflate -o out/x.perfetto {file}"

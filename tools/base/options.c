@@ -48,6 +48,22 @@ bool option_number(const char *text, uint32_t low, uint32_t high, uint32_t *numb
     return false;
 }
 
+bool option_choice(const char *text, const char *choices, uint32_t *number_out,
+                   struct option_error *error)
+{
+    int used = snprintf(error->text, sizeof error->text, "is none of ");
+    *number_out = 0;
+    for (const char *at = choices; *at; ++*number_out) {
+        const int bytes = (int)strcspn(at, " ");
+        if (strncmp(text, at, (size_t)bytes) == 0 && text[bytes] == '\0')
+            return true;
+        used += snprintf(error->text + used, sizeof error->text - (size_t)used, "%s%.*s",
+                         *number_out ? ", " : "", bytes, at);
+        at += bytes + (at[bytes] == ' ');
+    }
+    return false;
+}
+
 /* ---- finding an option -------------------------------------------------- */
 
 struct cursor {
@@ -167,7 +183,8 @@ static enum option_result apply(struct parse *parse, const struct cursor *cursor
         return OPTIONS_VERSION;
     char *value = (char *)parse->config + cursor->group->offset + option->offset;
     struct option_error why = {""};
-    if (option->store(value, text, &why))
+    if (option->store ? option->store(value, text, &why)
+                      : option_choice(text, option->choices, (uint32_t *)(void *)value, &why))
         return OPTIONS_DONE;
     snprintf(parse->error->text, sizeof parse->error->text, "--%s '%.80s' %.150s", option->name,
              text ? text : "", why.text);

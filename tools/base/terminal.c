@@ -11,18 +11,6 @@
 
 enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 
-static bool store_color(void *value, const char *text, struct option_error *error)
-{
-    static const char *const words[] = {"auto", "always", "never"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *(int *)value = i;
-            return true;
-        }
-    snprintf(error->text, sizeof error->text, "is none of auto, always, never");
-    return false;
-}
-
 #define NO_PROGRESS                                                                                \
     {                                                                                              \
         "no-progress", 0, NULL, NULL, "no progress on standard error",                             \
@@ -32,7 +20,7 @@ static bool store_color(void *value, const char *text, struct option_error *erro
 const struct option progress_option_table[] = {NO_PROGRESS, {0}};
 const struct option terminal_option_table[] = {
     {"color", 0, "WHEN", "auto always never", "colours: auto (on a terminal), always, never",
-     offsetof(struct terminal_options, color), store_color},
+     offsetof(struct terminal_options, color), NULL},
     NO_PROGRESS,
     {0},
 };

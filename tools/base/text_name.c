@@ -37,3 +37,9 @@ unsigned text_name_fit(struct out *out, const char *text, size_t count, unsigned
         out_bytes(out, "..", 2);
     return used;
 }
+
+void text_name_column(struct out *out, const char *text, size_t count, unsigned columns)
+{
+    unsigned used = text_name_fit(out, text, count, columns);
+    out_format(out, "%*s", (int)(columns - used), "");
+}

@@ -368,10 +368,6 @@ static enum exit_code check_run(void *config, struct operands files)
 {
     const struct check_options *options = config;
     struct out out;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     if (options->json && options->quiet) {
         message_usage("--json and --quiet exclude each other");
         return EXIT_USAGE;
@@ -402,6 +398,7 @@ const struct command command_check = {
         "the file is cut, or files contradict each other.",
     .groups = check_groups,
     .config_bytes = sizeof(struct check_options),
+    .needs_file = true,
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct check_options, inputs),
     .run = check_run,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp ctl: lists the processes of this user that record, and tells one what to record. */
 #include "controlled.h"
+#include "documents.h"
 #include "json_text.h"
-#include "message.h"
-#include "out.h"
 #include "text_name.h"
 
 #include <errno.h>
@@ -17,11 +16,10 @@
 #define LIST_WAIT_S 10  /* for all of a list; more than so many that do not answer are left */
 #define TELL_WAIT_S 120 /* a stop writes what is left */
 #define WORDS_MAX 12
-#define NAME_COLUMNS 15
 #define PATH_BYTES 4096
 
 struct ctl_options {
-    const char *file, *last;
+    const char *file, *last, *csv;
     uint32_t level;
     bool json;
 };
@@ -44,6 +42,7 @@ static const struct option ctl_option_table[] = {
 static const struct option ctl_report_table[] = {
     {"json", 0, NULL, NULL, "as JSON: an array of processes, or what the one says",
      offsetof(struct ctl_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct ctl_options, csv), "processes"),
     {0},
 };
 
@@ -64,128 +63,144 @@ static void put_lines(struct out *out, const char *text)
     }
 }
 
-/* ---- as JSON ---------------------------------------------------------------------------- */
-
-static void command_of(long pid, char name[32])
+/* Until the next call. */
+static struct trace_text command_of(long pid)
 {
+    static char name[32];
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/comm", pid);
     FILE *file = fopen(path, "re");
-    if (!file || !fgets(name, 32, file))
+    if (!file || !fgets(name, sizeof name, file))
         strcpy(name, "?");
-    name[strcspn(name, "\n")] = '\0';
     if (file)
         fclose(file);
+    return (struct trace_text){name, (uint32_t)strcspn(name, "\n")};
 }
 
 /* "key: value" lines become members, all of them text; others are in "answer". */
 static void ctl_put_json(struct out *out, const struct controlled *process,
                          const struct controlled_answer *answer)
 {
-    char name[32];
-    command_of(process->pid, name);
+    const struct trace_text name = command_of(process->pid);
     out_text(out, "{");
     json_i64(out, "pid", process->pid);
-    out_text(out, ",");
-    json_name(out, "program", name, strlen(name));
+    json_name(out, "program", name.text, name.bytes);
     for (const char *line = answer->text; *line; line += *line == '\n') {
         const size_t bytes = strcspn(line, "\n"), key = strcspn(line, ":\n");
-        const bool pair = !answer->refused && key + 1 < bytes && line[key + 1] == ' ';
+        const bool pair = key + 1 < bytes && line[key + 1] == ' ';
         out_text(out, ",");
-        json_string(out,
-                    pair              ? line
-                    : answer->refused ? "refused"
-                                      : "answer",
-                    pair ? key : strlen(answer->refused ? "refused" : "answer"));
+        json_string(out, pair ? line : "answer", pair ? key : strlen("answer"));
         out_text(out, ":");
         json_string(out, pair ? line + key + 2 : line, pair ? bytes - key - 2 : bytes);
         line += bytes;
     }
-    out_text(out, "}");
+    out_text(out, "}\n");
 }
 
 /* ---- the list --------------------------------------------------------------------------- */
 
 /* What stands behind "key: " at the beginning of a line, up to its end. */
-static const char *value_of(const char *text, const char *key, int *bytes_out)
+static struct result_cell value_of(const char *text, const char *key)
 {
     size_t key_bytes = strlen(key);
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, key, key_bytes) == 0 && strncmp(line + key_bytes, ": ", 2) == 0) {
-            *bytes_out = (int)strcspn(line + key_bytes + 2, "\n");
-            return line + key_bytes + 2;
+            line += key_bytes + 2;
+            return result_bytes((struct trace_text){line, (uint32_t)strcspn(line, "\n")});
         }
     }
-    *bytes_out = 1;
-    return "-";
+    return result_nothing();
 }
 
-static void list_one(struct out *out, const struct controlled *process,
-                     const struct controlled_answer *answer)
+enum { RECORDING, LEVEL, FOR, THREADS, FILE_NAME, NOTE, DUMPS, REFUSED, FILE_OR_REFUSED };
+
+/* at->all: what each answered. */
+static struct result_cell answer_made(const struct result_at *at, int what)
 {
-    static const char *const keys[] = {"recording", "level", "for", "threads", "file"};
-    static const int widths[] = {10, 6, 14, 8, 0};
-    char name[32];
-    command_of(process->pid, name);
-    out_format(out, "%8ld  ", process->pid);
-    unsigned used = text_name_fit(out, name, strlen(name), NAME_COLUMNS);
-    out_format(out, "%*s ", (int)(NAME_COLUMNS - used), "");
-    if (answer->refused) {
-        put_lines(out, answer->text);
-        return;
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        int bytes;
-        const char *value = value_of(answer->text, keys[i], &bytes);
-        out_text(out, " ");
-        text_name(out, value, (size_t)bytes);
-        for (; bytes < widths[i]; bytes++)
-            out_text(out, " ");
-    }
-    out_text(out, "\n");
+    static const char *const keys[] = {"recording", "level", "for",           "threads",
+                                       "file",      "note",  "dumps left out"};
+    const struct controlled_answer *answer = (const struct controlled_answer *)at->all + at->number;
+    if (answer->refused && what >= REFUSED)
+        return result_bytes(
+            (struct trace_text){answer->text, (uint32_t)strcspn(answer->text, "\n")});
+    return answer->refused || what == REFUSED
+               ? result_nothing()
+               : value_of(answer->text, keys[what == FILE_OR_REFUSED ? FILE_NAME : what]);
 }
+
+RESULT_MAKES(answer_program, controlled, result_bytes(command_of(row->pid)))
+
+#define ANSWER(key, title, width, which)                                                           \
+    {                                                                                              \
+        key, title, width, RESULT_TEXT, RESULT_MADE(answer_made, which), .optional = true          \
+    }
+static const struct result_column answer_columns[] = {
+    ANSWER(NULL, "file", 0, FILE_OR_REFUSED),
+    {"pid", "pid", 8, RESULT_ID, RESULT_FIELD(struct controlled, pid)},
+    {"program", "program", -15, RESULT_TEXT, RESULT_MADE(answer_program, 0)},
+    ANSWER("refused", NULL, 0, REFUSED),
+    ANSWER("recording", "recording", -9, RECORDING),
+    ANSWER("level", "level", -5, LEVEL),
+    ANSWER("for", "for", -13, FOR),
+    ANSWER("threads", "threads", -7, THREADS),
+    ANSWER("file", NULL, 0, FILE_NAME),
+    ANSWER("note", NULL, 0, NOTE),
+    ANSWER("dumps left out", NULL, 0, DUMPS),
+    RESULT_LAST};
+static const struct result_table answers_table = {
+    "processes", NULL, answer_columns, "pid,program,recording,level,for,threads,file", NULL, 0};
+const struct result_column ctl_columns[] = {
+    {"processes", NULL, 0, RESULT_LIST, .list = &answers_table}, RESULT_LAST};
 
 /* As many as are asked at the same time, so that those that are mute keep nobody waiting for each
  * other. */
-static void list_some(struct out *out, const struct controlled *list, size_t count, unsigned wait_s,
-                      bool json)
+static void list_some(struct out *out, const struct ctl_options *options,
+                      const struct result_rows *rows, bool first, unsigned wait_s)
 {
     static struct controlled_answer answers[CONTROLLED_AT_ONCE];
+    const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0};
+    const struct result_layout layout = result_layout(&view, &answers_table, NULL, 0);
     char *words[] = {(char[]){"status"}, (char[]){"brief"}};
-    controlled_ask(list, count, words, 2, wait_s, answers);
-    for (size_t i = 0; i < count; i++)
-        if (json) {
-            out_text(out, i ? ",\n" : "");
-            ctl_put_json(out, &list[i], &answers[i]);
-        } else {
-            list_one(out, &list[i], &answers[i]);
-        }
+    controlled_ask((const struct controlled *)(const void *)rows->first, rows->count, words, 2,
+                   wait_s, answers);
+    if (options->csv) {
+        result_csv(out, &answers_table, NULL, rows, answers, first);
+        return;
+    }
+    if (first && !options->json)
+        result_text_titles(&view, &layout);
+    if (!options->json)
+        result_text_rows(&view, &layout, rows, answers, NULL, NULL);
+    for (uint32_t i = 0; options->json && i < rows->count; i++) {
+        const struct result_at at = result_row(rows, answers, NULL, i);
+        out_text(out, first && i == 0 ? "" : ",\n");
+        result_json_object(out, answer_columns, &at);
+    }
 }
 
-static enum exit_code list_all(const struct controlled *list, size_t count, bool json)
+static enum exit_code list_all(const struct ctl_options *options, const struct controlled *list,
+                               size_t count)
 {
     struct out out;
-    if (count == 0 && !json) {
+    if (count == 0 && !options->json && !options->csv) {
         message("no process of this user listens: none records now");
         return EXIT_GOOD;
     }
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    if (json)
-        out_text(&out, "[");
-    else
-        out_format(&out, "%8s  %-*s  %-10s %-6s %-14s %-8s %s\n", "pid", NAME_COLUMNS, "program",
-                   "recording", "level", "for", "threads", "file");
+    out_text(&out, options->json ? "[" : "");
     const time_t begin = time(NULL);
-    for (size_t at = 0; at < count; at += CONTROLLED_AT_ONCE) {
+    size_t at = 0;
+    do {
         size_t some = count - at < CONTROLLED_AT_ONCE ? count - at : CONTROLLED_AT_ONCE;
-        if (json && at)
-            out_text(&out, ",\n");
-        list_some(&out, &list[at], some, time(NULL) - begin < LIST_WAIT_S ? LOOK_WAIT_S : 0, json);
-    }
-    if (json)
-        out_text(&out, "]\n");
+        const struct result_rows rows = {(const char *)(list + at), sizeof *list, (uint32_t)some,
+                                         NULL};
+        list_some(&out, options, &rows, at == 0,
+                  time(NULL) - begin < LIST_WAIT_S ? LOOK_WAIT_S : 0);
+        at += some;
+    } while (at < count);
+    out_text(&out, options->json ? "]\n" : "");
     return out_close(&out);
 }
 
@@ -204,12 +219,10 @@ static enum exit_code ctl_report(const struct controlled *process, char *const *
     }
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    if (json) {
+    if (json)
         ctl_put_json(&out, process, &answer);
-        out_text(&out, "\n");
-    } else {
+    else
         put_lines(&out, answer.text);
-    }
     return out_close(&out);
 }
 
@@ -297,10 +310,16 @@ static enum exit_code ctl_run(void *config, struct operands operands)
         message_usage("too many words");
         return EXIT_USAGE;
     }
+    const struct ctl_options *options = config;
+    if (options->csv && operands.count > 0) {
+        message_usage("--csv is for the list of processes");
+        return EXIT_USAGE;
+    }
+    if (!csv_is_known(result_has_list(ctl_columns, options->csv), options->csv, options->json))
+        return EXIT_USAGE;
     if (!controlled_list(&list, &count))
         return EXIT_BAD_DATA;
-    const struct ctl_options *options = config;
-    enum exit_code code = operands.count == 0 ? list_all(list, count, options->json)
+    enum exit_code code = operands.count == 0 ? list_all(options, list, count)
                                               : tell_pid(options, operands, list, count);
     free(list);
     return code;

@@ -69,22 +69,11 @@ static bool diff_store_count(void *value, const char *text, struct option_error 
     return option_number(text, 0, 1000000000, value, error);
 }
 
-static bool store_metric(void *value, const char *text, struct option_error *error)
-{
-    for (int i = 0; i < DIFF_METRICS; i++)
-        if (strcmp(text, diff_metric_name[i]) == 0) {
-            *(int *)value = i;
-            return true;
-        }
-    snprintf(error->text, sizeof error->text, "is none of mean, p50, p99, total");
-    return false;
-}
-
 static const struct option diff_option_table[] = {
     {"threshold", 0, "PERCENT", NULL,
      "what differs by more is not the same (5); exit 4 if it got slower", 0, store_threshold},
     {"by", 0, "WHAT", "mean p50 p99 total", "what is compared: mean (default), p50, p99, total",
-     offsetof(struct diff_options, metric), store_metric},
+     offsetof(struct diff_options, metric), NULL},
     {"before", 0, "FILE", NULL, "another run of before; may be repeated: the median counts",
      offsetof(struct diff_options, before), store_run},
     {"after", 0, "FILE", NULL, "another run of after", offsetof(struct diff_options, after),
@@ -96,8 +85,7 @@ static const struct option diff_option_table[] = {
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),
      option_store_true},
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct diff_options, json), option_store_true},
-    {"csv", 0, "TABLE", "rows launches counters", "one table of --json as CSV",
-     offsetof(struct diff_options, csv), option_store_text},
+    CSV_OPTION(offsetof(struct diff_options, csv), "rows launches counters"),
     {0},
 };
 

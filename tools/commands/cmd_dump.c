@@ -102,10 +102,6 @@ static enum exit_code look_for_nothing(const struct dump *dump, struct operands 
 static enum exit_code dump_run(void *config, struct operands files)
 {
     struct dump_options *options = config;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     if (options->filter.duration.set && !options->spans) {
         message_usage("--min-duration needs --spans: records have no duration");
         return EXIT_USAGE;
@@ -142,6 +138,7 @@ const struct command command_dump = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = dump_groups,
     .config_bytes = sizeof(struct dump_options),
+    .needs_file = true,
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct dump_options, inputs),
     .run = dump_run,

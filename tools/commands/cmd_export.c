@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp export: files for other tools. The kinds are in export/. */
+#include "documents.h"
 #include "export.h"
-#include "message.h"
 
 static const struct option_group export_groups[] = {
     {"Format", export_option_table, 0},
+    {"Report", export_report_table, 0},
     {"Reading", reading_option_table, offsetof(struct export_options, reading)},
     {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, reading.filter)},
     {"Inputs", input_option_table, offsetof(struct export_options, reading.inputs)},
@@ -16,11 +17,9 @@ static const struct option_group export_groups[] = {
 static enum exit_code export_run(void *config, struct operands files)
 {
     const struct export_options *options = config;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
-    return export_files(options, files);
+    return csv_is_known(result_has_list(export_columns, options->csv), options->csv, options->json)
+               ? export_files(options, files)
+               : EXIT_USAGE;
 }
 
 const struct command command_export = {
@@ -33,6 +32,7 @@ const struct command command_export = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = export_groups,
     .config_bytes = sizeof(struct export_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct export_options, reading.inputs),
     .run = export_run,

@@ -60,10 +60,6 @@ static enum exit_code info_run(void *config, struct operands files)
 {
     const struct info_options *options = config;
     struct out out;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     if (!out_open(&out, &options->output, files))
         return EXIT_BAD_DATA;
     bool array = options->json && files.count > 1;
@@ -86,6 +82,7 @@ const struct command command_info = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = info_groups,
     .config_bytes = sizeof(struct info_options),
+    .needs_file = true,
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct info_options, inputs),
     .run = info_run,

@@ -87,8 +87,7 @@ static bool store_rank(void *value, const char *text, struct option_error *error
 static const struct option events_content_options[] = {
     {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file",
      EVENTS_KERNEL(json), option_store_true},
-    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", EVENTS_KERNEL(csv),
-     option_store_text},
+    CSV_OPTION(EVENTS_KERNEL(csv), "durations files"),
     {"to", 't', "FORMAT", KERNEL_FORMATS " iris rbwp",
      "write the events instead; by the suffix of the output if not given", EVENTS_KERNEL(export.to),
      option_store_text},
@@ -127,10 +126,6 @@ static const struct option_group events_groups[] = {
 
 static enum exit_code cmd_events_run(void *config, struct operands files)
 {
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     const struct events_options *options = config;
     return csv_is_known(result_has_list(events_columns, options->kernel.csv), options->kernel.csv,
                         options->kernel.json)
@@ -151,19 +146,9 @@ const struct command command_events = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 damaged: what is wrong is counted by kind.",
     .groups = events_groups,
     .config_bytes = sizeof(struct events_options),
+    .needs_file = true,
     .run = cmd_events_run,
 };
-
-static bool store_dialect(void *value, const char *text, struct option_error *error)
-{
-    for (uint32_t dialect = RBWP_LANES_AUTO; dialect <= RBWP_LANES_V2; dialect++)
-        if (strcmp(text, rbwp_lanes_dialect_name(dialect)) == 0) {
-            *(uint32_t *)value = dialect;
-            return true;
-        }
-    snprintf(error->text, sizeof error->text, "is none of auto, v1, flashinfer, mirage, v2");
-    return false;
-}
 
 static bool is_time(const char *text, const char *end, unsigned long long time)
 {
@@ -195,8 +180,7 @@ static bool store_anchor(void *value, const char *text, struct option_error *err
 static const struct option lanes_content_options[] = {
     {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file",
      LANES_KERNEL(json), option_store_true},
-    {"csv", 0, "TABLE", "durations files", "one table of --json as CSV", LANES_KERNEL(csv),
-     option_store_text},
+    CSV_OPTION(LANES_KERNEL(csv), "durations files"),
     {"to", 't', "FORMAT", KERNEL_FORMATS " rbwp warpscope",
      "write the spans instead; by the suffix of the output if not given", LANES_KERNEL(export.to),
      option_store_text},
@@ -210,7 +194,7 @@ static const struct option lanes_content_options[] = {
 };
 static const struct option layout_options[] = {
     {"dialect", 0, "NAME", "auto v1 flashinfer mirage v2",
-     "whose records they are (auto: as their tags look)", LAYOUT_AT(dialect), store_dialect},
+     "whose records they are (auto: as their tags look)", LAYOUT_AT(dialect), NULL},
     {"stride", 0, "N", NULL, "slots from a lane's record to its next (blocks * groups)",
      LAYOUT_AT(stride), kernel_store_number},
     {"blocks", 0, "N", NULL, "in the grid, where the header was not written", LAYOUT_AT(num_blocks),
@@ -237,10 +221,6 @@ static const struct option_group lanes_groups[] = {
 
 static enum exit_code cmd_lanes_run(void *config, struct operands files)
 {
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     struct lanes_options *options = config;
     if (!csv_is_known(result_has_list(lanes_columns, options->kernel.csv), options->kernel.csv,
                       options->kernel.json))
@@ -261,5 +241,6 @@ const struct command command_lanes = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 damaged: what is wrong is counted by kind.",
     .groups = lanes_groups,
     .config_bytes = sizeof(struct lanes_options),
+    .needs_file = true,
     .run = cmd_lanes_run,
 };

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp merge: export of several files, with a say in how they come onto one axis. */
+#include "documents.h"
 #include "export.h"
-#include "message.h"
 
 #include <string.h>
 
 static const struct option_group merge_groups[] = {
     {"Alignment", align_option_table, offsetof(struct export_options, reading.align)},
     {"Format", export_option_table, 0},
+    {"Report", export_report_table, 0},
     {"Reading", reading_option_table, offsetof(struct export_options, reading)},
     {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, reading.filter)},
     {"Inputs", input_option_table, offsetof(struct export_options, reading.inputs)},
@@ -34,12 +35,9 @@ static enum exit_code cmd_merge_run(void *config, struct operands files)
 {
     struct export_options *options = config;
     options->reading.align.whole_job = options->reading.inputs.shard.of == 0;
-    if (!method_is_known(options->reading.align.method))
+    if (!method_is_known(options->reading.align.method) ||
+        !csv_is_known(result_has_list(export_columns, options->csv), options->csv, options->json))
         return EXIT_USAGE;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     return export_files(options, files);
 }
 
@@ -55,6 +53,7 @@ const struct command command_merge = {
                    "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
     .groups = merge_groups,
     .config_bytes = sizeof(struct export_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct export_options, reading.inputs),
     .run = cmd_merge_run,

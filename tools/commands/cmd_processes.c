@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp processes: a program, its children and theirs. The view is in dump/. */
-#include "message.h"
+#include "documents.h"
 #include "processes.h"
 
 static const struct option processes_option_table[] = {
     {"json", 0, NULL, NULL, "a JSON object a line for each process",
      offsetof(struct processes_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct processes_options, csv), "processes"),
     {0},
 };
 
@@ -19,11 +20,11 @@ static const struct option_group processes_groups[] = {
 
 static enum exit_code processes_run(void *config, struct operands files)
 {
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
-    return processes_show(config, files);
+    const struct processes_options *options = config;
+    return csv_is_known(result_has_list(processes_columns, options->csv), options->csv,
+                        options->json)
+               ? processes_show(options, files)
+               : EXIT_USAGE;
 }
 
 const struct command command_processes = {
@@ -37,6 +38,7 @@ const struct command command_processes = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = processes_groups,
     .config_bytes = sizeof(struct processes_options),
+    .needs_file = true,
     .inputs = INPUTS_EACH,
     .inputs_offset = offsetof(struct processes_options, inputs),
     .run = processes_run,

@@ -50,10 +50,6 @@ static enum exit_code report_run(void *config, struct operands files)
 {
     const struct report_options *options = config;
     const char *path = options->reading.output.path;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     if (!path && isatty(STDOUT_FILENO)) {
         message_usage("a page is nothing for a terminal: give -o FILE.html");
         return EXIT_USAGE;
@@ -72,6 +68,7 @@ const struct command command_report = {
                    "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = report_groups,
     .config_bytes = sizeof(struct report_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct report_options, reading.inputs),
     .run = report_run,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp split: one file into several. The work is in split/. */
-#include "message.h"
+#include "documents.h"
 #include "out.h"
 #include "progress.h"
 #include "quantity.h"
@@ -13,6 +13,8 @@
 struct split_command {
     struct split_options split;
     struct terminal_options terminal;
+    bool json;
+    const char *csv;
 };
 
 static bool store_every(void *value, const char *text, struct option_error *error)
@@ -44,15 +46,47 @@ static const struct option split_output_table[] = {
     {0},
 };
 
+static const struct option split_report_table[] = {
+    {"json", 0, NULL, NULL, "which files were written, as JSON",
+     offsetof(struct split_command, json), option_store_true},
+    CSV_OPTION(offsetof(struct split_command, csv), "parts"),
+    {0},
+};
+
 static const struct option_group split_groups[] = {
     {"Parts", split_option_table, offsetof(struct split_command, split)},
     {"Filters", filter_option_table, offsetof(struct split_command, split.filter)},
     {"Output", split_output_table, offsetof(struct split_command, split)},
+    {"Report", split_report_table, 0},
     {"Terminal", terminal_option_table, offsetof(struct split_command, terminal)},
     {0},
 };
 
 /* ---- the report ------------------------------------------------------------------------ */
+
+RESULT_MAKES(part_time, part_file,
+             row->records ? result_i64(what ? row->last_ns : row->first_ns) : result_nothing())
+RESULT_MAKES(part_bytes, part_file, result_file_bytes(row->path))
+RESULT_MAKES(split_input, split_result, result_word(at->all))
+
+static const struct result_column part_columns[] = {
+    RESULT_PLAIN("file", RESULT_STRING, struct part_file, path),
+    {"bytes", NULL, 0, RESULT_COUNT, RESULT_MADE(part_bytes, 0), .nullable = true},
+    RESULT_PLAIN("records", RESULT_COUNT, struct part_file, records),
+    RESULT_PLAIN("rows", RESULT_COUNT, struct part_file, rows),
+    {"first", NULL, 0, RESULT_TIME, RESULT_MADE(part_time, 0), .nullable = true},
+    {"last", NULL, 0, RESULT_TIME, RESULT_MADE(part_time, 1), .nullable = true},
+    RESULT_LAST};
+static const struct result_table parts_table = {"parts", NULL, part_columns, "", NULL, 0};
+
+const struct result_column split_columns[] = {
+    RESULT_PLAIN_MADE("file", RESULT_TEXT, split_input, 0),
+    RESULT_PLAIN("cuts", RESULT_COUNT, struct split_result, cuts),
+    RESULT_PLAIN("opaque_blocks", RESULT_COUNT, struct split_result, opaque_blocks),
+    RESULT_PLAIN("broken_blocks", RESULT_COUNT, struct split_result, broken_blocks),
+    {"parts", NULL, 0, RESULT_LIST, .list = &parts_table,
+     RESULT_LIST_OF(struct split_result, parts, count)},
+    RESULT_LAST};
 
 static void part_line(struct out *out, const struct part_file *part, int64_t zero_ns)
 {
@@ -67,18 +101,20 @@ static void part_line(struct out *out, const struct part_file *part, int64_t zer
     out_text(out, "\n");
 }
 
-static enum exit_code split_report(const struct split_result *result, int64_t zero_ns)
+static enum exit_code split_report(const struct split_command *command, const char *file,
+                                   const struct split_result *result, int64_t zero_ns)
 {
+    const bool text = !command->json && !command->csv;
     struct out out;
-    uint32_t written = 0;
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    for (uint32_t i = 0; i < result->count; i++)
-        if (result->parts[i].path) {
-            part_line(&out, &result->parts[i], zero_ns);
-            written++;
-        }
-    out_format(&out, "%" PRIu32 " files; %" PRIu64 " cuts through spans\n", written, result->cuts);
+    if (!text)
+        result_document(&out, split_columns, command->csv, file, result);
+    for (uint32_t i = 0; text && i < result->count; i++)
+        part_line(&out, &result->parts[i], zero_ns);
+    if (text)
+        out_format(&out, "%" PRIu32 " files; %" PRIu64 " cuts through spans\n", result->count,
+                   result->cuts);
     if (result->opaque_blocks)
         message_plain("%" PRIu64 " opaque blocks were left out: they have no time and no thread",
                       result->opaque_blocks);
@@ -117,13 +153,16 @@ static enum exit_code split_run(void *config, struct operands files)
         message_usage("%s", wrong);
         return EXIT_USAGE;
     }
+    if (!csv_is_known(result_has_list(split_columns, command->csv), command->csv, command->json))
+        return EXIT_USAGE;
     if (!(command->split.live ? input_open_live(&input, files.words[0])
                               : input_open(&input, files.words[0], true)))
         return EXIT_BAD_DATA;
     progress_allow(&command->terminal);
     enum exit_code code = split_file(&command->split, &input, &result);
     if (code == EXIT_GOOD)
-        code = split_report(&result, rbwp_reader_header(input.reader)->zero_time_ns);
+        code = split_report(command, input.name, &result,
+                            rbwp_reader_header(input.reader)->zero_time_ns);
     split_free(&result);
     return exit_worse(code, input_close(&input));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stacks: what every thread is in at this moment. The view is in stacks/. */
-#include "message.h"
+#include "documents.h"
 #include "stacks.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 static const struct option stacks_option_table[] = {
     {"json", 0, NULL, NULL, "a JSON object a line for each thread",
      offsetof(struct stacks_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct stacks_options, csv), "tracks stack"),
     {0},
 };
 
@@ -29,6 +30,8 @@ static enum exit_code stacks_run(void *config, struct operands files)
         message_usage("no FILE or PID given");
         return EXIT_USAGE;
     }
+    if (!csv_is_known(result_has_list(stacks_columns, options->csv), options->csv, options->json))
+        return EXIT_USAGE;
     char **words = calloc((size_t)files.count, sizeof *words);
     int found = 0;
     while (words && found < files.count &&

@@ -21,32 +21,27 @@ static bool store_key(struct stats_report_options *options, const char *key,
     return good;
 }
 
+#define BY "slot sub-item thread node gpu kernel range counter message "
+
 static bool store_sections(void *value, const char *text, struct option_error *error)
 {
-    static const struct {
-        const char *name;
-        unsigned sections;
-    } words[] = {{"slot", SECTION_WORK_ITEMS},
-                 {"sub-item", SECTION_SUB_ITEMS},
-                 {"thread", SECTION_THREADS | SECTION_CONCURRENCY},
-                 {"node", SECTION_NODES},
-                 {"gpu", SECTION_GPUS | SECTION_GPU_WORK},
-                 {"kernel", SECTION_INSIDE},
-                 {"range", SECTION_RANGES},
-                 {"counter", SECTION_COUNTERS},
-                 {"message", SECTION_MESSAGES}};
+    static const unsigned sections[] = {SECTION_WORK_ITEMS,
+                                        SECTION_SUB_ITEMS,
+                                        SECTION_THREADS | SECTION_CONCURRENCY,
+                                        SECTION_NODES,
+                                        SECTION_GPUS | SECTION_GPU_WORK,
+                                        SECTION_INSIDE,
+                                        SECTION_RANGES,
+                                        SECTION_COUNTERS,
+                                        SECTION_MESSAGES};
     struct stats_report_options *options = value;
+    uint32_t which;
     if (strncmp(text, ARGUMENT, strlen(ARGUMENT)) == 0)
         return store_key(options, text + strlen(ARGUMENT), error);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(text, words[i].name) == 0) {
-            options->sections |= words[i].sections;
-            return true;
-        }
-    snprintf(error->text, sizeof error->text,
-             "is none of slot, sub-item, thread, node, gpu, kernel, range, counter, message, "
-             "arg:KEY");
-    return false;
+    if (!option_choice(text, BY "arg:KEY", &which, error))
+        return false;
+    options->sections |= sections[which];
+    return true;
 }
 
 static bool unknown_column(struct option_error *error, const char *what)
@@ -163,10 +158,6 @@ static const struct option_group stats_groups[] = {
 static enum exit_code stats_run(void *config, struct operands files)
 {
     const struct stats_report_options *options = config;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     if (!csv_is_known(options->critical_path ? result_has_list(critical_columns, options->csv)
                                              : !options->csv || options->csv_known,
                       options->csv, options->json))
@@ -186,6 +177,7 @@ const struct command command_stats = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = stats_groups,
     .config_bytes = sizeof(struct stats_report_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct stats_report_options, reading.inputs),
     .run = stats_run,

@@ -72,10 +72,6 @@ static enum exit_code tables_run(void *config, struct operands files)
     const struct tables_options *options = config;
     struct out out;
     enum cell_form form;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
     bool filtered = filter_is_set(&options->filter) || options->filter.labels.count;
     if (!options->table && (options->format || options->limit || filtered)) {
         message_usage("--as, --limit and filters go with --table NAME");
@@ -108,5 +104,6 @@ const struct command command_tables = {
         "Exit status: 0 good, 1 bad data or no such table, 2 usage, 3 partly read.",
     .groups = tables_groups,
     .config_bytes = sizeof(struct tables_options),
+    .needs_file = true,
     .run = tables_run,
 };

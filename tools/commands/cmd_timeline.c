@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp timeline: threads over time in a terminal. The view is in timeline/. */
-#include "message.h"
+#include "documents.h"
 #include "timeline.h"
 
 enum { WIDTH_MIN = 40, WIDTH_MAX = 1000 };
@@ -15,6 +15,9 @@ static const struct option timeline_option_table[] = {
      offsetof(struct timeline_options, width), store_width},
     {"ascii", 0, NULL, NULL, "no block characters", offsetof(struct timeline_options, ascii),
      option_store_true},
+    {"json", 0, NULL, NULL, "as JSON: columns of each track, with what took most of their time",
+     offsetof(struct timeline_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct timeline_options, csv), "tracks columns values"),
     {0},
 };
 
@@ -31,11 +34,10 @@ static const struct option_group timeline_groups[] = {
 static enum exit_code timeline_run(void *config, struct operands files)
 {
     const struct timeline_options *options = config;
-    if (files.count == 0) {
-        message_usage("no FILE given ('-' is standard input)");
-        return EXIT_USAGE;
-    }
-    return timeline_show(options, files);
+    return csv_is_known(result_has_list(timeline_columns, options->csv), options->csv,
+                        options->json)
+               ? timeline_show(options, files)
+               : EXIT_USAGE;
 }
 
 const struct command command_timeline = {
@@ -48,6 +50,7 @@ const struct command command_timeline = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = timeline_groups,
     .config_bytes = sizeof(struct timeline_options),
+    .needs_file = true,
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct timeline_options, reading.inputs),
     .run = timeline_run,

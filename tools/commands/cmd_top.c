@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp top: what running programs do now. The view is in top/. */
+#include "documents.h"
 #include "filter.h"
 #include "top.h"
 
@@ -28,18 +29,6 @@ static bool store_number(void *value, const char *text, struct option_error *err
     return option_number(text, 1, 1000000, value, error);
 }
 
-static bool store_order(void *value, const char *text, struct option_error *error)
-{
-    static const char *const names[] = {"busy", "calls", "mean", "max", "open", "name"};
-    for (uint32_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *(uint32_t *)value = i;
-            return true;
-        }
-    snprintf(error->text, sizeof error->text, "is not busy, calls, mean, max, open or name");
-    return false;
-}
-
 static const struct option top_option_table[] = {
     {"once", 0, NULL, NULL, "one look, for scripts", offsetof(struct top_options, once),
      option_store_true},
@@ -48,11 +37,12 @@ static const struct option top_option_table[] = {
      offsetof(struct top_options, interval_ns), store_interval},
     {"sort", 's', "KEY", "busy calls mean max open name",
      "busy (default), calls, mean, max, open (longest), name", offsetof(struct top_options, order),
-     store_order},
+     NULL},
     {"limit", 'l', "N", NULL, "the first N items", offsetof(struct top_options, lines),
      store_number},
     {"json", 0, NULL, NULL, "a JSON object a line for each item",
      offsetof(struct top_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct top_options, csv), "items"),
     {0},
 };
 
@@ -64,7 +54,10 @@ static const struct option_group top_groups[] = {
 
 static enum exit_code top_run(void *config, struct operands words)
 {
-    return top_show(config, words);
+    const struct top_options *options = config;
+    return csv_is_known(result_has_list(top_columns, options->csv), options->csv, options->json)
+               ? top_show(options, words)
+               : EXIT_USAGE;
 }
 
 const struct command command_top = {

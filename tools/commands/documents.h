@@ -6,7 +6,7 @@
 #include "message.h"
 #include "result_print.h"
 
-extern const struct result_column check_columns[], repair_columns[];
+extern const struct result_column check_columns[], ctl_columns[], repair_columns[], split_columns[];
 
 /* False with the message given. known: there is such a table, or none is asked for. */
 static inline bool csv_is_known(bool known, const char *csv, bool json)

@@ -2,11 +2,16 @@
 /* A document is the columns that print it: what is in the one is in the other. */
 #include "critical_path.h"
 #include "documents.h"
+#include "export.h"
 #include "kernel_dumps.h"
+#include "processes.h"
 #include "result_print.h"
 #include "schemas.h"
+#include "stacks.h"
 #include "stats_diff.h"
 #include "stats_report.h"
+#include "timeline.h"
+#include "top.h"
 
 #include <string.h>
 
@@ -16,10 +21,20 @@ bool schema_write(struct out *out, const char *name)
     const struct {
         const char *name;
         const struct result_column *columns;
-    } documents[] = {{"check", check_columns}, {"critical-path", critical_columns},
-                     {"diff", diff_columns},   {"events", events_columns},
-                     {"lanes", lanes_columns}, {"repair", repair_columns},
-                     {"stats", stats}};
+    } documents[] = {{"check", check_columns},
+                     {"critical-path", critical_columns},
+                     {"diff", diff_columns},
+                     {"events", events_columns},
+                     {"lanes", lanes_columns},
+                     {"repair", repair_columns},
+                     {"stats", stats},
+                     {"processes", processes_columns->list->columns},
+                     {"stacks", stacks_columns->list->columns},
+                     {"top", top_columns->list->columns},
+                     {"ctl", ctl_columns->list->columns},
+                     {"split", split_columns},
+                     {"export", export_columns},
+                     {"timeline", timeline_columns}};
     stats_document(stats);
     for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++)
         if (strcmp(name, documents[i].name) == 0) {

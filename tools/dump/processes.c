@@ -10,6 +10,7 @@
 #include "recorded_command.h"
 #include "text_name.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,10 @@ struct family_member {
     bool counted; /* the following are known */
     uint64_t records, threads;
     uint32_t parent, first_child, next_child; /* FAMILY_NONE: there is none */
+    uint32_t depth;                           /* below the eldest */
     uint32_t next_file;                       /* of the same process; FAMILY_NONE: none */
-    bool further;                             /* it is one of those, and nobody's child */
+    uint32_t further_files;
+    bool further; /* it is one of those, and nobody's child */
 };
 
 struct family {
@@ -54,6 +57,7 @@ struct family {
     bool has_axis;
     uint8_t boot_id[16];
     int64_t ahead_ns;
+    struct result_rows shown; /* parents before their children */
 };
 
 /* ---- what a file tells ------------------------------------------------------------------ */
@@ -204,6 +208,7 @@ static void join_files(struct family *family, uint32_t number)
             continue;
         member->next_file = first->next_file;
         first->next_file = number;
+        first->further_files++;
         member->further = true;
         first->end = member->end;
         if (first->last_ns < member->last_ns)
@@ -260,113 +265,86 @@ static void family_free(struct family *family)
         free(family->members[i].host);
     }
     free(family->members);
+    free(family->shown.order);
     *family = (struct family){0};
 }
 
+/* ---- columns -------------------------------------------------------------------------------- */
+
 enum { NAME_COLUMNS = 36, DEPTH_SHOWN = 10 };
 
-struct view {
-    const struct family *family;
-    struct out *out;
-    struct colors colors;
-    bool json;
-    int64_t zero_ns; /* the first start of all */
-};
-
-static void name_column(const struct view *view, const struct family_member *member, uint32_t depth)
+static void show_process(struct out *out, const struct result_at *at)
 {
-    char name[256];
-    unsigned indent = 2 * (depth < DEPTH_SHOWN ? depth : DEPTH_SHOWN);
-    snprintf(name, sizeof name, "%" PRIu64 " %s", member->pid,
-             member->title ? member->title : "(name not known)");
-    out_format(view->out, "%*s", (int)indent, "");
-    unsigned used =
-        text_name_fit(view->out, member->pid ? name : "(process not known)",
-                      strlen(member->pid ? name : "(process not known)"), NAME_COLUMNS - indent);
-    out_format(view->out, "%*s", (int)(NAME_COLUMNS - indent - used), "");
+    const struct family_member *member = at->row;
+    char name[256] = "(process not known)";
+    unsigned indent = 2 * (member->depth < DEPTH_SHOWN ? member->depth : DEPTH_SHOWN);
+    if (member->pid)
+        snprintf(name, sizeof name, "%" PRIu64 " %s", member->pid,
+                 member->title ? member->title : "(name not known)");
+    out_format(out, "%*s", (int)indent, "");
+    text_name_column(out, name, strlen(name), NAME_COLUMNS - indent);
 }
 
-static void time_column(const struct view *view, const struct family_member *member, int64_t ns)
+static void put_files(struct out *out, const struct result_at *at)
 {
-    char text[QUANTITY_BYTES] = "?";
-    if (member->start_ns)
-        quantity_time(text, ns, view->zero_ns);
-    out_format(view->out, "  %15s", text);
-}
-
-static uint32_t count_files(const struct family *family, const struct family_member *member)
-{
-    uint32_t count = 1;
-    while (member->next_file != FAMILY_NONE) {
-        member = &family->members[member->next_file];
-        count++;
-    }
-    return count;
-}
-
-static void line(const struct view *view, const struct family_member *member, uint32_t depth)
-{
-    struct out *out = view->out;
-    char records[QUANTITY_BYTES];
-    uint32_t files = count_files(view->family, member);
-    name_column(view, member, depth);
-    time_column(view, member, member->start_ns);
-    if (member->end == FAMILY_ENDED)
-        time_column(view, member, member->last_ns);
-    else
-        out_format(out, "  %s%15s%s", member->end == FAMILY_DIED ? view->colors.red : "",
-                   member->end == FAMILY_RUNS ? "runs" : "died", view->colors.off);
-    if (member->counted)
-        out_format(out, "  %7" PRIu64 "  %13s  ", member->threads,
-                   quantity_grouped(records, member->records));
-    else
-        out_format(out, "  %7s  %13s  ", "-", "-");
-    text_name(out, member->file, strlen(member->file));
-    if (files > 1)
-        out_format(out, " and %" PRIu32 " more", files - 1);
-    out_text(out, "\n");
-}
-
-static void optional_name(struct out *out, const char *key, const char *text)
-{
-    if (text)
-        json_name(out, key, text, strlen(text));
-    else
-        json_null(out, key);
-}
-
-static void json_line(const struct view *view, const struct family_member *member, uint32_t depth)
-{
-    static const char *const end_names[] = {"ended", "runs", "died"};
-    struct out *out = view->out;
-    const struct family *family = view->family;
-    out_text(out, "{");
-    json_u64(out, "process", member->pid);
-    json_known_i64(out, "parent", member->elder > 0, member->elder);
-    json_u64(out, "depth", depth);
-    optional_name(out, "name", member->title);
-    optional_name(out, "host", member->host);
-    json_plain(out, "state", end_names[member->end]);
-    json_i64(out, "start", member->start_ns);
-    json_i64(out, "last", member->last_ns);
-    json_known_u64(out, "threads", member->counted, member->threads);
-    json_known_u64(out, "records", member->counted, member->records);
+    const struct family *family = at->all;
     json_open(out, "files", '[');
-    json_string(out, member->file, strlen(member->file));
-    for (uint32_t i = member->next_file; i != FAMILY_NONE; i = family->members[i].next_file) {
-        out_text(out, ",");
-        json_string(out, family->members[i].file, strlen(family->members[i].file));
+    for (const struct family_member *member = at->row;;
+         member = &family->members[member->next_file]) {
+        json_separate(out);
+        json_string(out, member->file, strlen(member->file));
+        if (member->next_file == FAMILY_NONE)
+            break;
     }
-    out_text(out, "]}\n");
+    out_text(out, "]");
 }
+
+static const char *const end_names[] = {"ended", "runs", "died"};
+enum { START, END, THREADS, RECORDS };
+RESULT_MAKES(member_parent, family_member,
+             row->elder > 0 ? result_i64(row->elder) : result_nothing())
+RESULT_MAKES(member_time, family_member,
+             what == END && row->end != FAMILY_ENDED ? result_word(end_names[row->end])
+             : row->start_ns == 0                    ? result_word("?")
+                                  : result_i64(what == END ? row->last_ns : row->start_ns))
+RESULT_MAKES(member_count, family_member,
+             row->counted ? result_u64(what == THREADS ? row->threads : row->records)
+                          : result_nothing())
+
+#define MEMBER(field) RESULT_FIELD(struct family_member, field)
+static const struct result_column member_columns[] = {
+    {"process", "process", -NAME_COLUMNS, RESULT_ID, MEMBER(pid), .show = show_process},
+    {NULL, "start", 17, RESULT_TIME, RESULT_MADE(member_time, START)},
+    {NULL, "end", 17, RESULT_TIME, RESULT_MADE(member_time, END)},
+    {"parent", NULL, 0, RESULT_ID, RESULT_MADE(member_parent, 0), .nullable = true},
+    {"depth", NULL, 0, RESULT_COUNT, MEMBER(depth)},
+    {"name", NULL, 0, RESULT_STRING, MEMBER(title), .nullable = true},
+    {"host", NULL, 0, RESULT_STRING, MEMBER(host), .nullable = true},
+    {"state", NULL, 0, RESULT_CHOICE, MEMBER(end), .words = end_names, .what = 3},
+    {"start", NULL, 0, RESULT_TIME, MEMBER(start_ns)},
+    {"last", NULL, 0, RESULT_TIME, MEMBER(last_ns)},
+    {"threads", "threads", 9, RESULT_ID, RESULT_MADE(member_count, THREADS), .nullable = true},
+    {"records", "records", 15, RESULT_COUNT, RESULT_MADE(member_count, RECORDS), .nullable = true},
+    {"files", "file", 0, RESULT_STRING, MEMBER(file), .put = put_files,
+     .form = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
+    RESULT_LAST};
+static const struct result_table members_table = {
+    "processes", NULL, member_columns, "process,start,end,threads,records,file", NULL, 0};
+
+const struct result_column processes_columns[] = {
+    {"processes", NULL, 0, RESULT_LIST, .list = &members_table, RESULT_ROWS(struct family, shown)},
+    RESULT_LAST};
+
+/* ---- lines ---------------------------------------------------------------------------------- */
 
 /* The eldest and all who descend from it, each before its children. */
-static void show_tree(const struct view *view, uint32_t eldest)
+static void order_tree(struct family *family, uint32_t eldest)
 {
-    const struct family_member *members = view->family->members;
+    struct family_member *members = family->members;
     uint32_t at = eldest, depth = 0;
     for (;;) {
-        (view->json ? json_line : line)(view, &members[at], depth);
+        members[at].depth = depth;
+        family->shown.order[family->shown.count++] = at;
         if (members[at].first_child != FAMILY_NONE) {
             at = members[at].first_child;
             depth++;
@@ -382,17 +360,37 @@ static void show_tree(const struct view *view, uint32_t eldest)
     }
 }
 
-static void show(struct view *view)
+static void show_further(const struct result_view *view, const struct result_at *at)
 {
-    const struct family *family = view->family;
-    for (uint32_t i = 0; i < family->count && view->zero_ns == 0; i++)
-        view->zero_ns = family->members[i].start_ns;
-    if (!view->json)
-        out_format(view->out, "%s%-*s  %15s  %15s  %7s  %13s  file%s\n", view->colors.bold,
-                   NAME_COLUMNS, "process", "start", "end", "threads", "records", view->colors.off);
-    for (uint32_t i = 0; i < family->count && !out_failed(view->out); i++)
+    const struct family_member *member = at->row;
+    if (member->further_files)
+        out_format(view->out, " and %" PRIu32 " more", member->further_files);
+}
+
+static const char *color_of_end(const struct colors *colors, const void *row)
+{
+    return ((const struct family_member *)row)->end == FAMILY_DIED ? colors->red : "";
+}
+
+static void show(struct out *out, struct family *family, const struct processes_options *options)
+{
+    struct result_view view = {out, terminal_colors(&options->terminal, out->fd), UINT16_MAX, false,
+                               0};
+    struct result_layout layout = result_layout(&view, &members_table, NULL, 0);
+    layout.color = color_of_end;
+    family->shown = result_ordered(family->members, sizeof *family->members, family->count);
+    family->shown.count = 0;
+    for (uint32_t i = 0; i < family->count && family->shown.order; i++)
         if (family->members[i].parent == FAMILY_NONE && !family->members[i].further)
-            show_tree(view, i);
+            order_tree(family, i);
+    for (uint32_t i = 0; i < family->count && view.zero_ns == 0; i++)
+        view.zero_ns = family->members[i].start_ns;
+    if (!family->shown.order)
+        out_give_up(out, ENOMEM);
+    if (options->json || options->csv)
+        result_lines(out, processes_columns, options->csv, true, family);
+    else
+        result_text(&view, &members_table, &layout, &family->shown, family, show_further);
 }
 
 /* A program that stops meanwhile finishes its file, then takes FILE.live away: the file is looked
@@ -433,16 +431,12 @@ enum exit_code processes_show(const struct processes_options *options, struct op
     struct out out;
     if (!out_open(&out, &options->output, files))
         return EXIT_BAD_DATA;
-    struct view view = {.family = &family,
-                        .out = &out,
-                        .colors = terminal_colors(&options->terminal, out.fd),
-                        .json = options->json};
     enum exit_code code = processes_gather(&family, files);
     if (code == EXIT_BAD_DATA) {
         out_discard(&out);
     } else {
         family_join(&family);
-        show(&view);
+        show(&out, &family, options);
     }
     family_free(&family);
     return exit_worse(code, out_close(&out));

@@ -3,6 +3,7 @@
 #include "export.h"
 
 #include "formats.h"
+#include "left_out.h"
 #include "message.h"
 #include "out.h"
 #include "progress.h"
@@ -157,19 +158,14 @@ enum exit_code export_parts(const struct exporter *exporter, const struct export
 static const struct exporter *const exporters[] = {EXPORT_ELEMENTS};
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
+#define LEGION_VERSIONS "1006 1007 1008 1011"
+
 static bool store_legion_version(void *value, const char *text, struct option_error *error)
 {
-    static const uint32_t known[] = {1006, 1007, 1008, 1011};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%u", (unsigned)known[i]);
-        if (strcmp(text, number) == 0) {
-            *(uint32_t *)value = known[i];
-            return true;
-        }
-    }
-    snprintf(error->text, sizeof error->text, "is none of 1006, 1007, 1008, 1011");
-    return false;
+    if (!option_choice(text, LEGION_VERSIONS, value, error))
+        return false;
+    *(uint32_t *)value = (uint32_t)strtoul(text, NULL, 10);
+    return true;
 }
 
 /* Names with commas between. */
@@ -207,13 +203,57 @@ const struct option export_option_table[] = {
      offsetof(struct export_options, outer_ranges), option_store_true},
     {"annotate", 0, NULL, NULL, "Chrome JSON read: GPU work of its ranges, where it has none",
      offsetof(struct export_options, reading.annotate), option_store_true},
-    {"legion-version", 0, "NUMBER", "1006 1007 1008 1011",
-     "of Legion Prof logs that are written (1008)", offsetof(struct export_options, legion_version),
-     store_legion_version},
+    {"legion-version", 0, "NUMBER", LEGION_VERSIONS, "of Legion Prof logs that are written (1008)",
+     offsetof(struct export_options, legion_version), store_legion_version},
     {"columns", 0, "NAME,...", NULL, "npz, parquet: these columns only",
      offsetof(struct export_options, columns), store_columns},
     {0},
 };
+
+const struct option export_report_table[] = {
+    {"json", 0, NULL, NULL, "say what was written, and what was dropped, as JSON",
+     offsetof(struct export_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct export_options, csv), "files"),
+    {0},
+};
+
+/* ---- what was written --------------------------------------------------------------- */
+
+RESULT_MAKES(export_bytes, export_file, result_file_bytes(row->path))
+
+#define TOTAL(key, unit, field) RESULT_PLAIN(key, unit, struct export_file, totals.field)
+static const struct result_column export_file_columns[] = {
+    RESULT_PLAIN("file", RESULT_STRING, struct export_file, path),
+    {"bytes", NULL, 0, RESULT_COUNT, RESULT_MADE(export_bytes, 0), .nullable = true},
+    TOTAL("spans", RESULT_COUNT, spans),
+    TOTAL("links", RESULT_COUNT, links),
+    TOTAL("counter_values", RESULT_COUNT, samples),
+    TOTAL("table_rows", RESULT_COUNT, rows),
+    TOTAL("lost_records", RESULT_COUNT, lost_records),
+    TOTAL("refused_calls", RESULT_COUNT, refused_calls),
+    TOTAL("first", RESULT_TIME, first_ns),
+    TOTAL("last", RESULT_TIME, last_ns),
+    {"dropped", NULL, 0, RESULT_PART, .part = dropped_columns},
+    RESULT_LAST};
+static const struct result_table export_files_table = {"files", NULL, export_file_columns,
+                                                       "",      NULL, 0};
+const struct result_column export_columns[] = {
+    RESULT_PLAIN("format", RESULT_STRING, struct export_summary, format),
+    {"files", NULL, 0, RESULT_LIST, .list = &export_files_table,
+     RESULT_LIST_OF(struct export_summary, files, count)},
+    RESULT_LAST};
+
+static enum exit_code export_report(const struct export_options *options,
+                                    const struct export_summary *summary)
+{
+    struct out out;
+    if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
+        return EXIT_BAD_DATA;
+    result_document(&out, export_columns, options->csv, summary, summary);
+    if (summary->failed)
+        out_give_up(&out, ENOMEM);
+    return out_close(&out);
+}
 
 /* ---- which one ------------------------------------------------------------------- */
 
@@ -275,6 +315,10 @@ enum exit_code export_files(const struct export_options *options, struct operand
         message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
         return EXIT_USAGE;
     }
+    if ((options->json || options->csv) && out_is_standard(&options->reading.output)) {
+        message_usage("--json and --csv need -o FILE: standard output has the export itself");
+        return EXIT_USAGE;
+    }
     if (options->columns && !exporter->has_columns) {
         message_usage("--columns is for npz and parquet, not for %s", exporter->name);
         return EXIT_USAGE;
@@ -285,7 +329,16 @@ enum exit_code export_files(const struct export_options *options, struct operand
         return EXIT_USAGE;
     }
     progress_allow(&options->reading.terminal);
-    if (exporter->has_parts && export_parts_wanted(&options->reading.output))
-        return export_parts(exporter, options, files);
-    return trace_pass(&exporter->maker, options, &options->reading, files);
+    struct export_summary summary = {.format = exporter->name};
+    struct export_options wanted = *options;
+    wanted.summary = options->json || options->csv ? &summary : NULL;
+    enum exit_code code = exporter->has_parts && export_parts_wanted(&wanted.reading.output)
+                              ? export_parts(exporter, &wanted, files)
+                              : trace_pass(&exporter->maker, &wanted, &wanted.reading, files);
+    if (summary.count || summary.failed)
+        code = exit_worse(code, export_report(&wanted, &summary));
+    for (uint32_t i = 0; i < summary.count; i++)
+        free(summary.files[i].path);
+    free(summary.files);
+    return code;
 }

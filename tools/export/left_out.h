@@ -3,6 +3,7 @@
 #ifndef LEFT_OUT_H
 #define LEFT_OUT_H
 
+#include "result_table.h"
 #include "trace_pass.h"
 
 /* What the exporter counted. Links, counter values and rows are added where its sink takes none. */
@@ -14,6 +15,8 @@ struct left_out {
     uint64_t rows;
     uint64_t no_work; /* ranges, annotations, waits in queues, where only work is shown */
 };
+
+extern const struct result_column dropped_columns[]; /* of struct export_file */
 
 /* How many of the spans have arguments. */
 uint64_t left_out_arguments(const struct trace_span *spans, size_t count,

@@ -15,8 +15,8 @@ static const struct {
     [RESULT_TIME] = {"\"integer\"", "nanoseconds on the trace's axis"},
     [RESULT_SHARE] = {"\"number\"", "a share of the whole, which is 1"},
     [RESULT_RATIO] = {"\"number\"", "a ratio"},
-    [RESULT_REAL] = {"[\"number\",\"null\"]", "a number; null: it is not finite"},
-    [RESULT_DECIMAL] = {"[\"number\",\"string\"]", "a number, or its name if it is not finite"},
+    [RESULT_REAL] = {"\"number\",\"null\"", "a number; null: it is not finite"},
+    [RESULT_DECIMAL] = {"\"number\",\"string\"", "a number, or its name if it is not finite"},
     [RESULT_TEXT] = {"\"string\"", "text"},
     [RESULT_STRING] = {"\"string\"", "text"},
     [RESULT_WORD] = {"\"string\"", "a word"},
@@ -49,8 +49,10 @@ static void put_type(struct out *out, const struct result_column *column)
     } else if (column->put) {
         out_text(out, column->form ? column->form : "{}");
     } else {
-        out_format(out, column->nullable ? "{\"type\":[%s,\"null\"]" : "{\"type\":%s",
-                   units[column->unit].type);
+        const char *type = units[column->unit].type;
+        const bool several = column->nullable || strchr(type, ',');
+        out_format(out, "{\"type\":%s%s%s%s", several ? "[" : "", type,
+                   column->nullable ? ",\"null\"" : "", several ? "]" : "");
         json_plain(out, "description", units[column->unit].what);
         if (column->unit == RESULT_CHOICE && !column->get && column->what)
             put_words(out, column);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- cells ------------------------------------------------------------------------------- */
 
@@ -57,6 +58,14 @@ struct result_cell result_cell(const struct result_column *column, const struct 
     return cell;
 }
 
+struct result_cell result_file_bytes(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode)
+               ? result_u64((uint64_t)status.st_size)
+               : result_nothing();
+}
+
 struct result_at result_part(const struct result_column *column, const struct result_at *at)
 {
     struct result_at part = {.all = at->all, .parent = at->row, .number = at->number};
@@ -73,6 +82,10 @@ struct result_rows result_list(const struct result_column *column, const struct 
     if (column->rows)
         return column->rows(at);
     struct result_rows rows = {.stride = column->stride};
+    if (column->bytes) {
+        memcpy(&rows, (const char *)at->row + column->offset, sizeof rows);
+        return rows;
+    }
     memcpy(&rows.first, (const char *)at->row + column->offset, sizeof rows.first);
     memcpy(&rows.count, (const char *)at->row + column->count_at, sizeof rows.count);
     return rows;

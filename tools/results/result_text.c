@@ -141,7 +141,12 @@ static void result_text_put_cell(const struct result_view *view, const struct re
     char text[QUANTITY_BYTES];
     int width = column->width;
     if (cell->kind == RESULT_NOTHING || cell->hidden)
-        out_format(out, "%*s", width, "-");
+        put_word(out, column, "-", begins);
+    else if (cell->kind == RESULT_BYTES && width < 0) {
+        out_text(out, begins ? "" : "  ");
+        text_name_column(out, cell->text, cell->bytes, (unsigned)-width);
+    } else if (cell->kind == RESULT_BYTES)
+        out_format(out, "%*.*s", width, (int)cell->bytes, cell->text);
     else if (column->unit == RESULT_COUNT)
         out_format(out, "%*s", width, quantity_grouped(text, cell->u64));
     else if (column->unit == RESULT_NS || column->unit == RESULT_ROUGH_NS)
@@ -153,7 +158,7 @@ static void result_text_put_cell(const struct result_view *view, const struct re
     else if (column->unit == RESULT_TIME)
         out_format(out, "%*s", width, quantity_time(text, cell->i64, view->zero_ns));
     else if (column->unit == RESULT_SHARE)
-        out_format(out, " %*.1f%%", width - 2, 100 * cell->f64);
+        out_format(out, "%s%*.1f%%", begins ? "" : " ", width - (begins ? 1 : 2), 100 * cell->f64);
     else if (column->unit == RESULT_RATIO)
         out_format(out, "%*.3f", width, cell->f64);
     else if (column->unit == RESULT_REAL)

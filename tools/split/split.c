@@ -467,8 +467,12 @@ static void finish_parts(struct split *split)
             continue;
         split->failed = !finish_part(split, i, ++number);
     }
-    for (uint32_t i = 0; i < result->count; i++)
+    for (uint32_t i = number = 0; i < result->count; i++) {
         part_file_close(&result->parts[i], split->failed);
+        if (result->parts[i].path)
+            result->parts[number++] = result->parts[i];
+    }
+    result->count = number;
 }
 
 /* Each part is an open file. */
@@ -501,9 +505,8 @@ static bool split_start(struct split *split)
 static bool left_nothing(const struct split *split)
 {
     struct filter_options filter = split->options->filter;
-    for (uint32_t i = 0; i < split->result->count; i++)
-        if (split->result->parts[i].path)
-            return false;
+    if (split->result->count)
+        return false;
     filter.found = (struct filter_found *)(uintptr_t)&split->found;
     if (filter_is_set(&filter))
         filter_tell_nothing(&filter, split->input->name);

@@ -6,7 +6,6 @@
 #include "stacks.h"
 
 #include "grow.h"
-#include "json_text.h"
 #include "live_memory.h"
 #include "message.h"
 #include "progress.h"
@@ -142,10 +141,11 @@ struct stack_track {
 
 struct stacks {
     struct trace_pass *pass;
-    bool json, failed;
+    bool failed;
     int64_t now_ns; /* the last moment that anything tells of */
     struct stack_track *tracks;
     uint32_t track_count, track_room;
+    struct result_rows shown; /* tracks */
     struct colors colors;
 };
 
@@ -250,68 +250,85 @@ static void idle_line(const struct stacks *stacks, const struct stack_track *tra
                stacks->colors.off);
 }
 
-static void track_lines(const struct stacks *stacks, struct stack_track *track)
+static void track_lines(const struct stacks *stacks, const struct stack_track *track)
 {
     struct out *out = out_of(stacks);
-    unsigned used =
-        text_name_fit(out, track->track.name.text, track->track.name.bytes, NAME_COLUMNS - 2);
-    out_format(out, "%*s", (int)(NAME_COLUMNS - used), "");
+    text_name_column(out, track->track.name.text, track->track.name.bytes, NAME_COLUMNS - 2);
+    out_text(out, "  ");
     if (!track->open_count)
         idle_line(stacks, track);
     for (uint32_t i = 0; i < track->open_count; i++)
         open_line(stacks, &track->open[i], i);
 }
 
-static void stacks_put_name(struct out *out, const char *key, struct trace_text name)
-{
-    json_name(out, key, name.text, name.bytes);
-}
-
-static void json_track(const struct stacks *stacks, const struct stack_track *track)
-{
-    struct out *out = out_of(stacks);
-    const struct trace *trace = stacks->pass->trace;
-    out_text(out, "{");
-    stacks_put_name(out, "process", trace_process_of(trace, track->track.process)->name);
-    out_text(out, ",");
-    stacks_put_name(out, "track", track->track.name);
-    out_format(out, ",\"thread\":%" PRIu64 ",\"now\":%" PRId64, track->track.os_id, stacks->now_ns);
-    if (!track->open_count) {
-        out_format(out, ",\"idle_ns\":%" PRIu64 ",", since(stacks, track->last_ns));
-        stacks_put_name(out, "last", trace_name_of(trace, track->last_name));
-    }
-    out_text(out, ",\"stack\":[");
-    for (uint32_t i = 0; i < track->open_count; i++) {
-        out_text(out, i ? ",{" : "{");
-        stacks_put_name(out, "name", trace_name_of(trace, track->open[i].name));
-        out_format(out, ",\"begin\":%" PRId64 ",\"for_ns\":%" PRIu64 "}", track->open[i].start_ns,
-                   since(stacks, track->open[i].start_ns));
-    }
-    out_text(out, "]}\n");
-}
-
-/* False without memory. */
-static bool show(struct stacks *stacks)
+static void stacks_text(const struct stacks *stacks)
 {
     uint32_t process = TRACE_NONE;
-    uint32_t *order = track_order_all(stacks->tracks, sizeof *stacks->tracks, stacks->track_count);
-    for (uint32_t i = 0; order && i < stacks->track_count; i++) {
-        struct stack_track *track = &stacks->tracks[order[i]];
-        if (!track->any || (track->track.kind != TRACE_THREAD && !track->open_count))
-            continue;
-        if (track->open_count)
-            qsort(track->open, track->open_count, sizeof *track->open, compare_starts);
-        if (stacks->json) {
-            json_track(stacks, track);
-            continue;
-        }
+    for (uint32_t i = 0; i < stacks->shown.count; i++) {
+        const struct stack_track *track = &stacks->tracks[stacks->shown.order[i]];
         if (track->track.process != process)
             name_lines(stacks, trace_process_of(stacks->pass->trace, track->track.process));
         process = track->track.process;
         track_lines(stacks, track);
     }
-    if (order && process == TRACE_NONE && !stacks->json)
+    if (process == TRACE_NONE)
         out_text(out_of(stacks), "no spans\n");
+}
+
+/* ---- columns ----------------------------------------------------------------------- */
+
+#define STACKS(at) ((const struct stacks *)(at)->all)
+#define TRACE(at) (STACKS(at)->pass->trace)
+enum { IDLE_SINCE, IDLE_LAST };
+RESULT_MAKES(frame_name, trace_span, result_bytes(trace_name_of(TRACE(at), row->name)))
+RESULT_MAKES(frame_for, trace_span, result_u64(since(STACKS(at), row->start_ns)))
+RESULT_MAKES(stack_process, stack_track,
+             result_bytes(trace_process_of(TRACE(at), row->track.process)->name))
+RESULT_MAKES(stack_now, stack_track, result_i64(STACKS(at)->now_ns))
+RESULT_MAKES(stack_idle, stack_track,
+             row->open_count      ? result_nothing()
+             : what == IDLE_SINCE ? result_u64(since(STACKS(at), row->last_ns))
+                                  : result_bytes(trace_name_of(TRACE(at), row->last_name)))
+
+static const struct result_column frame_columns[] = {
+    RESULT_PLAIN_MADE("name", RESULT_TEXT, frame_name, 0),
+    RESULT_PLAIN("begin", RESULT_TIME, struct trace_span, start_ns),
+    RESULT_PLAIN_MADE("for_ns", RESULT_NS, frame_for, 0), RESULT_LAST};
+static const struct result_table stack_table = {"stack", NULL, frame_columns, "", NULL, 0};
+
+static const struct result_column stack_columns[] = {
+    RESULT_PLAIN_MADE("process", RESULT_TEXT, stack_process, 0),
+    RESULT_PLAIN("track", RESULT_TEXT, struct stack_track, track.name),
+    RESULT_PLAIN("thread", RESULT_ID, struct stack_track, track.os_id),
+    RESULT_PLAIN_MADE("now", RESULT_TIME, stack_now, 0),
+    {"idle_ns", NULL, 0, RESULT_NS, RESULT_MADE(stack_idle, IDLE_SINCE), .optional = true},
+    {"last", NULL, 0, RESULT_TEXT, RESULT_MADE(stack_idle, IDLE_LAST), .optional = true},
+    {"stack", NULL, 0, RESULT_LIST, .list = &stack_table,
+     RESULT_LIST_OF(struct stack_track, open, open_count), .one_line = true},
+    RESULT_LAST};
+static const struct result_table tracks_table = {"tracks", NULL, stack_columns, "", NULL, 0};
+
+const struct result_column stacks_columns[] = {
+    {"tracks", NULL, 0, RESULT_LIST, .list = &tracks_table, RESULT_ROWS(struct stacks, shown)},
+    RESULT_LAST};
+
+/* False without memory. */
+static bool show(struct stacks *stacks, const struct stacks_options *options)
+{
+    uint32_t *order = track_order_all(stacks->tracks, sizeof *stacks->tracks, stacks->track_count);
+    stacks->shown =
+        (struct result_rows){(const char *)stacks->tracks, sizeof *stacks->tracks, 0, order};
+    for (uint32_t i = 0; order && i < stacks->track_count; i++) {
+        const struct stack_track *track = &stacks->tracks[order[i]];
+        if (track->open_count)
+            qsort(track->open, track->open_count, sizeof *track->open, compare_starts);
+        if (track->any && (track->track.kind == TRACE_THREAD || track->open_count))
+            order[stacks->shown.count++] = order[i];
+    }
+    if (options->json || options->csv)
+        result_lines(out_of(stacks), stacks_columns, options->csv, true, stacks);
+    else
+        stacks_text(stacks);
     free(order);
     return order || !stacks->track_count;
 }
@@ -327,7 +344,6 @@ static bool stacks_begin(struct trace_pass *pass)
         return false;
     }
     stacks->pass = pass;
-    stacks->json = options->json;
     stacks->now_ns = INT64_MIN;
     stacks->colors = terminal_colors(&options->reading.terminal, pass->out.fd);
     pass->sink =
@@ -339,7 +355,7 @@ static bool stacks_begin(struct trace_pass *pass)
 static enum exit_code stacks_end(struct trace_pass *pass)
 {
     struct stacks *stacks = pass->state;
-    bool whole = !stacks->failed && pass->trace && !pass->nothing && show(stacks);
+    bool whole = !stacks->failed && pass->trace && !pass->nothing && show(stacks, pass->asked);
     if (!whole && !pass->nothing)
         message("out of memory");
     for (uint32_t i = 0; i < stacks->track_count; i++)

@@ -471,7 +471,7 @@ static void nodes_csv(struct out *out, const struct stats *stats)
     bool good = node_sums_make(&sums, stats);
     const struct result_rows rows = {(const char *)sums.list, sizeof *sums.list, sums.count, NULL};
     if (good)
-        result_csv(out, &stats_nodes_table, &rows, stats);
+        result_csv(out, &stats_nodes_table, NULL, &rows, stats, true);
     else
         out_give_up(out, ENOMEM);
     node_sums_free(&sums);
@@ -741,6 +741,6 @@ void stats_csv(struct out *out, const struct stats *stats, const struct stats_fo
         return;
     }
     struct result_rows rows = forms_rows_of(out, part, stats, form, false);
-    result_csv(out, part->table, &rows, stats);
+    result_csv(out, part->table, NULL, &rows, stats, true);
     free(rows.order);
 }

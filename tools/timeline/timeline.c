@@ -6,6 +6,7 @@
  */
 #include "timeline.h"
 #include "counter_lines.h"
+#include "grow.h"
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
@@ -26,6 +27,11 @@ struct life {
     enum trace_life end;
 };
 
+struct shown_name {
+    uint64_t ns;     /* time in which it was dominant */
+    uint32_t letter; /* 1 + letter, 0 none */
+};
+
 struct timeline {
     struct time_grid grid; /* first: the sink's context */
     struct trace_sink grid_sink;
@@ -40,8 +46,9 @@ struct timeline {
 
     /* What is shown. */
     uint32_t first_cell, cells;
-    uint64_t *name_ns; /* by name: time in which it was dominant */
-    uint32_t *letters; /* by name: 1 + letter, 0 none */
+    struct result_rows shown; /* tracks of the grid */
+    uint32_t hidden;          /* further ones, beyond what it has cells for */
+    struct shown_name *names; /* by name of the trace */
     uint32_t name_count;
 };
 
@@ -131,6 +138,12 @@ static uint32_t column_cell(const struct timeline *timeline, uint32_t column)
            (uint32_t)((uint64_t)column * timeline->cells / timeline->columns);
 }
 
+static int64_t column_ns(const struct timeline *timeline, uint32_t column)
+{
+    return timeline->grid.first_ns +
+           (int64_t)(timeline->grid.cell_ns * column_cell(timeline, column));
+}
+
 static struct grid_cell column_of(const struct timeline *timeline, const struct grid_track *track,
                                   uint32_t column, uint64_t *length_ns_out)
 {
@@ -146,21 +159,9 @@ static struct grid_cell column_of(const struct timeline *timeline, const struct 
 
 static bool note_name(struct timeline *timeline, uint32_t name, uint64_t ns)
 {
-    if (name >= timeline->name_count) {
-        uint32_t count = name * 2 + 64;
-        uint64_t *name_ns = realloc(timeline->name_ns, count * sizeof *name_ns);
-        if (name_ns)
-            timeline->name_ns = name_ns;
-        uint32_t *letters = realloc(timeline->letters, count * sizeof *letters);
-        if (letters)
-            timeline->letters = letters;
-        if (!name_ns || !letters)
-            return false;
-        for (uint32_t i = timeline->name_count; i < count; i++)
-            name_ns[i] = letters[i] = 0;
-        timeline->name_count = count;
-    }
-    timeline->name_ns[name] += ns;
+    if (!grow_zeroed32(&timeline->names, &timeline->name_count, name + 1, sizeof *timeline->names))
+        return false;
+    timeline->names[name].ns += ns;
     return true;
 }
 
@@ -176,16 +177,16 @@ static bool choose_letters(struct timeline *timeline, uint32_t *order, uint32_t 
             if (name && !note_name(timeline, name - 1, cell.busy_ns))
                 return false;
         }
+    struct shown_name *names = timeline->names;
     *count_out = 0;
     for (uint32_t letter = 0; letter < LETTERS; letter++) {
         uint32_t best = 0;
         for (uint32_t name = 1; name < timeline->name_count; name++)
-            if (!timeline->letters[name] &&
-                (timeline->letters[best] || timeline->name_ns[name] > timeline->name_ns[best]))
+            if (!names[name].letter && (names[best].letter || names[name].ns > names[best].ns))
                 best = name;
-        if (timeline->name_count == 0 || timeline->letters[best] || !timeline->name_ns[best])
+        if (timeline->name_count == 0 || names[best].letter || !names[best].ns)
             break;
-        timeline->letters[best] = letter + 1;
+        names[best].letter = letter + 1;
         order[(*count_out)++] = best;
     }
     return true;
@@ -205,8 +206,8 @@ static struct out *out_of(const struct timeline *timeline)
 
 static void label(struct out *out, struct trace_text name)
 {
-    unsigned columns = text_name_fit(out, name.text, name.bytes, LABEL - 1);
-    out_format(out, "%*s", (int)(LABEL - columns), "");
+    text_name_column(out, name.text, name.bytes, LABEL - 1);
+    out_text(out, " ");
 }
 
 static const char *block(const struct timeline *timeline, uint64_t level)
@@ -235,7 +236,7 @@ static void letter(const struct timeline *timeline, const struct grid_cell *cell
                                          "\033[35m", "\033[36m", "\033[37m"};
     struct out *out = out_of(timeline);
     uint32_t name = time_grid_dominant(cell);
-    uint32_t number = name ? timeline->letters[name - 1] : 0;
+    uint32_t number = name ? timeline->names[name - 1].letter : 0;
     char text[2] = {number ? letter_char(number - 1) : name ? '*' : '.', '\0'};
     if (timeline->colors.any && number)
         out_format(out, "%s%s%s", colors[(number - 1) % 6], text, timeline->colors.off);
@@ -280,17 +281,14 @@ static void timeline_put_value(struct out *out, double value)
 static void counter_line(const struct timeline *timeline, const struct grid_track *track,
                          const struct counter_line *line)
 {
-    const struct time_grid *grid = &timeline->grid;
     struct counter_cell all, cell;
     struct out *out = out_of(timeline);
     (void)counter_line_between(line, INT64_MIN, INT64_MAX, &all);
     double low = all.least < 0 ? all.least : 0, high = all.greatest > 0 ? all.greatest : 0;
     label(out, track->track.name);
     for (uint32_t column = 0; column < timeline->columns; column++) {
-        int64_t from_ns = grid->first_ns + (int64_t)(grid->cell_ns * column_cell(timeline, column));
-        int64_t to_ns =
-            grid->first_ns + (int64_t)(grid->cell_ns * column_cell(timeline, column + 1));
-        bool any = counter_line_between(line, from_ns, to_ns, &cell);
+        bool any = counter_line_between(line, column_ns(timeline, column),
+                                        column_ns(timeline, column + 1), &cell);
         double height = (cell.count ? cell.mean : cell.last) - low;
         unsigned level = any && high > low ? (unsigned)(height / (high - low) * LEVELS + 0.5) : 0;
         out_text(out, block(timeline, any && level == 0 && height > 0 ? 1 : level));
@@ -303,7 +301,7 @@ static void timeline_head(const struct timeline *timeline)
     char from[QUANTITY_BYTES], length[QUANTITY_BYTES], column[QUANTITY_BYTES];
     const struct time_grid *grid = &timeline->grid;
     uint64_t all_ns = grid->cell_ns * timeline->cells;
-    int64_t from_ns = grid->first_ns + (int64_t)(grid->cell_ns * timeline->first_cell);
+    int64_t from_ns = column_ns(timeline, 0);
     if (grid->lost_records)
         out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
                    grid->lost_records, timeline->colors.off);
@@ -412,19 +410,30 @@ static void process_line(const struct timeline *timeline, uint32_t number)
     out_format(out, "%s\n", timeline->colors.off);
 }
 
-/* False when out of memory. */
-static bool all_tracks(const struct timeline *timeline)
+/* False without memory. */
+static bool order_tracks(struct timeline *timeline)
 {
     const struct time_grid *grid = &timeline->grid;
-    uint32_t hidden = 0, process = TRACE_NONE;
     uint32_t *order = track_order_all(grid->tracks, sizeof *grid->tracks, grid->track_count);
+    timeline->shown =
+        (struct result_rows){(const char *)grid->tracks, sizeof *grid->tracks, 0, order};
     for (uint32_t i = 0; order && i < grid->track_count; i++) {
         const struct grid_track *track = &grid->tracks[order[i]];
-        const struct counter_line *line = counter_lines_of(&timeline->counters, order[i]);
-        if (!track->cells && !track->lost && !line) {
-            hidden += track->busy.any;
-            continue;
-        }
+        if (track->cells || track->lost || counter_lines_of(&timeline->counters, order[i]))
+            order[timeline->shown.count++] = order[i];
+        else
+            timeline->hidden += track->busy.any;
+    }
+    return order;
+}
+
+static void all_tracks(const struct timeline *timeline)
+{
+    uint32_t process = TRACE_NONE;
+    for (uint32_t i = 0; i < timeline->shown.count; i++) {
+        const uint32_t number = timeline->shown.order[i];
+        const struct grid_track *track = &timeline->grid.tracks[number];
+        const struct counter_line *line = counter_lines_of(&timeline->counters, number);
         if (track->track.process != process)
             process_line(timeline, track->track.process);
         process = track->track.process;
@@ -433,22 +442,19 @@ static bool all_tracks(const struct timeline *timeline)
         else
             track_lines(timeline, track);
     }
-    if (hidden)
-        out_format(out_of(timeline), "... and %" PRIu32 " more tracks\n", hidden);
-    free(order);
-    return order;
+    if (timeline->hidden)
+        out_format(out_of(timeline), "... and %" PRIu32 " more tracks\n", timeline->hidden);
 }
 
-static bool show(struct timeline *timeline)
+/* False without memory. */
+static bool timeline_text(struct timeline *timeline)
 {
     uint32_t order[LETTERS], letters;
     struct out *out = out_of(timeline);
-    choose_cells(timeline);
     if (!choose_letters(timeline, order, &letters))
         return false;
     timeline_head(timeline);
-    if (!all_tracks(timeline))
-        return false;
+    all_tracks(timeline);
     if (timeline->grid.any)
         axis(timeline);
     for (uint32_t i = 0; i < letters; i++) {
@@ -457,6 +463,127 @@ static bool show(struct timeline *timeline)
         text_name(out, name.text, name.bytes);
         out_text(out, "\n");
     }
+    return true;
+}
+
+/* ---- as JSON and CSV -------------------------------------------------------------------- */
+
+#define TIMELINE(at) ((const struct timeline *)(at)->all)
+enum { COLUMN_START, COLUMN_LENGTH, COLUMN_BUSY, COLUMN_NAME, COLUMN_LOST };
+enum { VALUE_SAMPLES, VALUE_LEAST, VALUE_MEAN, VALUE_GREATEST, VALUE_LAST };
+
+static const struct counter_line *line_of_track(const struct result_at *at, const void *track)
+{
+    return counter_lines_of(&TIMELINE(at)->counters,
+                            ((const struct grid_track *)track)->track.number);
+}
+
+/* Numbers of columns, of a track: their cells are made. */
+static struct result_rows columns_if(const struct result_at *at, bool has)
+{
+    return (struct result_rows){.first = at->row, .count = has ? TIMELINE(at)->columns : 0};
+}
+
+static struct result_rows columns_of_track(const struct result_at *at)
+{
+    return columns_if(at, !line_of_track(at, at->row));
+}
+
+static struct result_rows values_of_track(const struct result_at *at)
+{
+    return columns_if(at, line_of_track(at, at->row));
+}
+
+static struct result_cell column_made(const struct result_at *at, int what)
+{
+    uint64_t length_ns;
+    const struct grid_cell cell = column_of(TIMELINE(at), at->parent, at->number, &length_ns);
+    const uint32_t name = time_grid_dominant(&cell);
+    if (what == COLUMN_START)
+        return result_i64(column_ns(TIMELINE(at), at->number));
+    if (what == COLUMN_NAME)
+        return name ? result_bytes(trace_name_of(TIMELINE(at)->pass->trace, name - 1))
+                    : result_nothing();
+    return result_u64(what == COLUMN_LENGTH ? length_ns
+                      : what == COLUMN_BUSY ? cell.busy_ns
+                                            : cell.lost);
+}
+
+static struct result_cell value_made(const struct result_at *at, int what)
+{
+    struct counter_cell cell = {0};
+    const bool any =
+        counter_line_between(line_of_track(at, at->parent), column_ns(TIMELINE(at), at->number),
+                             column_ns(TIMELINE(at), at->number + 1), &cell);
+    if (what == VALUE_SAMPLES)
+        return result_u64(any ? cell.count : 0);
+    if (!any || (what != VALUE_LAST && !cell.count))
+        return result_nothing();
+    return result_f64(what == VALUE_LEAST      ? cell.least
+                      : what == VALUE_MEAN     ? cell.mean
+                      : what == VALUE_GREATEST ? cell.greatest
+                                               : cell.last);
+}
+
+RESULT_MAKES(timeline_edge, timeline,
+             row->grid.any ? result_i64(column_ns(row, what ? row->columns : 0)) : result_nothing())
+RESULT_MAKES(track_process, grid_track,
+             result_bytes(trace_process_of(TIMELINE(at)->pass->trace, row->track.process)->name))
+RESULT_MAKES(track_kind, grid_track, result_word(trace_track_kind_name[row->track.kind]))
+
+#define VALUE(key, which)                                                                          \
+    {                                                                                              \
+        key, NULL, 0, RESULT_DECIMAL, RESULT_MADE(value_made, which), .nullable = true             \
+    }
+static const struct result_column column_columns[] = {
+    RESULT_PLAIN_MADE("start", RESULT_TIME, column_made, COLUMN_START),
+    RESULT_PLAIN_MADE("length_ns", RESULT_NS, column_made, COLUMN_LENGTH),
+    RESULT_PLAIN_MADE("busy_ns", RESULT_NS, column_made, COLUMN_BUSY),
+    {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(column_made, COLUMN_NAME), .nullable = true},
+    RESULT_PLAIN_MADE("lost", RESULT_BOOL, column_made, COLUMN_LOST),
+    RESULT_LAST};
+static const struct result_table columns_table = {"columns", NULL, column_columns, "", NULL, 0};
+static const struct result_column value_columns[] = {
+    RESULT_PLAIN_MADE("start", RESULT_TIME, column_made, COLUMN_START),
+    RESULT_PLAIN_MADE("samples", RESULT_COUNT, value_made, VALUE_SAMPLES),
+    VALUE("least", VALUE_LEAST),
+    VALUE("mean", VALUE_MEAN),
+    VALUE("greatest", VALUE_GREATEST),
+    VALUE("last", VALUE_LAST),
+    RESULT_LAST};
+static const struct result_table values_table = {"values", NULL, value_columns, "", NULL, 0};
+
+static const struct result_column track_columns[] = {
+    RESULT_PLAIN_MADE("process", RESULT_TEXT, track_process, 0),
+    RESULT_PLAIN("track", RESULT_TEXT, struct grid_track, track.name),
+    RESULT_PLAIN_MADE("kind", RESULT_WORD, track_kind, 0),
+    RESULT_PLAIN("thread", RESULT_ID, struct grid_track, track.os_id),
+    RESULT_PLAIN("lost", RESULT_BOOL, struct grid_track, lost),
+    {"columns", NULL, 0, RESULT_LIST, .list = &columns_table, .rows = columns_of_track},
+    {"values", NULL, 0, RESULT_LIST, .list = &values_table, .rows = values_of_track},
+    RESULT_LAST};
+static const struct result_table tracks_table = {"tracks", NULL, track_columns, "", NULL, 0};
+
+const struct result_column timeline_columns[] = {
+    {"from", NULL, 0, RESULT_TIME, RESULT_MADE(timeline_edge, 0), .nullable = true},
+    {"to", NULL, 0, RESULT_TIME, RESULT_MADE(timeline_edge, 1), .nullable = true},
+    RESULT_PLAIN("lost_records", RESULT_COUNT, struct timeline, grid.lost_records),
+    RESULT_PLAIN("refused_calls", RESULT_COUNT, struct timeline, grid.refused_calls),
+    RESULT_PLAIN("skipped_bytes", RESULT_COUNT, struct timeline, grid.skipped_bytes),
+    RESULT_PLAIN("hidden_tracks", RESULT_COUNT, struct timeline, hidden),
+    {"tracks", NULL, 0, RESULT_LIST, .list = &tracks_table, RESULT_ROWS(struct timeline, shown)},
+    RESULT_LAST};
+
+/* False without memory. */
+static bool show(struct timeline *timeline)
+{
+    const struct timeline_options *options = timeline->options;
+    choose_cells(timeline);
+    if (!order_tracks(timeline))
+        return false;
+    if (!options->json && !options->csv)
+        return timeline_text(timeline);
+    result_document(out_of(timeline), timeline_columns, options->csv, timeline, timeline);
     return true;
 }
 
@@ -496,8 +623,8 @@ static enum exit_code timeline_end(struct trace_pass *pass)
     }
     time_grid_free(&timeline->grid);
     counter_lines_free(&timeline->counters);
-    free(timeline->name_ns);
-    free(timeline->letters);
+    free(timeline->names);
+    free(timeline->shown.order);
     free(timeline->lives);
     free(timeline);
     return whole ? EXIT_GOOD : EXIT_PARTLY;

@@ -8,20 +8,16 @@
 #include "controlled.h"
 #include "grow.h"
 #include "input_list.h"
-#include "json_text.h"
 #include "live_path.h"
 #include "message.h"
 #include "out.h"
-#include "quantity.h"
 #include "stacks.h"
 #include "text_name.h"
 #include "trace_pass.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +58,7 @@ struct top_sample {
     struct top_item *items;
     struct top_program *programs;
     uint32_t item_count, item_room, program_count, program_room;
-    uint32_t running; /* files of programs that run */
+    struct result_rows shown; /* items */
 };
 
 /* What is around a span that comes next: by depth, in the first row. */
@@ -290,7 +286,7 @@ static void top_sample_free(struct top_sample *sample)
 /* ---- top ------------------------------------------------------------------------------------- */
 
 #define INTERVAL_NS UINT64_C(2000000000)
-#define NAME_COLUMNS 32
+#define NAME_COLUMNS 31
 
 static volatile sig_atomic_t interrupted;
 
@@ -304,22 +300,17 @@ static void on_signal(int number)
 
 struct files {
     char **list;
-    size_t count, room;
+    uint32_t count, room;
 };
 
 static bool add_file(struct files *files, char *file)
 {
-    if (file && files->count == files->room) {
-        char **more = realloc(files->list, (files->room = 2 * files->room + 16) * sizeof *more);
-        files->list = more ? more : files->list;
-        if (!more) {
-            free(file);
-            file = NULL;
-        }
-    }
-    if (file)
+    bool good = file && grow_array32(&files->list, &files->room, files->count + 1, sizeof file);
+    if (good)
         files->list[files->count++] = file;
-    return file != NULL;
+    else
+        free(file);
+    return good;
 }
 
 static void free_files(struct files *files)
@@ -384,51 +375,91 @@ static bool find_files(struct files *files, struct operands words)
     return whole;
 }
 
-/* ---- order ------------------------------------------------------------------------------ */
+/* ---- columns ----------------------------------------------------------------------------- */
 
-static enum top_order order;
-
-static uint64_t mean_of(const struct top_item *item)
-{
-    return item->ended ? item->total_ns / item->ended : 0;
-}
-
-static uint64_t rank(const struct top_item *item)
-{
-    switch (order) {
-    case TOP_CALLS:
-        return item->ended;
-    case TOP_MEAN:
-        return mean_of(item);
-    case TOP_MAX:
-        return item->max_ns;
-    case TOP_OPEN:
-        return item->open_ns;
-    case TOP_BUSY:
-    case TOP_NAME:
-        break;
-    }
-    return item->busy_ns + item->waits_ns;
-}
-
-static int top_compare(const void *left, const void *right)
-{
-    const struct top_item *a = left, *b = right;
-    int by_name = strcmp(a->name, b->name);
-    if (order == TOP_NAME && by_name != 0)
-        return by_name;
-    uint64_t of_a = rank(a), of_b = rank(b);
-    if (of_a != of_b)
-        return of_a > of_b ? -1 : 1;
-    return by_name ? by_name : (a->program > b->program) - (a->program < b->program);
-}
-
-/* ---- telling ------------------------------------------------------------------------------ */
+#define SAMPLE(at) ((const struct top_sample *)(at)->all)
 
 static double seconds(const struct top_sample *sample)
 {
     return (double)(sample->to_ns - sample->from_ns) / 1e9;
 }
+
+static struct result_cell known_ns(bool known, uint64_t ns)
+{
+    return (struct result_cell){.kind = RESULT_U64, .hidden = !known, .u64 = ns};
+}
+
+RESULT_MAKES(item_window, top_item, result_i64(what ? SAMPLE(at)->to_ns : SAMPLE(at)->from_ns))
+RESULT_MAKES(item_program, top_item, result_word(SAMPLE(at)->programs[row->program].name))
+RESULT_MAKES(item_file, top_item, result_word(SAMPLE(at)->programs[row->program].file))
+RESULT_MAKES(item_name, top_item, result_word(row->name))
+RESULT_MAKES(item_time, top_item, result_u64(row->busy_ns + row->waits_ns))
+RESULT_MAKES(item_share, top_item,
+             result_f64((double)(what ? row->waits_ns : row->busy_ns) / 1e9 / seconds(SAMPLE(at))))
+RESULT_MAKES(item_mean, top_item, known_ns(row->ended, row->ended ? row->total_ns / row->ended : 0))
+RESULT_MAKES(item_max, top_item, known_ns(row->ended, row->max_ns))
+RESULT_MAKES(item_open, top_item, known_ns(row->open, row->open_ns))
+
+static void show_rate(struct out *out, const struct result_at *at)
+{
+    const struct top_item *item = at->row;
+    out_format(out, " %10.1f", (double)item->ended / seconds(SAMPLE(at)));
+}
+
+static void show_item(struct out *out, const struct result_at *at)
+{
+    const struct top_item *item = at->row;
+    unsigned indent = item->is_call ? 0 : 2;
+    out_format(out, "%*s", (int)indent, "");
+    text_name_column(out, item->name, strlen(item->name), NAME_COLUMNS - indent);
+}
+
+#define ITEM(field) RESULT_FIELD(struct top_item, field)
+static const struct result_column item_columns[] = {
+    {NULL, "busy", 7, RESULT_SHARE, RESULT_MADE(item_share, 0)},
+    {NULL, "waits", 8, RESULT_SHARE, RESULT_MADE(item_share, 1)},
+    {NULL, "ended/s", 11, RESULT_OWN, .show = show_rate},
+    {NULL, "mean", 11, RESULT_ROUGH_NS, RESULT_MADE(item_mean, 0)},
+    {NULL, "for", 11, RESULT_ROUGH_NS, RESULT_MADE(item_open, 0)},
+    RESULT_PLAIN_MADE("from", RESULT_TIME, item_window, 0),
+    RESULT_PLAIN_MADE("to", RESULT_TIME, item_window, 1),
+    {"program", "program", 0, RESULT_TEXT, RESULT_MADE(item_program, 0)},
+    RESULT_PLAIN_MADE("file", RESULT_TEXT, item_file, 0),
+    {"name", "name", -NAME_COLUMNS, RESULT_TEXT, RESULT_MADE(item_name, 0), .show = show_item},
+    RESULT_PLAIN("call", RESULT_BOOL, struct top_item, is_call),
+    RESULT_PLAIN("ended", RESULT_COUNT, struct top_item, ended),
+    RESULT_PLAIN("total", RESULT_NS, struct top_item, total_ns),
+    {"max", "max", 11, RESULT_ROUGH_NS, RESULT_MADE(item_max, 0)},
+    RESULT_PLAIN("busy", RESULT_NS, struct top_item, busy_ns),
+    RESULT_PLAIN("waiting", RESULT_NS, struct top_item, waits_ns),
+    {"open", "open", 6, RESULT_ID, ITEM(open)},
+    RESULT_PLAIN("open_for", RESULT_NS, struct top_item, open_ns),
+    RESULT_LAST};
+static const struct result_table items_table = {
+    "items", NULL, item_columns, "busy,waits,ended/s,mean,max,open,for,name,program", NULL, 0};
+
+const struct result_column top_columns[] = {
+    {"items", NULL, 0, RESULT_LIST, .list = &items_table, RESULT_ROWS(struct top_sample, shown)},
+    RESULT_LAST};
+
+/* By enum top_order. */
+static const struct result_column sort_columns[] = {
+    [TOP_BUSY] = {.unit = RESULT_NS, RESULT_MADE(item_time, 0)},
+    [TOP_CALLS] = {.unit = RESULT_COUNT, ITEM(ended)},
+    [TOP_MEAN] = {.unit = RESULT_NS, RESULT_MADE(item_mean, 0)},
+    [TOP_MAX] = {.unit = RESULT_NS, ITEM(max_ns)},
+    [TOP_OPEN] = {.unit = RESULT_NS, ITEM(open_ns)},
+    [TOP_NAME] = {.unit = RESULT_TEXT, RESULT_MADE(item_name, 0)},
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct top_item *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order ? order : (a->program > b->program) - (a->program < b->program);
+}
+
+/* ---- a look ------------------------------------------------------------------------------- */
 
 static void top_head(struct out *out, const struct top_sample *sample, const struct colors *colors)
 {
@@ -442,48 +473,6 @@ static void top_head(struct out *out, const struct top_sample *sample, const str
                colors->bold, sample->program_count, sample->program_count == 1 ? "" : "s", threads,
                threads == 1 ? "" : "s", (double)busy_ns / 1e9 / seconds(sample), seconds(sample),
                colors->off);
-    out_format(out, "%s%7s %7s %10s %10s %10s %5s %10s  %-*s %s%s\n", colors->dim, "busy", "waits",
-               "ended/s", "mean", "max", "open", "for", NAME_COLUMNS, "name", "program",
-               colors->off);
-}
-
-static void item_line(struct out *out, const struct top_sample *sample, const struct top_item *item)
-{
-    char mean[QUANTITY_BYTES] = "-", max[QUANTITY_BYTES] = "-", open[QUANTITY_BYTES] = "-";
-    const char *program = sample->programs[item->program].name;
-    if (item->ended) {
-        quantity_rough(mean, mean_of(item), 3);
-        quantity_rough(max, item->max_ns, 3);
-    }
-    if (item->open)
-        quantity_rough(open, item->open_ns, 3);
-    out_format(out, "%6.1f%% %6.1f%% %10.1f %10s %10s %5u %10s  ",
-               100 * (double)item->busy_ns / 1e9 / seconds(sample),
-               100 * (double)item->waits_ns / 1e9 / seconds(sample),
-               (double)item->ended / seconds(sample), mean, max, item->open, open);
-    unsigned indent = item->is_call ? 0 : 2;
-    out_format(out, "%*s", (int)indent, "");
-    unsigned used = text_name_fit(out, item->name, strlen(item->name), NAME_COLUMNS - indent);
-    out_format(out, "%*s ", (int)(NAME_COLUMNS - indent - used), "");
-    text_name(out, program, strlen(program));
-    out_text(out, "\n");
-}
-
-static void item_json(struct out *out, const struct top_sample *sample, const struct top_item *item)
-{
-    const struct top_program *program = &sample->programs[item->program];
-    out_format(out, "{\"from\":%" PRId64 ",\"to\":%" PRId64 ",", sample->from_ns, sample->to_ns);
-    json_name(out, "program", program->name, strlen(program->name));
-    out_text(out, ",");
-    json_name(out, "file", program->file, strlen(program->file));
-    out_text(out, ",");
-    json_name(out, "name", item->name, strlen(item->name));
-    out_format(out,
-               ",\"call\":%s,\"ended\":%" PRIu64 ",\"total\":%" PRIu64 ",\"max\":%" PRIu64
-               ",\"busy\":%" PRIu64 ",\"waiting\":%" PRIu64 ",\"open\":%u,\"open_for\":%" PRIu64
-               "}\n",
-               item->is_call ? "true" : "false", item->ended, item->total_ns, item->max_ns,
-               item->busy_ns, item->waits_ns, item->open, item->open_ns);
 }
 
 /* Rows of the terminal; 0: it is none. */
@@ -493,26 +482,37 @@ static uint32_t rows_of(int fd)
     return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
 }
 
-static void top_report(const struct top_options *options, struct out *out,
-                       struct top_sample *sample)
+static void top_text(const struct top_options *options, struct out *out,
+                     const struct top_sample *sample, bool over)
 {
-    const struct colors colors = terminal_colors(&options->terminal, out->fd);
-    uint32_t rows = options->once ? 0 : rows_of(out->fd), shown = options->lines;
-    if (!shown)
-        shown = rows > 4 ? rows - 3 : UINT32_MAX;
-    if (sample->item_count)
-        qsort(sample->items, sample->item_count, sizeof *sample->items, top_compare);
-    if (rows && !options->json)
+    const struct result_view view = {out, terminal_colors(&options->terminal, out->fd), UINT16_MAX,
+                                     false, 0};
+    const struct result_layout layout = result_layout(&view, &items_table, NULL, 0);
+    if (over)
         out_text(out, "\033[H\033[2J");
-    if (!options->json)
-        top_head(out, sample, &colors);
-    for (uint32_t i = 0; i < sample->item_count && i < shown; i++)
-        if (options->json)
-            item_json(out, sample, &sample->items[i]);
-        else
-            item_line(out, sample, &sample->items[i]);
-    if (!rows && !options->once && !options->json)
+    top_head(out, sample, &view.colors);
+    result_text_titles(&view, &layout);
+    result_text_rows(&view, &layout, &sample->shown, sample, NULL, NULL);
+    if (!over && !options->once)
         out_text(out, "\n");
+}
+
+static void top_report(const struct top_options *options, struct out *out,
+                       struct top_sample *sample, bool first)
+{
+    uint32_t rows = options->once ? 0 : rows_of(out->fd), most = options->lines;
+    if (!most)
+        most = rows > 4 ? rows - 3 : UINT32_MAX;
+    sample->shown = result_ordered(sample->items, sizeof *sample->items, sample->item_count);
+    if (!sample->shown.order ||
+        !result_sort(&sample->shown, &sort_columns[options->order], sample, by_name))
+        out_give_up(out, ENOMEM);
+    sample->shown.count = most < sample->shown.count ? most : sample->shown.count;
+    if (options->json || options->csv)
+        result_lines(out, top_columns, options->csv, first, sample);
+    else
+        top_text(options, out, sample, rows);
+    free(sample->shown.order);
     out_flush(out);
 }
 
@@ -526,7 +526,8 @@ static int64_t wall_ns(void)
 }
 
 /* Only a first look that finds nothing at all is a failure: programs come and go. */
-static bool top_look(const struct top_options *options, struct operands words, struct out *out)
+static bool top_look(const struct top_options *options, struct operands words, struct out *out,
+                     bool first)
 {
     struct files files = {0};
     struct top_sample sample = {.to_ns = wall_ns()};
@@ -535,7 +536,7 @@ static bool top_look(const struct top_options *options, struct operands words, s
     for (size_t i = 0; i < files.count; i++)
         whole &= top_sample_add(&sample, files.list[i]);
     if (whole || sample.program_count > 0)
-        top_report(options, out, &sample);
+        top_report(options, out, &sample, first);
     top_sample_free(&sample);
     free_files(&files);
     return whole;
@@ -555,15 +556,14 @@ enum exit_code top_show(const struct top_options *asked, struct operands words)
     struct out out;
     options.interval_ns = options.interval_ns ? options.interval_ns : INTERVAL_NS;
     options.times = options.once ? 1 : options.times;
-    order = (enum top_order)options.order;
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    enum exit_code code = top_look(&options, words, &out) ? EXIT_GOOD : EXIT_BAD_DATA;
+    enum exit_code code = top_look(&options, words, &out, true) ? EXIT_GOOD : EXIT_BAD_DATA;
     for (uint32_t i = 1; code == EXIT_GOOD && i != options.times && !out_failed(&out); i++) {
         wait_for(options.interval_ns);
-        if (interrupted || !top_look(&options, words, &out))
+        if (interrupted || !top_look(&options, words, &out, false))
             break;
     }
     return exit_worse(code, out_close(&out));

@@ -50,6 +50,7 @@ struct command {
     const char *description;           /* paragraphs of --help, lines of at most 79 columns */
     const struct option_group *groups; /* ends with an entry without options */
     size_t config_bytes;
+    bool needs_file; /* '-' is standard input */
     enum command_inputs inputs;
     size_t inputs_offset; /* of struct input_options in the config, unless INPUTS_NONE */
     enum exit_code (*run)(void *config, struct operands operands);

@@ -31,7 +31,8 @@ struct option {
     const char *choices;  /* words a completion may offer, blank between them; NULL = any */
     const char *help;     /* one line */
     size_t offset;        /* of the value in the group's part of the config */
-    /* Stores text (NULL without argument). False with error filled if it cannot be. */
+    /* Stores text (NULL without argument). False with error filled if it cannot be. NULL: it is one
+     * of the choices, and its place among them is kept, 32 bits. */
     bool (*store)(void *value, const char *text, struct option_error *error);
 };
 
@@ -47,6 +48,10 @@ bool option_store_text(void *value, const char *text, struct option_error *error
 
 /* For stores: a decimal number from low to high; false with error filled. */
 bool option_number(const char *text, uint32_t low, uint32_t high, uint32_t *number_out,
+                   struct option_error *error);
+
+/* The same: the place of text among words with blanks between. */
+bool option_choice(const char *text, const char *choices, uint32_t *number_out,
                    struct option_error *error);
 
 enum option_result { OPTIONS_DONE, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };

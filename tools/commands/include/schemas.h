@@ -5,7 +5,7 @@
 
 #include "out.h"
 
-/* name: check, critical-path, diff, events, lanes, repair, stats; false: it is none of them. */
+/* name: the command's, or critical-path; false: there is none. */
 bool schema_write(struct out *out, const char *name);
 
 #endif /* SCHEMAS_H */

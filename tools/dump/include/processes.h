@@ -9,15 +9,17 @@
 #define PROCESSES_H
 
 #include "input_list.h"
-#include "out.h"
-#include "terminal.h"
+#include "result_print.h"
 
 struct processes_options {
     struct input_options inputs;
     struct out_options output;
     struct terminal_options terminal;
     bool json;
+    const char *csv; /* one of the lists of --json */
 };
+
+extern const struct result_column processes_columns[]; /* a document a line, of its first list */
 
 enum exit_code processes_show(const struct processes_options *options, struct operands files);
 

@@ -10,15 +10,37 @@
 #ifndef EXPORT_H
 #define EXPORT_H
 
+#include "result_print.h"
 #include "trace_pass.h"
+
+enum { EXPORT_DROPPED = 9 }; /* kinds of what a format has no place for */
+
+/* What came into a file (or several, where the path has a %), and what did not. */
+struct export_file {
+    char *path;
+    struct trace_totals totals;
+    uint64_t dropped[EXPORT_DROPPED];
+};
+
+/* What --json and --csv say of an export. */
+struct export_summary {
+    const char *format;
+    struct export_file *files;
+    uint32_t count, room;
+    bool failed; /* no memory for one */
+};
+extern const struct result_column export_columns[];
 
 /* What the command line said; a group of options shared by export and merge. */
 struct export_options {
     struct reading_options reading;
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     bool no_deflate, raw_text, block_processes, outer_ranges;
-    uint32_t legion_version; /* 1006 to 1008 or 1011; 0: 1008 */
-    uint32_t columns;        /* bits of those that are wanted (span_columns.h); 0: all */
+    uint32_t legion_version;        /* 1006 to 1008 or 1011; 0: 1008 */
+    uint32_t columns;               /* bits of those that are wanted (span_columns.h); 0: all */
+    bool json;                      /* say what was written */
+    const char *csv;                /* likewise, the list of it */
+    struct export_summary *summary; /* NULL: nobody asks */
 };
 static inline const struct export_options *export_options_of(const struct trace_pass *pass)
 {
@@ -36,7 +58,8 @@ struct exporter {
     struct trace_maker maker;
 };
 
-extern const struct option export_option_table[]; /* of struct export_options */
+/* Of struct export_options. */
+extern const struct option export_option_table[], export_report_table[];
 
 /* Reads the files into one trace and writes it by the exporter that the options choose. */
 enum exit_code export_files(const struct export_options *options, struct operands files);

@@ -14,12 +14,16 @@ void result_json_members(struct out *out, const struct result_column *columns,
                          const struct result_at *at);
 void result_json_object(struct out *out, const struct result_column *columns,
                         const struct result_at *at);
-/* csv: of which of its lists CSV is wanted, by key; NULL: an object as JSON, and the end of the
- * line. */
+/* csv: of which of its lists CSV is wanted, by key; of one inside their rows, a line has the cells
+ * of both. NULL: an object as JSON, and the end of the line. */
 void result_document(struct out *out, const struct result_column *columns, const char *csv,
                      const void *all, const void *row);
 /* Whether that is one of them, or nothing is wanted. */
 bool result_has_list(const struct result_column *columns, const char *csv);
+/* The same of documents that are a line for each row of the first list. keys: CSV
+ * begins with them. */
+void result_lines(struct out *out, const struct result_column *columns, const char *csv, bool keys,
+                  const void *all);
 /* Each member on a line of its own, of columns that all have a key. */
 void result_json_lines(struct out *out, const struct result_column *columns,
                        const struct result_at *at);
@@ -35,10 +39,17 @@ void result_json_number(struct out *out, const struct result_column *column,
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
-/* A line of keys, then one a row; parts of rows are columns PART_KEY, what has a form of its own
- * and lists are left out. Names are safe in spreadsheets (cell_text.h). */
-void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
-                const void *all);
+#define CSV_OPTION(offset, tables)                                                                 \
+    {                                                                                              \
+        "csv", 0, "TABLE", tables, "one table of --json as CSV", offset, option_store_text         \
+    }
+
+/* A line of keys, if it is wanted, then one a row; parts of rows are columns PART_KEY, what has a
+ * form of its own and lists are left out. inner: a line for each row of this list in a row, behind
+ * the cells of that one; NULL: none. Names are safe in spreadsheets (cell_text.h). */
+void result_csv(struct out *out, const struct result_table *table,
+                const struct result_column *inner, const struct result_rows *rows, const void *all,
+                bool keys);
 
 /* ---- text -------------------------------------------------------------------------------- */
 

@@ -36,7 +36,8 @@ enum result_unit {
     RESULT_PART, /* a struct inside the row, of column->part: an object of that name; without a key
                     its columns are the row's own */
     RESULT_PART_AT, /* likewise, behind a pointer, which may be NULL */
-    RESULT_LIST,    /* rows of column->list: an array behind a pointer, or column->rows */
+    RESULT_LIST,    /* rows of column->list: an array behind a pointer, struct result_rows, or
+                       column->rows */
     RESULT_HISTOGRAM,
     RESULT_INDEX /* kept alone: a number of a thing of kind column->what; optional: or TRACE_NONE */
 };
@@ -108,12 +109,13 @@ struct result_column {
 #define RESULT_LIST_OF(type, array, count)                                                         \
     .offset = offsetof(type, array), .count_at = offsetof(type, count),                            \
     .stride = sizeof *((const type *)0)->array
+#define RESULT_ROWS(type, field) RESULT_FIELD(type, field) /* struct result_rows */
 /* A function that makes a column's cell of a row of this type. */
 #define RESULT_MAKES(name, type, cell)                                                             \
     static struct result_cell name(const struct result_at *at, int what)                           \
     {                                                                                              \
         const struct type *row = at->row;                                                          \
-        (void)what;                                                                                \
+        (void)what, (void)row;                                                                     \
         return cell;                                                                               \
     }
 #define RESULT_MADE(function, which) .get = function, .what = (which)
@@ -172,6 +174,9 @@ static inline struct result_cell result_nothing(void)
 {
     return (struct result_cell){.kind = RESULT_NOTHING};
 }
+
+/* How long a regular file is; nothing: there is none. */
+struct result_cell result_file_bytes(const char *path);
 
 /* What stands in a field of 1, 4 or 8 bytes. */
 uint64_t result_number(const struct result_column *column, const void *field);

@@ -143,7 +143,7 @@ struct split_options {
 };
 
 struct split_result {
-    struct part_file *parts; /* by number; those without a name were not needed */
+    struct part_file *parts; /* by number; at the end those that were needed */
     uint32_t count;
     uint64_t opaque_blocks; /* left out: no time, no thread */
     uint64_t broken_blocks; /* of tables, left out; they were told */

@@ -3,12 +3,16 @@
 #ifndef STACKS_H
 #define STACKS_H
 
+#include "result_print.h"
 #include "trace_pass.h"
 
 struct stacks_options {
     struct reading_options reading;
     bool json;
+    const char *csv; /* one of the lists of --json */
 };
+
+extern const struct result_column stacks_columns[]; /* a document a line, of its first list */
 
 enum exit_code stacks_show(const struct stacks_options *options, struct operands files);
 
