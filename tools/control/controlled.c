@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "controlled.h"
 
+#include "grow.h"
 #include "message.h"
 
 #include <errno.h>
@@ -68,11 +69,7 @@ bool controlled_list(struct controlled **list_out, size_t *count_out)
     while (memory && getline(&line, &line_room, sockets) > 0) {
         if (!read_line(line, &found))
             continue;
-        if (count == room) {
-            struct controlled *more = realloc(list, (room = 2 * room + 16) * sizeof *list);
-            memory = more != NULL;
-            list = more ? more : list;
-        }
+        memory = grow_array(&list, &room, count + 1, sizeof *list);
         if (memory)
             list[count++] = found;
     }

@@ -6,6 +6,7 @@
  */
 #include "timeline.h"
 #include "counter_lines.h"
+#include "grow.h"
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
@@ -82,8 +83,8 @@ static void timeline_on_samples(void *context, uint32_t track, const struct trac
 static void take_life(struct timeline *timeline, const struct trace_span *mark)
 {
     uint32_t process = trace_track_of(timeline->pass->trace, mark->track)->process;
-    if (!thread_array_grow(&timeline->lives, &timeline->life_room, process + 1,
-                           sizeof *timeline->lives)) {
+    if (!grow_zeroed32(&timeline->lives, &timeline->life_room, process + 1,
+                       sizeof *timeline->lives)) {
         timeline->grid.failed = true;
         return;
     }
@@ -147,18 +148,11 @@ static struct grid_cell column_of(const struct timeline *timeline, const struct 
 static bool note_name(struct timeline *timeline, uint32_t name, uint64_t ns)
 {
     if (name >= timeline->name_count) {
-        uint32_t count = name * 2 + 64;
-        uint64_t *name_ns = realloc(timeline->name_ns, count * sizeof *name_ns);
-        if (name_ns)
-            timeline->name_ns = name_ns;
-        uint32_t *letters = realloc(timeline->letters, count * sizeof *letters);
-        if (letters)
-            timeline->letters = letters;
-        if (!name_ns || !letters)
+        uint32_t names = timeline->name_count, letters = names;
+        if (!grow_zeroed32(&timeline->name_ns, &names, name + 1, sizeof *timeline->name_ns) ||
+            !grow_zeroed32(&timeline->letters, &letters, name + 1, sizeof *timeline->letters))
             return false;
-        for (uint32_t i = timeline->name_count; i < count; i++)
-            name_ns[i] = letters[i] = 0;
-        timeline->name_count = count;
+        timeline->name_count = names < letters ? names : letters;
     }
     timeline->name_ns[name] += ns;
     return true;

@@ -309,17 +309,12 @@ struct files {
 
 static bool add_file(struct files *files, char *file)
 {
-    if (file && files->count == files->room) {
-        char **more = realloc(files->list, (files->room = 2 * files->room + 16) * sizeof *more);
-        files->list = more ? more : files->list;
-        if (!more) {
-            free(file);
-            file = NULL;
-        }
+    if (!file || !grow_array(&files->list, &files->room, files->count + 1, sizeof *files->list)) {
+        free(file);
+        return false;
     }
-    if (file)
-        files->list[files->count++] = file;
-    return file != NULL;
+    files->list[files->count++] = file;
+    return true;
 }
 
 static void free_files(struct files *files)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "thread_rows.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,24 +59,11 @@ void thread_rows_hide(struct thread *thread)
     rbwp_own_places_ = (struct rbwp_own_places_)NO_PLACES;
 }
 
-static bool thread_rows_grow(struct thread *thread, unsigned number)
-{
-    uint32_t count = thread->row_place_count ? 2 * thread->row_place_count : 8;
-    while (count < number)
-        count *= 2;
-    struct row_place **more = realloc(thread->row_places, count * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + thread->row_place_count, 0, (count - thread->row_place_count) * sizeof *more);
-    thread->row_places = more;
-    thread->row_place_count = count;
-    return true;
-}
-
 struct row_place *thread_rows_place(struct thread *thread, unsigned number, struct row_table *table,
                                     uint32_t columns)
 {
-    if (number > thread->row_place_count && !thread_rows_grow(thread, number))
+    if (!grow_zeroed32(&thread->row_places, &thread->row_place_count, number,
+                       sizeof(struct row_place *)))
         return NULL;
     struct row_place *place = calloc(1, sizeof *place);
     if (!place)
