@@ -221,7 +221,7 @@ static bool thread_begin(struct live_facts *facts, const uint8_t *payload, size_
         return false;
     struct thread_entry *entry = thread_table_add(&facts->threads, load_u64(payload));
     if (!entry) {
-        bool full = facts->threads.count == THREAD_TABLE_MAX;
+        bool full = facts->threads.map.count == THREAD_TABLE_MAX;
         return note_outcome(facts, full ? RBWP_E_LIMIT : RBWP_E_MEMORY);
     }
     struct name name = keep_name(facts, payload + 24, count - 24);
@@ -449,8 +449,8 @@ static bool make_kinds(struct live_facts *facts)
 
 static bool live_facts_make_threads(struct live_facts *facts)
 {
-    facts->thread_table = calloc(facts->threads.count + 1, sizeof *facts->thread_table);
-    for (uint32_t i = 0; facts->thread_table && i < facts->threads.count; i++)
+    facts->thread_table = calloc(facts->threads.map.count + 1, sizeof *facts->thread_table);
+    for (uint32_t i = 0; facts->thread_table && i < facts->threads.map.count; i++)
         facts->thread_table[i] = facts->threads.entries[i].info;
     return facts->thread_table;
 }
@@ -555,7 +555,7 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
         .losses = facts->losses,
         .samples = clock->samples,
         .slot_uses = facts->uses,
-        .thread_count = facts->threads.count,
+        .thread_count = facts->threads.map.count,
         .loss_count = facts->losses_count,
         .sample_count = clock->count,
         .slot_use_count = facts->uses_count,

@@ -20,7 +20,7 @@
 
 void mark_index_free(struct mark_index *marks)
 {
-    for (uint32_t i = 0; i < marks->threads.count && i < marks->state_room; i++)
+    for (uint32_t i = 0; i < marks->threads.map.count && i < marks->state_room; i++)
         free(marks->states[i].open);
     free(marks->states);
     thread_table_free(&marks->threads);
@@ -41,10 +41,10 @@ static uint32_t marks_number_of(struct mark_index *marks, const struct rbwp_inde
     struct thread_entry *entry = thread_table_find(&marks->threads, block->thread_id);
     if (entry)
         return (uint32_t)(entry - marks->threads.entries) + 1;
-    if (marks->threads.count == THREADS_MAX)
+    if (marks->threads.map.count == THREADS_MAX)
         return 0;
     entry = thread_table_add(&marks->threads, block->thread_id);
-    uint32_t count = marks->threads.count;
+    uint32_t count = marks->threads.map.count;
     if (!entry || !grow_zeroed32(&marks->states, &marks->state_room, count, sizeof *marks->states))
         return 0;
     marks->states[count - 1].first =
@@ -114,7 +114,7 @@ static void add_mark(struct mark_index *marks, uint64_t offset)
         return;
     }
     const uint32_t before = marks->item_count;
-    for (uint32_t i = 0; i < marks->threads.count; i++)
+    for (uint32_t i = 0; i < marks->threads.map.count; i++)
         if (marks->states[i].open_count && !add_items(marks, &marks->states[i])) {
             mark_index_give_up(marks);
             return;
@@ -221,7 +221,7 @@ static uint64_t marks_bytes_of(const struct mark_index *marks)
 {
     return SECTIONS * SECTION_BYTES + MARK_BYTES * (uint64_t)marks->count +
            ITEM_BYTES * (uint64_t)marks->item_count +
-           FIRST_BLOCK_BYTES * (uint64_t)marks->threads.count;
+           FIRST_BLOCK_BYTES * (uint64_t)marks->threads.map.count;
 }
 
 /* False: not even few of them are worth their bytes. */
@@ -242,8 +242,8 @@ static bool lost_records(const struct rbwp_trailer *values)
 
 static bool list_first_blocks(struct mark_index *marks)
 {
-    marks->first_blocks = calloc(marks->threads.count + 1u, sizeof *marks->first_blocks);
-    for (uint32_t i = 0; marks->first_blocks && i < marks->threads.count; i++)
+    marks->first_blocks = calloc(marks->threads.map.count + 1u, sizeof *marks->first_blocks);
+    for (uint32_t i = 0; marks->first_blocks && i < marks->threads.map.count; i++)
         marks->first_blocks[i] = marks->states[i].first;
     return marks->first_blocks;
 }
@@ -275,5 +275,5 @@ void mark_index_finish(struct mark_index *marks, uint64_t end_offset, struct rbw
     values->first_blocks = marks->first_blocks;
     values->mark_count = marks->count;
     values->open_item_count = marks->item_count;
-    values->first_block_count = marks->threads.count;
+    values->first_block_count = marks->threads.map.count;
 }

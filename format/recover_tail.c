@@ -21,7 +21,7 @@ void recover_tail_block(struct recover_tail *tail, const struct rbwp_sealed_bloc
     tail->any = true;
     struct thread_entry *thread = thread_table_add(&tail->seen, block->thread_id);
     if (!thread) {
-        tail->memory_failed = tail->seen.count < THREAD_TABLE_MAX;
+        tail->memory_failed = tail->seen.map.count < THREAD_TABLE_MAX;
         return;
     }
     if (thread->info.records == 0 || block->first_ns < thread->first_ns)
@@ -105,7 +105,7 @@ static void count_known(struct recover_tail *tail, uint32_t count)
             seen->info.os_id = i + 1u; /* where the rest goes */
         }
     }
-    for (uint32_t i = 0; i < tail->seen.count; i++) {
+    for (uint32_t i = 0; i < tail->seen.map.count; i++) {
         struct thread_entry *seen = &tail->seen.entries[i];
         if (seen->info.os_id)
             tail->threads[seen->info.os_id - 1].records += seen->info.records;
@@ -117,20 +117,20 @@ static enum rbwp_status recover_tail_make_threads(struct recover_tail *tail)
     const struct rbwp_trailer *from = &tail->trailer;
     uint32_t known = from->thread_count;
     /* A full table may have missed blocks of a thread: then nothing is said of any. */
-    bool complete = tail->seen.count < THREAD_TABLE_MAX;
+    bool complete = tail->seen.map.count < THREAD_TABLE_MAX;
     if (!complete) {
         tail->dropped += known;
         tail->trailer.thread_count = 0;
         return RBWP_OK;
     }
-    tail->threads = calloc((size_t)known + tail->seen.count + 1, sizeof *tail->threads);
+    tail->threads = calloc((size_t)known + tail->seen.map.count + 1, sizeof *tail->threads);
     if (!tail->threads)
         return RBWP_E_MEMORY;
     if (known)
         memcpy(tail->threads, from->threads, known * sizeof *tail->threads);
     count_known(tail, known);
     uint32_t count = known;
-    for (uint32_t i = 0; i < tail->seen.count; i++) {
+    for (uint32_t i = 0; i < tail->seen.map.count; i++) {
         const struct thread_entry *seen = &tail->seen.entries[i];
         if (seen->info.os_id)
             continue;

@@ -9,6 +9,7 @@
 #define THREAD_TABLE_H
 
 #include "rbwp_format.h"
+#include "thread_map.h"
 
 #define THREAD_TABLE_MAX (1u << 18)
 
@@ -19,9 +20,9 @@ struct thread_entry {
 
 /* Zeros are an empty table. */
 struct thread_table {
-    struct thread_entry *entries;
-    uint32_t *cells; /* hash table of entry numbers + 1; 0 is a free cell */
-    uint32_t count, cell_count;
+    struct thread_map map;
+    struct thread_entry *entries; /* by its numbers */
+    uint32_t room;
 };
 
 /* NULL if the table does not have it. Entries move when one is added. */

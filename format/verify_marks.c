@@ -2,10 +2,10 @@
 #include "verify_marks.h"
 
 #include "crc32c.h"
+#include "format_fields.h"
 #include "grow.h"
 #include "reader_error.h"
 #include "thread_table.h"
-#include "format_fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ void mark_checker_free(struct mark_checker *checker)
 {
     if (!checker)
         return;
-    for (uint32_t i = 0; i < checker->map.count && i < checker->thread_room; i++)
+    for (uint32_t i = 0; i < checker->map.map.count && i < checker->thread_room; i++)
         free(checker->threads[i].open);
     free(checker->threads);
     thread_table_free(&checker->map);
@@ -72,7 +72,7 @@ static bool says_what_is_open(struct mark_checker *checker, const struct rbwp_ma
     if (mark->open_count != checker->open_total || at > trailer->open_item_count ||
         mark->open_count > trailer->open_item_count - at)
         return false;
-    for (uint32_t i = 0; i < checker->map.count; i++)
+    for (uint32_t i = 0; i < checker->map.map.count; i++)
         for (uint32_t j = 0; j < checker->threads[i].count; j++)
             if (!trailer_entries_equal("OPEN", &checker->threads[i].open[j],
                                        &trailer->open_items[at++]))
@@ -170,7 +170,7 @@ static struct checked_thread *verify_marks_find_thread(struct mark_checker *chec
                                                        const struct rbwp_block *block)
 {
     struct thread_entry *entry = thread_table_add(&checker->map, block->header.thread_id);
-    if (!entry || !grow_zeroed32(&checker->threads, &checker->thread_room, checker->map.count,
+    if (!entry || !grow_zeroed32(&checker->threads, &checker->thread_room, checker->map.map.count,
                                  sizeof *checker->threads))
         return NULL;
     struct checked_thread *thread = &checker->threads[entry - checker->map.entries];
@@ -239,9 +239,9 @@ static bool fit_the_index(const struct rbwp_trailer *trailer)
 static bool are_first_blocks(const struct mark_checker *checker)
 {
     const struct rbwp_trailer *trailer = checker->trailer;
-    if (trailer->first_block_count != checker->map.count)
+    if (trailer->first_block_count != checker->map.map.count)
         return false;
-    for (uint32_t i = 0; i < checker->map.count; i++)
+    for (uint32_t i = 0; i < checker->map.map.count; i++)
         if (!trailer_entries_equal("FRST", &trailer->first_blocks[i], &checker->threads[i].first))
             return false;
     return true;

@@ -4,6 +4,7 @@
  * kernel's waits is often the one tick in which its timer advances, which buckets would blur.
  */
 #include "grow.h"
+#include "index_map.h"
 #include "rbwp_durations.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct entry {
 struct rbwp_durations {
     struct entry *entries;
     uint32_t count, room;
-    uint32_t *cells, cell_count; /* hash table: entry + 1, 0 empty */
+    struct index_map places;
     struct rbwp_duration *rows;
     size_t row_room;
 };
@@ -37,59 +38,32 @@ void rbwp_durations_free(struct rbwp_durations *durations)
     for (uint32_t i = 0; i < durations->count; i++)
         free(durations->entries[i].durations);
     free(durations->entries);
-    free(durations->cells);
+    index_map_free(&durations->places);
     free(durations->rows);
     free(durations);
 }
 
 /* ---- adding ------------------------------------------------------------------- */
 
-static uint32_t *durations_cell_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
-{
-    uint64_t hash = (group * 0x9e3779b97f4a7c15u ^ (uint64_t)event) * 0xff51afd7ed558ccdu;
-    uint32_t at = (uint32_t)(hash >> 32) & (durations->cell_count - 1);
-    for (;; at = (at + 1) & (durations->cell_count - 1)) {
-        uint32_t *cell = &durations->cells[at];
-        if (!*cell)
-            return cell;
-        const struct entry *entry = &durations->entries[*cell - 1];
-        if (entry->group == group && entry->event == event)
-            return cell;
-    }
-}
-
-static bool durations_make_cells(struct rbwp_durations *durations)
-{
-    uint32_t count = durations->cell_count ? durations->cell_count * 2 : 64;
-    uint32_t *cells = count ? calloc(count, sizeof *cells) : NULL;
-    if (!cells)
-        return false;
-    free(durations->cells);
-    durations->cells = cells;
-    durations->cell_count = count;
-    for (uint32_t i = 0; i < durations->count; i++)
-        *durations_cell_of(durations, durations->entries[i].group, durations->entries[i].event) =
-            i + 1;
-    return true;
-}
-
 /* NULL without memory. */
 static struct entry *entry_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
 {
-    if (durations->count >= durations->cell_count / 2 && !durations_make_cells(durations))
-        return NULL;
-    uint32_t *cell = durations_cell_of(durations, group, event);
-    if (!*cell) {
-        /* The row, too: so that what was added can be told. */
-        if (!grow_array32(&durations->entries, &durations->room, durations->count + 1,
-                          sizeof *durations->entries) ||
-            !grow_array(&durations->rows, &durations->row_room, durations->count + 1,
-                        sizeof *durations->rows))
-            return NULL;
-        durations->entries[durations->count++] = (struct entry){.group = group, .event = event};
-        *cell = durations->count;
+    uint64_t hash = hash_pair(group, (uint64_t)event);
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&durations->places, hash, &step)) != INDEX_NONE;) {
+        struct entry *entry = &durations->entries[i];
+        if (entry->group == group && entry->event == event)
+            return entry;
     }
-    return &durations->entries[*cell - 1];
+    /* The row, too: so that what was added can be told. */
+    if (!grow_array32(&durations->entries, &durations->room, durations->count + 1,
+                      sizeof *durations->entries) ||
+        !grow_array(&durations->rows, &durations->row_room, durations->count + 1,
+                    sizeof *durations->rows) ||
+        !index_map_add(&durations->places, hash, durations->count))
+        return NULL;
+    durations->entries[durations->count] = (struct entry){.group = group, .event = event};
+    return &durations->entries[durations->count++];
 }
 
 bool rbwp_durations_add(struct rbwp_durations *durations, uint64_t group, int64_t event,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_events.h"
+
+#include "hash.h"
 #include "inject_clock.h"
 #include "inject_device.h"
 #include "inject_library.h"
 #include "inject_say.h"
 #include "inject_started.h"
-
 #include "quiet_thread.h"
 #include "record_extend.h"
 
@@ -386,7 +387,7 @@ static void look_at_clock(struct context *context)
 /* NULL: there are too many streams. */
 static struct lane *lane_of(struct context *context, uint64_t stream)
 {
-    size_t at = (size_t)(stream * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+    size_t at = hash_place(stream);
     for (size_t i = 0; i < LANES; i++) {
         struct lane *lane = &context->lanes[(at + i) % LANES];
         if (lane->used && lane->stream != stream)

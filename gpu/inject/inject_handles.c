@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_handles.h"
+#include "hash.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@ static size_t handles_slot_count, handles_slots_used;
 static struct inject_handle *handles_find(struct inject_handle *table, size_t count,
                                           const void *handle)
 {
-    size_t at = (size_t)((uintptr_t)handle * UINT64_C(0x9E3779B97F4A7C15) >> 20) & (count - 1);
+    size_t at = hash_place((uintptr_t)handle) & (count - 1);
     while (table[at].handle && table[at].handle != handle)
         at = (at + 1) & (count - 1);
     return &table[at];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_names.h"
 
+#include "hash.h"
 #include "rbwp_rows.h"
-#include "text_hash.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -57,7 +57,7 @@ uint64_t inject_kernel_name(const char *symbol)
 {
     if (!symbol)
         return 0;
-    size_t at = (uintptr_t)symbol * UINT64_C(0x9E3779B97F4A7C15) >> 52;
+    size_t at = hash_place((uintptr_t)symbol) >> 20;
     if (names_kept[at].at == symbol && strcmp(names_kept[at].text, symbol) == 0)
         return names_kept[at].number;
     uint64_t number = names_number_of(symbol);
@@ -148,21 +148,16 @@ static pthread_rwlock_t kernels_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards bot
 static struct names by_handle;
 static struct names texts; /* handle: NULL but for a slot that is in use; found by what they say */
 
-static size_t mix(uint64_t bits)
-{
-    return (size_t)(bits * UINT64_C(0x9E3779B97F4A7C15) >> 20);
-}
-
 static size_t kernels_hash_of(const char *text)
 {
-    return mix(text_hash(TEXT_HASH_FIRST, text, strlen(text)));
+    return hash_place(text_hash(TEXT_HASH_FIRST, text, strlen(text)));
 }
 
 /* The place of a handle, or of a text (handle NULL), or where it would stand. */
 static struct kernels_slot *kernels_find(const struct names *names, const void *handle,
                                          const char *text)
 {
-    size_t at = handle ? mix((uintptr_t)handle) : kernels_hash_of(text);
+    size_t at = handle ? hash_place((uintptr_t)handle) : kernels_hash_of(text);
     for (;; at++) {
         struct kernels_slot *slot = &names->slots[at & (names->count - 1)];
         if (!slot->handle || (handle ? slot->handle == handle : strcmp(slot->name, text) == 0))

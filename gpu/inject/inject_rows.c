@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_rows.h"
+
+#include "hash.h"
 #include "inject_library.h"
 #include "inject_names.h"
 #include "inject_session.h"
 #include "inject_started.h"
-
 #include "known_tables.h"
 #include "rbwp_record.h"
 #include "rbwp_rows.h"
@@ -70,8 +71,8 @@ static size_t rows_place_of(const uint64_t *cells)
 {
     uint64_t hash = 0;
     for (int i = 0; i < SHAPE_COLUMNS; i++)
-        hash = (hash ^ cells[i]) * UINT64_C(0x9E3779B97F4A7C15) + (hash >> 29);
-    return (size_t)(hash >> 20) % SHAPES;
+        hash = hash_pair(hash, cells[i]);
+    return hash_place(hash) % SHAPES;
 }
 
 /* 0: there are too many. */

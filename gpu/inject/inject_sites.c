@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_sites.h"
 #include "bytes.h"
+#include "hash.h"
 #include "inject_handles.h"
 #include "inject_say.h"
 
@@ -180,9 +181,7 @@ static struct inject_site look_up(const struct inject_launch *launch)
 static struct sites_slot *find_slot(const struct sites_slot *table, size_t count,
                                     const void *function, const void *context)
 {
-    size_t at =
-        (size_t)(((uintptr_t)function ^ (uintptr_t)context << 1) * UINT64_C(0x9E3779B97F4A7C15) >>
-                 20);
+    size_t at = hash_place((uintptr_t)function ^ (uintptr_t)context << 1);
     for (at &= count - 1; table[at].function; at = (at + 1) & (count - 1))
         if (table[at].function == function && table[at].context == context)
             break;

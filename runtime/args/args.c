@@ -25,6 +25,7 @@ struct argument {
     const uint64_t *values;
 };
 
+static _Thread_local struct rbwp_place_ args_place RBWP_TLS_MODEL_ = ROW_PLACE_NONE;
 static pthread_once_t args_once = PTHREAD_ONCE_INIT;
 static unsigned args_table; /* 0: could not be made known */
 
@@ -64,7 +65,7 @@ static __attribute__((noinline)) void args_write_slowly(const struct argument *a
         args_fill(row.cells, rbwp_extend_thread(), argument, i, begun_ticks);
         row_hold_commit(&row);
     }
-    row_hold_keep(args_table, RBWP_PLACE_ARGUMENTS_, NULL);
+    row_hold_keep(args_table, &args_place, RULE_WATCH_NONE, NULL);
 }
 
 /* An item whose chunk was full has gone on to another one; nearly none has. */
@@ -77,22 +78,22 @@ static inline uint64_t item_ticks(const struct rbwp_self_ *self)
 
 static inline void write_inside(const struct rbwp_self_ *self, const struct argument *argument)
 {
-    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_];
+    struct rbwp_place_ *place = &args_place;
     uint64_t begun_ticks = item_ticks(self);
     if (__builtin_expect(rbwp_place_room_(place) < argument->rows, 0)) {
         args_write_slowly(argument, begun_ticks);
         return;
     }
     for (unsigned i = 0; i < argument->rows; i++)
-        args_fill(rbwp_place_take_(place, COLUMNS_argument), rbwp_own_places_.thread_number,
-                  argument, i, begun_ticks);
+        args_fill(rbwp_place_take_(place, COLUMNS_argument), place->thread_number, argument, i,
+                  begun_ticks);
     rbwp_place_count_(place, argument->rows);
 }
 
 static inline void write_rows(const struct argument *argument)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_].live_rows)
+    if (!args_place.live_rows)
         pthread_once(&args_once, args_prepare);
     if (!rbwp_enter_(self, 2))
         return;

@@ -21,6 +21,7 @@ static unsigned count;                                   /* those before it do n
 static unsigned counter_table;                           /* 0: not known yet */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards who adds one */
 
+static _Thread_local struct rbwp_place_ counter_place RBWP_TLS_MODEL_ = ROW_PLACE_NONE;
 static pthread_once_t counter_once = PTHREAD_ONCE_INIT;
 
 /* In a forked child whoever held the lock does not exist. */
@@ -104,10 +105,10 @@ static __attribute__((noinline)) void counter_write_slowly(const struct counter 
         row_hold_stray(watch, &(struct watched){counter->name, value});
     if (!self->thread || !rbwp_enter_(self, 2))
         return;
-    row_hold_keep(counter_table, RBWP_PLACE_COUNTERS_, NULL);
+    row_hold_keep(counter_table, &counter_place, RULE_WATCH_COUNTERS, NULL);
     if (rule_watch_wants(RULE_WATCH_COUNTERS)) {
         rule_watch_counter(counter->name, value);
-        row_hold_slowly(counter_table, RBWP_PLACE_COUNTERS_);
+        row_hold_slowly(counter_table);
     }
     rbwp_leave_(self);
 }
@@ -123,7 +124,7 @@ void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)
     const struct counter *counter = &counters[id - 1];
     if (!rbwp_enter_(self, 2))
         return;
-    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_COUNTERS_];
+    struct rbwp_place_ *place = &counter_place;
     bool plain = rbwp_place_has_room_(place);
     if (__builtin_expect(plain, 1)) {
         counter_fill(rbwp_place_take_(place, COLUMNS_counter), counter, value, ticks);

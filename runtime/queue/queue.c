@@ -15,6 +15,7 @@
 static const struct rbwp_schema queued_schema = KNOWN_SCHEMA(queued);
 _Static_assert((unsigned)COLUMNS_queued == RBWP_QUEUED_COLUMNS_, "a cell a column");
 
+_Thread_local struct rbwp_place_ rbwp_own_queued_ = ROW_PLACE_NONE;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned table; /* 0: could not be made known */
 
@@ -33,10 +34,10 @@ static void write_first(const struct rbwp_ticket *ticket, uint64_t ticks)
         return;
     rbwp_put_queued_(row.cells, rbwp_thread_number_(), ticket, ticks);
     row_hold_commit(&row);
-    row_hold_keep(table, RBWP_PLACE_QUEUED_, NULL);
+    row_hold_keep(table, &rbwp_own_queued_, RULE_WATCH_QUEUES, NULL);
     if (rule_watch_wants(RULE_WATCH_QUEUES)) {
         rule_watch_queue((unsigned)ticket->slot, ticks > ticket->ticks ? ticks - ticket->ticks : 0);
-        row_hold_slowly(table, RBWP_PLACE_QUEUED_);
+        row_hold_slowly(table);
     }
 }
 

@@ -40,11 +40,8 @@ struct own_stack {
 };
 /* Of a thread without a stack. Its row is held nowhere, not even where no row is. */
 static struct rbwp_open_range_ no_range;
-#define NO_RANGES                                                                                  \
-    {                                                                                              \
-        .top = &no_range, .limit = &no_range                                                       \
-    }
-_Thread_local struct rbwp_own_ranges_ rbwp_own_ranges_ = NO_RANGES;
+_Thread_local struct rbwp_own_ranges_ rbwp_own_ranges_ = {
+    .top = &no_range, .limit = &no_range, .place = ROW_PLACE_NONE};
 static _Thread_local struct own_stack own RBWP_TLS_MODEL_;
 static pthread_once_t range_once = PTHREAD_ONCE_INIT;
 static pthread_key_t range_exit_key;
@@ -59,7 +56,8 @@ static void started_forget(void);
 
 static void range_at_thread_exit(void *stack)
 {
-    rbwp_own_ranges_ = (struct rbwp_own_ranges_)NO_RANGES;
+    rbwp_own_ranges_.top = rbwp_own_ranges_.limit = &no_range; /* the place goes with detach */
+    rbwp_own_ranges_.next_number = 0;
     own = (struct own_stack){0};
     free(stack);
 }
@@ -183,7 +181,7 @@ static void copy_cells(struct rbwp_open_range_ *range)
 
 static bool is_held(const struct rbwp_open_range_ *range)
 {
-    return range->fill == rbwp_own_places_.place[RBWP_PLACE_RANGES_].fill;
+    return range->fill == rbwp_own_ranges_.place.fill;
 }
 
 /* The rows of the thread's open ranges are about to go: what they say is wanted when they end. */
@@ -207,8 +205,8 @@ static void write_row(struct rbwp_open_range_ *range, uint64_t stop_ticks,
         return;
     store_cells(row.cells, range, stop_ticks, payload);
     row_hold_commit(&row);
-    row_hold_keep(table, RBWP_PLACE_RANGES_, keep_open);
-    have_numbers(rbwp_place_room_(&rbwp_own_places_.place[RBWP_PLACE_RANGES_]));
+    row_hold_keep(table, &rbwp_own_ranges_.place, RULE_WATCH_NONE, keep_open);
+    have_numbers(rbwp_place_room_(&rbwp_own_ranges_.place));
 }
 
 static __attribute__((noinline)) void write_stop(struct rbwp_open_range_ *range,

@@ -286,9 +286,8 @@ void waiter_end_stretch(struct wait *wait)
     set_busy(wait->waiter, NULL);
 }
 
-/* Nothing else of this library has rows that inlined calls write: a wait's row goes where they
- * would find it, which touches less memory than to look it up. After a sleep that memory is far. */
-#define WAITS_PLACE RBWP_PLACE_QUEUED_
+/* To find it touches less memory than to look the table up. After a sleep that memory is far. */
+static _Thread_local struct rbwp_place_ waits_place RBWP_TLS_MODEL_ = ROW_PLACE_NONE;
 /* Its times are ticks, as those of the stretches. */
 static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct wait *wait,
                              enum wait_outcome outcome, uint64_t stop_ticks,
@@ -317,7 +316,7 @@ static __attribute__((noinline)) void waiter_add_row(uint64_t thread_id, const s
     put_cells(cells, thread_id, wait, outcome, stop_ticks, waker);
     rbwp_row_add(table, cells);
     if (self->thread && rbwp_enter_(self, 1)) {
-        row_hold_keep(table, WAITS_PLACE, NULL);
+        row_hold_keep(table, &waits_place, RULE_WATCH_NONE, NULL);
         rbwp_leave_(self);
     }
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
@@ -339,7 +338,7 @@ static inline void waiter_report(struct waiter *waiter, const struct wait *wait,
                                  const struct wakes_found *waker)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    struct rbwp_place_ *place = &rbwp_own_places_.place[WAITS_PLACE];
+    struct rbwp_place_ *place = &waits_place;
     const uint64_t thread_id = atomic_load_explicit(&waiter->thread_id, memory_order_relaxed);
     if (!rbwp_enter_(self, 1))
         return;

@@ -24,6 +24,7 @@
 #ifndef WAITER_H
 #define WAITER_H
 
+#include "hash.h"
 #include "rbwp_record.h"
 
 #include <pthread.h>
@@ -51,7 +52,7 @@ extern struct wakes_bucket wakes_buckets[WAKES_BUCKETS];
 
 static inline struct wakes_bucket *wakes_bucket_of(uint64_t object)
 {
-    return &wakes_buckets[(object >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+    return &wakes_buckets[hash_place(object >> 3) >> 22];
 }
 
 enum wakes_whose { WAKES_ONE, WAKES_ALL };

@@ -57,17 +57,17 @@ static void check_span(struct check *check, const struct trace_span *span)
     REQUIRE(span->start_ns <= span->stop_ns);
     REQUIRE(span->id != 0 && span->name < check->names && span->category < TRACE_CATEGORIES);
     REQUIRE((span->flags & ~(TRACE_UNFINISHED | TRACE_LATE | TRACE_INSTANT | TRACE_OPEN)) == 0);
-    REQUIRE(thread_array_grow(&check->track, &check->track_room, span->track + 1,
-                              sizeof *check->track));
+    REQUIRE(
+        grow_zeroed32(&check->track, &check->track_room, span->track + 1, sizeof *check->track));
     struct check_track *track = &check->track[span->track];
-    REQUIRE(thread_array_grow(&track->lanes, &track->room, span->row + 1u, sizeof *track->lanes));
+    REQUIRE(grow_zeroed32(&track->lanes, &track->room, span->row + 1u, sizeof *track->lanes));
     struct check_lane *lane = &track->lanes[span->row];
     REQUIRE(!lane->used || lane->last_start_ns <= span->start_ns);
     while (lane->depth && lane->open[lane->depth - 1] <= span->start_ns)
         lane->depth--;
     REQUIRE(lane->depth == 0 || lane->open[lane->depth - 1] >= span->stop_ns);
     REQUIRE(span->depth == lane->depth || lane->depth > UINT16_MAX);
-    REQUIRE(thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open));
+    REQUIRE(grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open));
     lane->open[lane->depth++] = span->stop_ns;
     lane->last_start_ns = span->start_ns;
     lane->used = true;

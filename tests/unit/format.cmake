@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of format/.
-foreach(topic bytes grow crc32c header block descriptor format_fields trailer resync index bad
+foreach(topic bytes grow index_map crc32c header block descriptor format_fields trailer resync index bad
     sized table table_index archive)
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()

@@ -125,7 +125,7 @@ static void attach(void)
 
 static void slow_rows(void)
 {
-    recording_slow_rows(RBWP_PLACE_COUNTERS_);
+    recording_slow_rows(RULE_WATCH_COUNTERS);
 }
 
 static void set_least(void)

@@ -367,7 +367,7 @@ static void test_started_limit(void **state)
 static void test_second_push_is_inline(void **state)
 {
     (void)state;
-    const struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
+    const struct rbwp_place_ *place = &rbwp_own_ranges_.place;
     struct rbwp_session *session = start_session(1);
     rbwp_range_push(0, 1);
     rbwp_range_pop();

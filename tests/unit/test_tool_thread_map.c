@@ -43,29 +43,9 @@ static void bounded(void **state)
     thread_map_free(&map);
 }
 
-/* A grown array keeps what it had and the rest is zero. */
-static void arrays_grow(void **state)
-{
-    (void)state;
-    uint64_t *array = NULL;
-    uint32_t capacity = 0;
-    for (uint32_t count = 1; count < 3000; count += 13) {
-        uint32_t before = capacity;
-        assert_true(thread_array_grow(&array, &capacity, count, sizeof *array));
-        assert_true(capacity >= count);
-        for (uint32_t i = before; i < capacity; i++) {
-            assert_true(array[i] == 0);
-            array[i] = i + 1;
-        }
-    }
-    for (uint32_t i = 0; i < capacity; i++)
-        assert_true(array[i] == i + 1);
-    free(array);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_stable),
-                                       cmocka_unit_test(bounded), cmocka_unit_test(arrays_grow)};
+                                       cmocka_unit_test(bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,7 +119,7 @@ static void read_arg(struct chrome_args *args, struct json_scan *scan)
     arg.bytes = args->text.used - arg.at;
     args->cut += scan->text_cut && arg.token == JSON_TEXT;
     bool room =
-        good && thread_array_grow(&args->list, &args->room, args->count + 1, sizeof *args->list);
+        good && grow_zeroed32(&args->list, &args->room, args->count + 1, sizeof *args->list);
     args->failed |= args->text.failed || (good && !room);
     if (room) {
         args->list[args->count++] = arg;
@@ -220,8 +220,8 @@ static void add_word(const struct chrome_args *args, uint32_t i, struct detail_m
                      uint32_t key)
 {
     struct trace_text text = chrome_args_text(args, i);
-    bool yes = text.bytes == 4 && memcmp(text.text, "true", 4) == 0;
-    bool no = text.bytes == 5 && memcmp(text.text, "false", 5) == 0;
+    bool yes = trace_text_is(text, "true");
+    bool no = trace_text_is(text, "false");
     if (yes || no)
         span_detail_arg(maker, key, TRACE_ARG_BOOL, yes);
     else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Found by a hash of what names them. */
 #include "chrome_spans.h"
-#include "text_hash.h"
+#include "hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void name_series(struct chrome_tracks *tracks, const struct chrome_event 
     char name[512];
     struct trace_text key = chrome_args_key(event->args, arg);
     struct trace_text text = {event->name, event->name_bytes};
-    bool same = key.bytes == text.bytes && memcmp(key.text, text.text, key.bytes) == 0;
+    bool same = trace_text_same(key, text);
     if (!same && (event->args->count > 1 || key.bytes != 5 || memcmp(key.text, "value", 5) != 0)) {
         int bytes = snprintf(
             name, sizeof name, "%.*s%s%.*s", (int)(text.bytes < 240 ? text.bytes : 240), text.text,

@@ -242,8 +242,8 @@ static void tail_shown_free(struct tail_shown *shown)
 static struct shown_thread *tail_find_thread(struct tail_shown *shown, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&shown->map, thread_id);
-    if (number == THREAD_NONE || !thread_array_grow(&shown->threads, &shown->thread_capacity,
-                                                    number + 1, sizeof *shown->threads))
+    if (number == THREAD_NONE || !grow_zeroed32(&shown->threads, &shown->thread_capacity,
+                                                number + 1, sizeof *shown->threads))
         return NULL;
     return &shown->threads[number];
 }
@@ -252,8 +252,8 @@ static bool note_ahead(struct tail_shown *shown, const struct rbwp_block *block)
 {
     if (block->offset < shown->committed)
         return true;
-    if (!thread_array_grow(&shown->ahead, &shown->ahead_capacity, shown->ahead_count + 1,
-                           sizeof *shown->ahead))
+    if (!grow_zeroed32(&shown->ahead, &shown->ahead_capacity, shown->ahead_count + 1,
+                       sizeof *shown->ahead))
         return false;
     shown->ahead[shown->ahead_count++] =
         (struct shown_ahead){.offset = block->offset,

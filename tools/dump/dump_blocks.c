@@ -16,6 +16,7 @@
 #include "dump.h"
 #include "dump_tables.h"
 #include "format_fields.h"
+#include "grow.h"
 #include "json_file.h"
 #include "json_text.h"
 #include "message.h"
@@ -38,7 +39,6 @@ struct block_dump {
 
 enum {
     RECORD_TEXT_MAX = 320, /* longest text of one record: fixed text, six numbers */
-    TEXT_BYTES_FIRST = 64 << 10,
     PIECE_RECORDS = 64 << 10
 };
 
@@ -150,15 +150,7 @@ struct block_text {
 
 static bool text_reserve(struct block_text *text)
 {
-    if (text->room - text->used >= RECORD_TEXT_MAX)
-        return true;
-    size_t room = text->room ? text->room * 2 : TEXT_BYTES_FIRST;
-    char *moved = realloc(text->text, room);
-    if (!moved)
-        return false;
-    text->text = moved;
-    text->room = room;
-    return true;
+    return grow_array(&text->text, &text->room, text->used + RECORD_TEXT_MAX, 1);
 }
 
 /* The next records of a block, at most PIECE_RECORDS of those that the filter (NULL: none) wants.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments as JSON. */
 #include "args_json.h"
+#include "grow.h"
 #include "json_text.h"
 #include "own_keys.h"
 #include "utf8.h"
@@ -121,14 +122,9 @@ static void spill(struct out *out, const char *bytes, size_t count)
 {
     struct args_json *made = out->layer_state;
     size_t needed = made->spilled_bytes + count;
-    if (needed > made->spilled_room) {
-        char *moved = realloc(made->spilled, 2 * needed);
-        if (!moved) {
-            made->failed = true;
-            return;
-        }
-        made->spilled = moved;
-        made->spilled_room = 2 * needed;
+    if (!grow_array(&made->spilled, &made->spilled_room, needed, 1)) {
+        made->failed = true;
+        return;
     }
     memcpy(made->spilled + made->spilled_bytes, bytes, count);
     made->spilled_bytes = needed;

@@ -154,7 +154,7 @@ bool chrome_ends_take(struct chrome_lane_ends *lane, const struct trace_span *sp
         made.inner = one_more(outer->inner);
     steps[at] = made.inner;
     if (lane->depth == lane->room &&
-        !thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+        !grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         return false;
     lane->open[lane->depth++] = made;
     return true;

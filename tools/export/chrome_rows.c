@@ -6,9 +6,9 @@
  * ours what the track was: its number in the trace and its parent's, its kind
  * and id, its unit, which of its rows a thread is, and the name without that.
  */
+#include "hash.h"
 #include "kineto_json.h"
 #include "message.h"
-#include "text_hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,8 +71,8 @@ void chrome_take_process(void *context, const struct trace_process *process)
 {
     struct chrome *chrome = context;
     struct out *out = &chrome->pass->out;
-    if (!thread_array_grow(&chrome->pids, &chrome->pid_count, process->number + 1,
-                           sizeof *chrome->pids)) {
+    if (!grow_zeroed32(&chrome->pids, &chrome->pid_count, process->number + 1,
+                       sizeof *chrome->pids)) {
         chrome_fail(chrome);
         return;
     }
@@ -102,8 +102,7 @@ void chrome_take_process(void *context, const struct trace_process *process)
 void chrome_take_name(void *context, uint32_t number, struct trace_text name)
 {
     struct chrome *chrome = context;
-    if (!thread_array_grow(&chrome->names, &chrome->name_count, number + 1,
-                           sizeof *chrome->names)) {
+    if (!grow_zeroed32(&chrome->names, &chrome->name_count, number + 1, sizeof *chrome->names)) {
         chrome_fail(chrome);
         return;
     }
@@ -134,8 +133,8 @@ static bool is_block(const struct chrome *chrome, const struct trace_track *trac
     if (!export_options_of(chrome->pass)->block_processes || track->parent == TRACE_NONE)
         return false;
     const struct trace_track *lanes = trace_track_of(chrome->pass->trace, track->parent);
-    return lanes->kind == TRACE_LANE && lanes->parent != TRACE_NONE && lanes->name.bytes == 5 &&
-           memcmp(lanes->name.text, "lanes", 5) == 0 &&
+    return lanes->kind == TRACE_LANE && lanes->parent != TRACE_NONE &&
+           trace_text_is(lanes->name, "lanes") &&
            trace_track_of(chrome->pass->trace, lanes->parent)->kind == TRACE_GPU;
 }
 
@@ -168,8 +167,8 @@ static void take_group(struct chrome *chrome, struct chrome_row *row,
 void chrome_take_track(void *context, const struct trace_track *track)
 {
     struct chrome *chrome = context;
-    if (!thread_array_grow(&chrome->rows, &chrome->row_count, track->number + 1,
-                           sizeof *chrome->rows)) {
+    if (!grow_zeroed32(&chrome->rows, &chrome->row_count, track->number + 1,
+                       sizeof *chrome->rows)) {
         chrome_fail(chrome);
         return;
     }
@@ -237,7 +236,7 @@ uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
     struct chrome_row *row = &chrome->rows[number];
     if (lane < row->lane_count && row->lanes[lane].place_bytes)
         return row->lanes[lane].tid;
-    if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
+    if (!grow_zeroed32(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
         chrome_fail(chrome);
         return 0;
     }

@@ -254,7 +254,7 @@ static void chrome_write_span(struct chrome *chrome, const struct trace_span *sp
 static void find_steps(struct chrome *chrome, struct chrome_row *row,
                        const struct trace_span *spans, uint32_t count)
 {
-    if (!thread_array_grow(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
+    if (!grow_zeroed32(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
         chrome_fail(chrome);
     for (uint32_t i = 0; i < count && !chrome->failed; i++) {
         if (spans[i].row >= row->lane_count || !row->lanes[spans[i].row].place_bytes)

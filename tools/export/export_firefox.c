@@ -101,7 +101,7 @@ static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
         firefox->misfits++;
         return;
     }
-    if (!thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open)) {
+    if (!grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open)) {
         firefox_fail(firefox);
         return;
     }
@@ -155,7 +155,7 @@ struct trace_text firefox_field_key(struct firefox *firefox, uint32_t name)
 {
     enum { PREFIX_BYTES = 4 };
     struct trace_text text = viewer_text(&firefox->text, trace_name_of(firefox->pass->trace, name));
-    if (!thread_array_grow(&firefox->key, &firefox->key_room, PREFIX_BYTES + text.bytes, 1)) {
+    if (!grow_zeroed32(&firefox->key, &firefox->key_room, PREFIX_BYTES + text.bytes, 1)) {
         firefox_fail(firefox);
         return trace_text("");
     }
@@ -234,7 +234,7 @@ static struct firefox_lane *lane_of(struct firefox *firefox, struct firefox_row 
     uint32_t streams = add_streams(firefox, LANE_STREAMS);
     if (streams == SPOOL_NONE)
         return NULL;
-    if (!thread_array_grow(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
+    if (!grow_zeroed32(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
         firefox_fail(firefox);
         return NULL;
     }
@@ -310,8 +310,8 @@ static void firefox_on_process(void *context, const struct trace_process *proces
 static void firefox_on_track(void *context, const struct trace_track *track)
 {
     struct firefox *firefox = context;
-    if (!thread_array_grow(&firefox->rows, &firefox->row_room, track->number + 1,
-                           sizeof *firefox->rows)) {
+    if (!grow_zeroed32(&firefox->rows, &firefox->row_room, track->number + 1,
+                       sizeof *firefox->rows)) {
         firefox_fail(firefox);
         return;
     }

@@ -145,8 +145,7 @@ static bool find_node(struct legion_export *legion, const struct trace_process *
     if (i < legion->node_count)
         return true;
     struct legion_node *made = calloc(1, sizeof *made);
-    if (!made ||
-        !thread_array_grow(&legion->nodes, &legion->node_room, i + 1, sizeof *legion->nodes)) {
+    if (!made || !grow_zeroed32(&legion->nodes, &legion->node_room, i + 1, sizeof *legion->nodes)) {
         free(made);
         message("out of memory");
         return false;
@@ -226,8 +225,8 @@ static void legion_on_track(void *context, const struct trace_track *track)
     bool real =
         track->id >> 56 == 0x1d && (track->kind == TRACE_GPU || track->kind == TRACE_PROCESSOR);
     made.proc = real ? track->id : worker_id(legion, node);
-    if (!thread_array_grow(&legion->tracks, &legion->track_room, track->number + 1,
-                           sizeof *legion->tracks)) {
+    if (!grow_zeroed32(&legion->tracks, &legion->track_room, track->number + 1,
+                       sizeof *legion->tracks)) {
         legion_fail(legion, "out of memory");
         return;
     }
@@ -241,8 +240,7 @@ static void legion_on_track(void *context, const struct trace_track *track)
 /* A hash of the name; the next free number when another name has it. */
 static uint32_t name_id(struct legion_export *legion, uint32_t name)
 {
-    if (!thread_array_grow(&legion->name_ids, &legion->name_room, name + 1,
-                           sizeof *legion->name_ids)) {
+    if (!grow_zeroed32(&legion->name_ids, &legion->name_room, name + 1, sizeof *legion->name_ids)) {
         legion_fail(legion, "out of memory");
         return 0;
     }
@@ -355,8 +353,7 @@ static uint64_t write_task(struct legion_export *legion, const struct legion_tra
 static struct open_lane *find_lane(struct legion_export *legion, struct legion_track *track,
                                    const struct trace_span *span)
 {
-    if (!thread_array_grow(&track->lanes, &track->lane_room, span->row + 1u,
-                           sizeof *track->lanes)) {
+    if (!grow_zeroed32(&track->lanes, &track->lane_room, span->row + 1u, sizeof *track->lanes)) {
         legion_fail(legion, "out of memory");
         return NULL;
     }
@@ -369,7 +366,7 @@ static struct open_lane *find_lane(struct legion_export *legion, struct legion_t
 static void legion_push(struct legion_export *legion, struct open_lane *lane, int64_t stop_ns,
                         uint64_t event)
 {
-    if (thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+    if (grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         lane->open[lane->depth++] = (struct open_task){stop_ns, event};
     else
         legion_fail(legion, "out of memory");

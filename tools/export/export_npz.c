@@ -344,7 +344,7 @@ static uint32_t code_of(struct npz_export *export, int c, uint32_t number)
     if (!span_column_lasts(c))
         return npz_put_text(&export->npz, &column->texts,
                             span_columns_text(&export->columns, c, number));
-    if (!thread_array_grow(&column->codes, &column->room, number + 1, sizeof *column->codes)) {
+    if (!grow_zeroed32(&column->codes, &column->room, number + 1, sizeof *column->codes)) {
         npz_fail(export);
         return 0;
     }

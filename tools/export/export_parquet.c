@@ -203,8 +203,7 @@ static void parquet_tables_add(struct parquet_tables *tables, const struct trace
     if (out_is_standard(&tables->pass->options->output) || tables->open == PARQUET_TABLES_MAX ||
         tables->failed)
         return;
-    if (!thread_array_grow(&tables->tables, &tables->count, told->number + 1,
-                           sizeof *tables->tables)) {
+    if (!grow_zeroed32(&tables->tables, &tables->count, told->number + 1, sizeof *tables->tables)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -294,7 +293,7 @@ static void put_blobs(struct parquet_tables *tables, struct parquet *parquet,
                       const struct trace_rows *rows, uint32_t column)
 {
     uint32_t count = rows->rows->rows;
-    if (!thread_array_grow(&tables->texts, &tables->text_room, count, sizeof *tables->texts)) {
+    if (!grow_zeroed32(&tables->texts, &tables->text_room, count, sizeof *tables->texts)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -310,7 +309,7 @@ static void put_blobs(struct parquet_tables *tables, struct parquet *parquet,
 static void put_place(struct parquet_tables *tables, struct parquet_table *table,
                       const struct rbwp_rows *rows)
 {
-    if (!thread_array_grow(&tables->texts, &tables->text_room, 1, sizeof *tables->texts)) {
+    if (!grow_zeroed32(&tables->texts, &tables->text_room, 1, sizeof *tables->texts)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -326,10 +325,9 @@ static void put_place(struct parquet_tables *tables, struct parquet_table *table
 
 static bool parquet_make_room(struct parquet_tables *tables, uint32_t rows)
 {
-    return (thread_array_grow(&tables->values, &tables->value_room, rows, sizeof *tables->values) &&
-            thread_array_grow(&tables->there, &tables->there_room, rows, sizeof *tables->there) &&
-            thread_array_grow(&tables->places, &tables->place_room, rows,
-                              sizeof *tables->places)) ||
+    return (grow_zeroed32(&tables->values, &tables->value_room, rows, sizeof *tables->values) &&
+            grow_zeroed32(&tables->there, &tables->there_room, rows, sizeof *tables->there) &&
+            grow_zeroed32(&tables->places, &tables->place_room, rows, sizeof *tables->places)) ||
            parquet_tables_fail(tables);
 }
 
@@ -443,10 +441,10 @@ static void parquet_fail(struct table *table)
 /* The place of a number that is not in the dictionary yet, plus 1; 0 without memory. */
 static uint32_t parquet_add_number(struct numbered *numbered, uint32_t number)
 {
-    if (!thread_array_grow(&numbered->places, &numbered->place_room, number + 1,
-                           sizeof *numbered->places) ||
-        !thread_array_grow(&numbered->numbers, &numbered->number_room, numbered->count + 1,
-                           sizeof *numbered->numbers))
+    if (!grow_zeroed32(&numbered->places, &numbered->place_room, number + 1,
+                       sizeof *numbered->places) ||
+        !grow_zeroed32(&numbered->numbers, &numbered->number_room, numbered->count + 1,
+                       sizeof *numbered->numbers))
         return 0;
     numbered->numbers[numbered->count++] = number;
     return numbered->places[number] = numbered->count;
@@ -494,8 +492,7 @@ static void put_texts(struct table *table, int column, const struct span_column_
     struct numbered *numbered = &table->numbered[column];
     size_t found;
     if (!find_places(table, numbered, part, span_column(column)->optional, &found) ||
-        !thread_array_grow(&table->texts, &table->text_room, numbered->count,
-                           sizeof *table->texts)) {
+        !grow_zeroed32(&table->texts, &table->text_room, numbered->count, sizeof *table->texts)) {
         parquet_fail(table);
         return;
     }

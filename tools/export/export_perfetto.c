@@ -134,7 +134,7 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
     if (span->flags & TRACE_INSTANT)
         return;
     if (lane->depth < lane->room ||
-        thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+        grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         lane->open[lane->depth++] = (int64_t)clock_ns(span->stop_ns);
     else
         perfetto_fail(perfetto);
@@ -238,7 +238,8 @@ static enum exit_code perfetto_end(struct trace_pass *pass)
     viewer_text_free(&perfetto->text);
     pending_links_free(&perfetto->links);
     kept_facts_free(&perfetto->facts);
-    free(perfetto->told.cells);
+    free(perfetto->told.keys);
+    index_map_free(&perfetto->told.places);
     free(perfetto->rows);
     free(perfetto->pids);
     free(perfetto);

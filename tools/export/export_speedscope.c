@@ -66,8 +66,8 @@ static void speedscope_fail(struct speedscope *speedscope)
 
 static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 {
-    if (!thread_array_grow(&speedscope->frames, &speedscope->frame_room, name + 1,
-                           sizeof *speedscope->frames)) {
+    if (!grow_zeroed32(&speedscope->frames, &speedscope->frame_room, name + 1,
+                       sizeof *speedscope->frames)) {
         speedscope_fail(speedscope);
         return 0;
     }
@@ -75,8 +75,8 @@ static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
     if (*frame)
         return *frame - 1;
     uint32_t number = speedscope->frame_count;
-    if (!thread_array_grow(&speedscope->names, &speedscope->name_room, number + 1,
-                           sizeof *speedscope->names)) {
+    if (!grow_zeroed32(&speedscope->names, &speedscope->name_room, number + 1,
+                       sizeof *speedscope->names)) {
         speedscope_fail(speedscope);
         return 0;
     }
@@ -142,7 +142,7 @@ static struct profile *profile_of(struct speedscope *speedscope, struct speedsco
     uint32_t stream = spool_add_stream(&speedscope->spool);
     if (stream == SPOOL_NONE)
         return NULL;
-    if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
+    if (!grow_zeroed32(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
         speedscope_fail(speedscope);
         return NULL;
     }
@@ -159,8 +159,7 @@ static void speedscope_on_span(struct speedscope *speedscope, struct profile *pr
         speedscope->misfits++;
         return;
     }
-    if (!thread_array_grow(&profile->open, &profile->room, profile->depth + 1,
-                           sizeof *profile->open)) {
+    if (!grow_zeroed32(&profile->open, &profile->room, profile->depth + 1, sizeof *profile->open)) {
         speedscope_fail(speedscope);
         return;
     }
@@ -187,8 +186,8 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
 static void speedscope_on_track(void *context, const struct trace_track *track)
 {
     struct speedscope *speedscope = context;
-    if (!thread_array_grow(&speedscope->rows, &speedscope->row_room, track->number + 1,
-                           sizeof *speedscope->rows)) {
+    if (!grow_zeroed32(&speedscope->rows, &speedscope->row_room, track->number + 1,
+                       sizeof *speedscope->rows)) {
         speedscope_fail(speedscope);
         return;
     }

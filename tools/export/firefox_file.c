@@ -279,7 +279,7 @@ static void firefox_file_put_counter(const struct writing *writing, const struct
     struct firefox *firefox = writing->firefox;
     struct out *out = spool_print_between(firefox->print);
     const struct place *place = &writing->places[row->track.process];
-    bool bytes = row->track.unit.bytes == 5 && memcmp(row->track.unit.text, "bytes", 5) == 0;
+    bool bytes = trace_text_is(row->track.unit, "bytes");
     const char *unit = bytes ? "bytes" : "";
     out_text(out, "{\"name\":");
     put_title(firefox, &row->track, 0);

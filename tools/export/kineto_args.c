@@ -20,7 +20,7 @@ void kineto_take_name(void *context, uint32_t number, struct trace_text name)
     for (unsigned key = 0; key < KINETO_KEYS; key++) {
         const char *word =
             key < KINETO_MADE_KEYS ? kineto_made_key[key] : words[key - KINETO_MADE_KEYS];
-        if (name.bytes == strlen(word) && memcmp(name.text, word, name.bytes) == 0)
+        if (trace_text_is(name, word))
             chrome->kineto->keys[key] = number + 1;
     }
     chrome_take_name(context, number, name);

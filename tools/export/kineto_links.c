@@ -65,11 +65,6 @@ static struct arrow launch_of(struct chrome *chrome, const struct trace_detail *
                           .place = kineto_place_of_track(chrome, detail->launch_track)};
 }
 
-static bool is_word(struct trace_text text, const char *word)
-{
-    return text.bytes == strlen(word) && memcmp(text.text, word, text.bytes) == 0;
-}
-
 static bool begins(struct trace_text text, const char *word)
 {
     return text.bytes >= strlen(word) && memcmp(text.text, word, strlen(word)) == 0;
@@ -86,9 +81,9 @@ static const char *usual_call(const struct kineto_facts *facts)
 {
     if (facts->has >> KINETO_GRAPH_NODE & 1)
         return "cudaGraphLaunch";
-    if (is_word(facts->category, "gpu_memcpy"))
+    if (trace_text_is(facts->category, "gpu_memcpy"))
         return "cudaMemcpyAsync";
-    if (is_word(facts->category, "gpu_memset"))
+    if (trace_text_is(facts->category, "gpu_memset"))
         return "cudaMemsetAsync";
     return "cudaLaunchKernel";
 }
@@ -103,7 +98,7 @@ static struct trace_text call_of(const struct kineto_facts *facts)
     const bool waits = !ends(told, "Async");
     if (begins(told, "cuda") || begins(told, "cuLaunch"))
         return told;
-    if (is_word(told, "cuGraphLaunch"))
+    if (trace_text_is(told, "cuGraphLaunch"))
         return trace_text("cudaGraphLaunch");
     if (begins(told, "cuMemcpy"))
         return trace_text(waits ? "cudaMemcpy" : "cudaMemcpyAsync");

@@ -5,8 +5,8 @@
  * Work that overlaps with other work of its stream gets a further thread, and so
  * do annotations that overlap with others in part: viewers drop such spans.
  */
+#include "hash.h"
 #include "kineto_json.h"
-#include "text_hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ bool kineto_is_gpu(const struct trace *trace, const struct trace_track *track)
 static bool is_ranges(const struct trace *trace, const struct trace_track *track)
 {
     return track->kind == TRACE_TABLE && has_kind(trace, track->parent, TRACE_THREAD) &&
-           track->name.bytes == 6 && memcmp(track->name.text, "ranges", 6) == 0;
+           trace_text_is(track->name, "ranges");
 }
 
 bool kineto_has_row(const struct chrome *chrome, const struct trace_track *track, uint32_t lane)

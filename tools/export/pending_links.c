@@ -12,7 +12,7 @@ bool linked_spans_add(struct linked_spans *linked, uint64_t span)
 {
     uint64_t page = span / LINKED_PAGE_SPANS, bit = span % LINKED_PAGE_SPANS;
     if (page >= UINT32_MAX ||
-        !thread_array_grow(&linked->pages, &linked->count, (uint32_t)page + 1, sizeof(uint64_t *)))
+        !grow_zeroed32(&linked->pages, &linked->count, (uint32_t)page + 1, sizeof(uint64_t *)))
         return false;
     uint64_t **bits = &linked->pages[page];
     if (!*bits && !(*bits = calloc(LINKED_PAGE_SPANS / 64, sizeof **bits)))
@@ -40,7 +40,7 @@ bool pending_links_keep(struct pending_links *links, const struct trace_link *li
     uint32_t place = thread_map_place(&links->spans, link->to_span, &links->first,
                                       &links->first_room, sizeof *links->first);
     if (place == THREAD_NONE ||
-        !thread_array_grow(&links->others, &links->room, links->count + 1, sizeof *links->others))
+        !grow_zeroed32(&links->others, &links->room, links->count + 1, sizeof *links->others))
         return false;
     links->others[links->count] = (struct pending_link){.number = number,
                                                         .from_ns = link->from_ns,

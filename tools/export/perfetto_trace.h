@@ -10,6 +10,7 @@
 #define PERFETTO_TRACE_H
 
 #include "export.h"
+#include "index_map.h"
 #include "left_out.h"
 #include "ordered_jobs.h"
 #include "out.h"
@@ -190,10 +191,11 @@ struct row {
     bool has_spans;
 };
 
-/* Which names a sequence was told: a hash table of sequence and name + 1; 0 is a free cell. */
+/* Which names a sequence was told: sequence << 32 | name. */
 struct told_names {
-    uint64_t *cells;
-    uint64_t count, cell_count;
+    uint64_t *keys;
+    struct index_map places;
+    uint32_t count, room;
 };
 
 struct perfetto {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and tracks as descriptors; a packet sequence for each lane, and the names it was told.
  */
-#include "perfetto_trace.h"
+#include "grow.h"
 #include "message.h"
+#include "perfetto_trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -53,8 +54,8 @@ void perfetto_take_process(void *context, const struct trace_process *process)
     struct packets *packets = &perfetto->file.packets;
     if (process->number == 0)
         write_clocks(perfetto);
-    if (!thread_array_grow(&perfetto->pids, &perfetto->pid_count, process->number + 1,
-                           sizeof *perfetto->pids)) {
+    if (!grow_zeroed32(&perfetto->pids, &perfetto->pid_count, process->number + 1,
+                       sizeof *perfetto->pids)) {
         perfetto_fail(perfetto);
         return;
     }
@@ -107,8 +108,8 @@ void perfetto_take_track(void *context, const struct trace_track *track)
     struct perfetto *perfetto = context;
     struct packets *packets = &perfetto->file.packets;
     char id[64];
-    if (!thread_array_grow(&perfetto->rows, &perfetto->row_count, track->number + 1,
-                           sizeof *perfetto->rows) ||
+    if (!grow_zeroed32(&perfetto->rows, &perfetto->row_count, track->number + 1,
+                       sizeof *perfetto->rows) ||
         track->process >= perfetto->pid_count) {
         perfetto_fail(perfetto);
         return;
@@ -209,7 +210,7 @@ struct lane_state *perfetto_lane(struct perfetto *perfetto, uint32_t track, uint
 {
     struct row *row = &perfetto->rows[track];
     if (number >= row->lane_count &&
-        !thread_array_grow(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
+        !grow_zeroed32(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
         perfetto_fail(perfetto);
         return NULL;
     }
@@ -221,29 +222,12 @@ struct lane_state *perfetto_lane(struct perfetto *perfetto, uint32_t track, uint
 
 /* ---- names ------------------------------------------------------------------------ */
 
-static uint64_t *find_told(const struct told_names *told, uint64_t key)
+static bool is_told(const struct told_names *told, uint64_t key)
 {
-    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
-    for (;; at++) {
-        uint64_t *cell = &told->cells[at & (told->cell_count - 1)];
-        if (*cell == key || *cell == 0)
-            return cell;
-    }
-}
-
-static bool grow_told(struct told_names *told)
-{
-    struct told_names larger = {.count = told->count,
-                                .cell_count = told->cell_count ? told->cell_count * 2 : 1024};
-    larger.cells = calloc(larger.cell_count, sizeof *larger.cells);
-    if (!larger.cells)
-        return false;
-    for (uint64_t i = 0; i < told->cell_count; i++)
-        if (told->cells[i])
-            *find_told(&larger, told->cells[i]) = told->cells[i];
-    free(told->cells);
-    *told = larger;
-    return true;
+    for (uint32_t step = 0, i; (i = index_map_next(&told->places, key, &step)) != INDEX_NONE;)
+        if (told->keys[i] == key)
+            return true;
+    return false;
 }
 
 void perfetto_tell_name(struct perfetto *perfetto, const struct lane_state *lane, uint32_t name)
@@ -251,15 +235,14 @@ void perfetto_tell_name(struct perfetto *perfetto, const struct lane_state *lane
     struct told_names *told = &perfetto->told;
     struct packets *packets = &perfetto->file.packets;
     uint64_t key = (uint64_t)lane->sequence << 32 | name;
-    uint64_t *cell = told->cell_count ? find_told(told, key) : NULL;
-    if (cell && *cell)
+    if (is_told(told, key))
         return;
-    if (told->count * 2 >= told->cell_count && !grow_told(told)) {
+    if (!grow_array32(&told->keys, &told->room, told->count + 1, sizeof *told->keys) ||
+        !index_map_add(&told->places, key, told->count)) {
         perfetto_fail(perfetto);
         return;
     }
-    *find_told(told, key) = key;
-    told->count++;
+    told->keys[told->count++] = key;
     struct trace_text text = trace_name_of(perfetto->pass->trace, name);
     uint8_t *at = begin_packet(packets, NAME_BYTES_MAX, lane->sequence, PF_NEEDS_STATE);
     uint8_t *data = pb_open(at, PF_PACKET_INTERNED_DATA);

@@ -331,8 +331,8 @@ static uint32_t keep_known(struct span_columns *columns, const struct trace_deta
                            const struct span_facts *of_track)
 {
     const struct trace *trace = columns->pass->trace;
-    if (!thread_array_grow(&columns->known, &columns->known_room, columns->known_count + 1,
-                           sizeof *columns->known)) {
+    if (!grow_zeroed32(&columns->known, &columns->known_room, columns->known_count + 1,
+                       sizeof *columns->known)) {
         span_columns_fail(columns);
         return 0;
     }
@@ -505,7 +505,7 @@ static void find_stream(const struct trace *trace, const struct trace_detail *de
     for (uint32_t i = 0; i < detail->arg_count; i++) {
         const struct trace_arg *arg = &trace_args_of(detail)[i];
         struct trace_text key = trace_name_of(trace, arg->key);
-        if (arg->type == TRACE_ARG_U64 && key.bytes == 6 && memcmp(key.text, "stream", 6) == 0)
+        if (arg->type == TRACE_ARG_U64 && trace_text_is(key, "stream"))
             span_facts_set(facts, FACT_STREAM, arg->value.u64);
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: pieces in a file, in the order of writing, and a last one in memory. */
 #include "spool.h"
+#include "grow.h"
 #include "message.h"
 #include "temporary_file.h"
 #include "thread_map.h"
@@ -34,8 +35,7 @@ void spool_free(struct spool *spool)
 
 uint32_t spool_add_stream(struct spool *spool)
 {
-    if (!thread_array_grow(&spool->streams, &spool->room, spool->count + 1,
-                           sizeof *spool->streams)) {
+    if (!grow_zeroed32(&spool->streams, &spool->room, spool->count + 1, sizeof *spool->streams)) {
         spool_fail(spool, "out of memory");
         return SPOOL_NONE;
     }
@@ -48,8 +48,8 @@ static void spool_write_piece(struct spool *spool, struct spool_stream *stream)
         spool->failed = true; /* with the message given */
     if (spool->failed)
         return;
-    if (!thread_array_grow(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
-                           sizeof *stream->pieces)) {
+    if (!grow_zeroed32(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
+                       sizeof *stream->pieces)) {
         spool_fail(spool, "out of memory");
         return;
     }
@@ -71,17 +71,8 @@ char *spool_room_slow(struct spool *spool, uint32_t number, size_t bytes)
     struct spool_stream *stream = &spool->streams[number];
     if (stream->used + bytes > spool->piece_bytes && stream->used)
         spool_write_piece(spool, stream);
-    if (stream->used + bytes > stream->room && !spool->failed) {
-        size_t room =
-            2 * stream->room > stream->used + bytes ? 2 * stream->room : stream->used + bytes;
-        char *moved = realloc(stream->text, room);
-        if (!moved) {
-            spool_fail(spool, "out of memory");
-            return NULL;
-        }
-        stream->text = moved;
-        stream->room = room;
-    }
+    if (!spool->failed && !grow_array(&stream->text, &stream->room, stream->used + bytes, 1))
+        spool_fail(spool, "out of memory");
     return spool->failed ? NULL : stream->text + stream->used;
 }
 

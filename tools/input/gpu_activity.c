@@ -119,7 +119,7 @@ static bool gpu_activity_add(struct gpu_devices *devices, struct rbwp_gpu_info g
         at++;
     if (at == GPU_DEVICES_MAX)
         return true; /* a hostile file */
-    if (!thread_array_grow(&devices->list, &devices->room, at + 1, sizeof *devices->list))
+    if (!grow_zeroed32(&devices->list, &devices->room, at + 1, sizeof *devices->list))
         return false;
     devices->list[at] = gpu;
     devices->count += at == devices->count;

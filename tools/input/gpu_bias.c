@@ -36,7 +36,7 @@ static void gpu_bias_keep(void *context, const struct gpu_fact *fact)
 {
     struct loading *loading = context;
     struct gpu_facts *facts = loading->facts;
-    if (thread_array_grow(&facts->list, &facts->room, facts->count + 1, sizeof *facts->list))
+    if (grow_zeroed32(&facts->list, &facts->room, facts->count + 1, sizeof *facts->list))
         facts->list[facts->count++] = *fact;
     else
         loading->failed = true;

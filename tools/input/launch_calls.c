@@ -80,8 +80,8 @@ static bool grow_ring(struct calling_thread *thread)
 {
     if (thread->count < thread->room || thread->room == LAUNCH_CALLS_KEPT)
         return true;
-    return thread_array_grow(&thread->ring, &thread->room, thread->room ? 2 * thread->room : 1024,
-                             sizeof *thread->ring);
+    return grow_zeroed32(&thread->ring, &thread->room, thread->room ? 2 * thread->room : 1024,
+                         sizeof *thread->ring);
 }
 
 static void answer(struct launch_calls *calls, struct gpu_fact *fact, uint64_t call)
@@ -140,8 +140,8 @@ static bool wait(struct launch_calls *calls, struct calling_thread *thread,
 {
     if (thread->waiting_count == LAUNCH_CALLS_WAITING)
         return false;
-    if (!thread_array_grow(&thread->waiting, &thread->waiting_room, thread->waiting_count + 1,
-                           sizeof *thread->waiting)) {
+    if (!grow_zeroed32(&thread->waiting, &thread->waiting_room, thread->waiting_count + 1,
+                       sizeof *thread->waiting)) {
         calls->failed = true;
         return false;
     }

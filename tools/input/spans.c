@@ -85,8 +85,7 @@ static inline bool spans_push(struct span_builder *builder, struct span_thread *
                               uint16_t item, int64_t begin_ns)
 {
     if (thread->depth == thread->capacity &&
-        !thread_array_grow(&thread->open, &thread->capacity, thread->depth + 1,
-                           sizeof *thread->open))
+        !grow_zeroed32(&thread->open, &thread->capacity, thread->depth + 1, sizeof *thread->open))
         return false;
     thread->open[thread->depth++] = (struct open_span){++builder->next_id, begin_ns, item};
     builder->open_total++;
@@ -186,8 +185,8 @@ static void gpu_work(struct span_builder *builder, const struct span_thread *thr
 static struct span_thread *spans_find_thread(struct span_builder *builder, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&builder->map, thread_id);
-    if (number == THREAD_NONE || !thread_array_grow(&builder->threads, &builder->thread_capacity,
-                                                    number + 1, sizeof *builder->threads))
+    if (number == THREAD_NONE || !grow_zeroed32(&builder->threads, &builder->thread_capacity,
+                                                number + 1, sizeof *builder->threads))
         return NULL;
     builder->threads[number].thread_id = thread_id;
     return &builder->threads[number];

@@ -302,8 +302,8 @@ static void want_launches(struct finding *finding)
 
 static bool add_part(struct window *window, uint64_t offset, uint64_t end, uint32_t mark)
 {
-    if (!thread_array_grow(&window->parts, &window->part_room, window->part_count + 1,
-                           sizeof *window->parts))
+    if (!grow_zeroed32(&window->parts, &window->part_room, window->part_count + 1,
+                       sizeof *window->parts))
         return false;
     window->parts[window->part_count++] = (struct window_part){offset, end, mark};
     return true;

@@ -85,8 +85,7 @@ bool legion_names_is_call(const struct legion_names *names, const struct legion_
     uint64_t id = record->value[LEGION_TASK_ID];
     struct trace_text variant =
         id_texts_get(&names->texts, VARIANTS, id, record->value[LEGION_VARIANT_ID]);
-    return legion_is_own_task(id) && variant.bytes == strlen(LEGION_CALL_VARIANT) &&
-           memcmp(variant.text, LEGION_CALL_VARIANT, variant.bytes) == 0;
+    return legion_is_own_task(id) && trace_text_is(variant, LEGION_CALL_VARIANT);
 }
 
 /* A variant is told when its name is not that of its task; ours are categories. */
@@ -98,8 +97,7 @@ static uint32_t task_name(const struct legion_names *names, struct trace *trace,
     struct trace_text task = id_texts_get(&names->texts, TASKS, id, 0);
     struct trace_text variant =
         id_texts_get(&names->texts, VARIANTS, id, record->value[LEGION_VARIANT_ID]);
-    if (!task.bytes || !variant.bytes || legion_is_own_task(id) ||
-        (task.bytes == variant.bytes && memcmp(task.text, variant.text, task.bytes) == 0))
+    if (!task.bytes || !variant.bytes || legion_is_own_task(id) || trace_text_same(task, variant))
         return add_text(trace, task.bytes ? task : variant, "task", id);
     int bytes = snprintf(made, sizeof made, "%.*s [%.*s]", task.bytes < 240 ? (int)task.bytes : 240,
                          task.text, variant.bytes < 240 ? (int)variant.bytes : 240, variant.text);

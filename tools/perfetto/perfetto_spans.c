@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flows wait as arguments whose names no trace has; when the span is added they are taken out. */
 #include "perfetto_spans.h"
+#include "hash.h"
 #include "message.h"
 #include "perfetto_proto.h"
-#include "text_hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,8 +82,7 @@ static void mark_flow(struct perfetto_spans *spans, const struct perfetto_event 
         bool is_kind = kind.bytes <= event->category_bytes &&
                        memcmp(kind.text, event->category + event->category_bytes - kind.bytes,
                               kind.bytes) == 0;
-        bool is_name =
-            kind.bytes == event->name.bytes && memcmp(kind.text, event->name.text, kind.bytes) == 0;
+        bool is_name = trace_text_same(kind, event->name);
         if (is_kind || is_name)
             flow.kind = (enum trace_link_kind)i;
         named |= is_name;

@@ -103,7 +103,7 @@ static bool wrong(struct perfetto_packets *packets, const char *what)
 static bool perfetto_make_room(struct perfetto_packets *packets, uint8_t **bytes, uint32_t *room,
                                uint32_t count)
 {
-    if (thread_array_grow(bytes, room, count, 1))
+    if (grow_zeroed32(bytes, room, count, 1))
         return true;
     packets->failed = true;
     return false;

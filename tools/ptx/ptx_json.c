@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_json.h"
+#include "grow.h"
 #include "message.h"
 
 #include <errno.h>
@@ -11,17 +12,7 @@
 
 bool ptx_items_grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes)
 {
-    void *all;
-    if (count < *room)
-        return true;
-    memcpy(&all, items, sizeof all);
-    uint32_t more = *room ? *room * 2 : 64;
-    void *grown = more <= PTX_ITEMS_MAX ? realloc(all, more * item_bytes) : NULL;
-    if (!grown)
-        return false;
-    memcpy(items, &grown, sizeof grown);
-    *room = more;
-    return true;
+    return count < PTX_ITEMS_MAX && grow_array32(items, room, count + 1, item_bytes);
 }
 
 bool ptx_json_wrong(struct json_scan *scan, const char *what)

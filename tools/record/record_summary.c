@@ -21,7 +21,7 @@ static int shown(struct trace_text text)
 
 static bool is_named(const struct stats_row *row, const char *name)
 {
-    return row->name.bytes == strlen(name) && memcmp(row->name.text, name, row->name.bytes) == 0;
+    return trace_text_is(row->name, name);
 }
 
 /* Of rows of ranges, which those of the program are as well. */

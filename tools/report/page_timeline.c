@@ -11,6 +11,7 @@
 #include "page_timeline.h"
 
 #include "grow.h"
+#include "hash.h"
 #include "message.h"
 #include "temporary_file.h"
 
@@ -325,61 +326,29 @@ static bool detail_write(struct detail *detail, struct page_data *data, uint64_t
  * A category, an item and a name.
  *
  * One kind is one colour and one row of the page's tables.
- *
- * Kinds by a hash table at most half full.
  */
-
-static uint32_t *timeline_find_cell(const struct kinds *kinds, uint8_t category, uint32_t item,
-                                    uint32_t name)
-{
-    uint32_t hash = (name * 0x9e3779b1u ^ item) * 0x85ebca6bu + category;
-    for (uint32_t at = hash ^ hash >> 15;; at++) {
-        uint32_t *cell = &kinds->cells[at & (kinds->cell_count - 1)];
-        if (*cell == 0)
-            return cell;
-        const struct kind *kind = &kinds->list[*cell - 1];
-        if (kind->name == name && kind->item == item && kind->category == category)
-            return cell;
-    }
-}
-
-static bool timeline_grow(struct kinds *kinds)
-{
-    uint32_t count = kinds->cell_count ? kinds->cell_count * 2 : 256;
-    uint32_t *cells = calloc(count, sizeof *cells);
-    struct kind *list = realloc(kinds->list, count / 2 * sizeof *list);
-    if (list)
-        kinds->list = list;
-    if (!cells || !list) {
-        free(cells);
-        return false;
-    }
-    free(kinds->cells);
-    kinds->cells = cells;
-    kinds->cell_count = count;
-    kinds->room = count / 2;
-    for (uint32_t i = 0; i < kinds->count; i++)
-        *timeline_find_cell(kinds, list[i].category, list[i].item, list[i].name) = i + 1;
-    return true;
-}
 
 uint32_t kinds_number(struct kinds *kinds, const struct trace_span *span)
 {
-    if (kinds->count == kinds->room && !timeline_grow(kinds))
-        return UINT32_MAX;
-    uint32_t *cell = timeline_find_cell(kinds, span->category, span->item, span->name);
-    if (*cell == 0) {
-        kinds->list[kinds->count++] =
-            (struct kind){.name = span->name, .item = span->item, .category = span->category};
-        *cell = kinds->count;
+    uint64_t hash = hash_pair((uint64_t)span->item << 32 | span->name, span->category);
+    for (uint32_t step = 0, i; (i = index_map_next(&kinds->places, hash, &step)) != INDEX_NONE;) {
+        const struct kind *kind = &kinds->list[i];
+        if (kind->name == span->name && kind->item == span->item &&
+            kind->category == span->category)
+            return i;
     }
-    return *cell - 1;
+    if (!grow_array32(&kinds->list, &kinds->room, kinds->count + 1, sizeof *kinds->list) ||
+        !index_map_add(&kinds->places, hash, kinds->count))
+        return UINT32_MAX;
+    kinds->list[kinds->count] =
+        (struct kind){.name = span->name, .item = span->item, .category = span->category};
+    return kinds->count++;
 }
 
 void kinds_free(struct kinds *kinds)
 {
     free(kinds->list);
-    free(kinds->cells);
+    index_map_free(&kinds->places);
 }
 
 /* ---- page timeline --------------------------------------------------------------------------- */
@@ -436,9 +405,9 @@ static struct timeline_row *find_row(struct timeline *timeline, uint32_t track, 
 {
     if (depth >= TIMELINE_DEPTHS)
         return NULL;
-    uint32_t hash = (track * 0x9e3779b1u + lane) * 0x85ebca6bu + depth;
+    uint64_t key = (uint64_t)track << 32 | (uint32_t)lane << 16 | depth;
     uint16_t *cell;
-    for (uint32_t at = hash ^ hash >> 15;; at++) {
+    for (uint32_t at = hash_place(key);; at++) {
         cell = &timeline->cells[at % TIMELINE_CELLS];
         if (*cell == 0)
             break;

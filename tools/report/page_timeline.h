@@ -11,6 +11,7 @@
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
+#include "index_map.h"
 #include "page_data.h"
 #include "summary.h"
 #include "trace.h"
@@ -98,8 +99,8 @@ struct kind {
 
 struct kinds {
     struct kind *list;
-    uint32_t *cells; /* hash table of numbers + 1; 0 is a free cell */
-    uint32_t count, room, cell_count;
+    struct index_map places;
+    uint32_t count, room;
 };
 
 /* The number of a span's kind, UINT32_MAX without memory. */

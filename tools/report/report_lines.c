@@ -41,18 +41,13 @@ struct sources {
 
 /* ---- which files ------------------------------------------------------------------------- */
 
-static bool lines_same(struct trace_text a, struct trace_text b)
-{
-    return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
-}
-
 /* Its number; SOURCES_SHOWN: none. */
 static uint32_t source_of(struct sources *sources, const struct kernel_line *line)
 {
     uint32_t i = 0;
     if (!line->file.bytes || !line->line)
         return SOURCES_SHOWN;
-    while (i < sources->count && !lines_same(sources->list[i].path, line->file))
+    while (i < sources->count && !trace_text_same(sources->list[i].path, line->file))
         i++;
     if (i == SOURCES_SHOWN)
         return i;

@@ -80,8 +80,7 @@ void table_parts_stop(struct table_parts *parts)
 
 static bool part_file_keep(struct table_parts *parts, const struct rbwp_block *block)
 {
-    if (!thread_array_grow(&parts->kept, &parts->kept_room, parts->kept_count + 1,
-                           sizeof *parts->kept))
+    if (!grow_zeroed32(&parts->kept, &parts->kept_room, parts->kept_count + 1, sizeof *parts->kept))
         return no_memory();
     struct kept_block *kept = &parts->kept[parts->kept_count];
     *kept = (struct kept_block){.bytes = block->header.data_bytes - 4};
@@ -113,8 +112,7 @@ static struct part_table *table_of(struct table_parts *parts, struct part_file *
     if (parts->numbers[table] == 0)
         parts->numbers[table] = ++parts->number_count;
     uint32_t number = parts->numbers[table];
-    if (!thread_array_grow(&tables->tables, &tables->table_room, number + 1,
-                           sizeof *tables->tables))
+    if (!grow_zeroed32(&tables->tables, &tables->table_room, number + 1, sizeof *tables->tables))
         return NULL;
     return &tables->tables[number];
 }
@@ -126,8 +124,7 @@ static bool note_row(struct part_table *table, uint64_t from)
     const struct row_run *last = table->run_count ? &table->runs[table->run_count - 1] : NULL;
     if (last && from - last->from == to - last->to)
         return true;
-    if (!thread_array_grow(&table->runs, &table->run_room, table->run_count + 1,
-                           sizeof *table->runs))
+    if (!grow_zeroed32(&table->runs, &table->run_room, table->run_count + 1, sizeof *table->runs))
         return false;
     table->runs[table->run_count++] = (struct row_run){from, to};
     return true;
@@ -245,7 +242,7 @@ static bool part_file_on_rows(struct table_parts *parts, const struct rbwp_rows 
     struct row_place place = row_place_of(rows->schema);
     uint32_t count = 0;
     bool sorted = true;
-    if (!thread_array_grow(&parts->rows, &parts->row_room, rows->rows, sizeof *parts->rows))
+    if (!grow_zeroed32(&parts->rows, &parts->row_room, rows->rows, sizeof *parts->rows))
         return no_memory();
     for (uint32_t i = 0; i < rows->rows; i++) {
         int64_t time_ns;
@@ -340,8 +337,8 @@ bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp
 
 bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block)
 {
-    if (!thread_array_grow(&part->thread_records, &part->thread_room, thread + 1,
-                           sizeof *part->thread_records)) {
+    if (!grow_zeroed32(&part->thread_records, &part->thread_room, thread + 1,
+                       sizeof *part->thread_records)) {
         message("out of memory");
         return false;
     }

@@ -178,7 +178,7 @@ static void split_push(struct split *split, uint8_t kind, uint16_t id)
     struct split_thread *thread = split->thread;
     if (split->open_total == SPANS_OPEN_MAX)
         return; /* beyond that a span is not cut: its end is missing where a boundary comes */
-    if (!thread_array_grow(&thread->open, &thread->room, thread->depth + 1, sizeof *thread->open)) {
+    if (!grow_zeroed32(&thread->open, &thread->room, thread->depth + 1, sizeof *thread->open)) {
         split_fail(split);
         return;
     }

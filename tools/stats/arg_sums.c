@@ -6,7 +6,7 @@
 #include "arg_sums.h"
 
 #include "grow.h"
-#include "text_hash.h"
+#include "hash.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { EXACT, RANGE, REAL_RANGE, TEXT, OTHERS };
-enum { ARG_SUMS_NAME_BYTES = 80, CELLS_FIRST = 256 };
+enum { ARG_SUMS_NAME_BYTES = 80 };
 
 /* What a row stands for. */
 struct value {
@@ -29,62 +29,35 @@ struct value {
 
 void arg_sums_name(struct arg_sums *sums, uint32_t number, struct trace_text name)
 {
-    if (name.bytes == strlen(sums->key) && memcmp(name.text, sums->key, name.bytes) == 0)
+    if (trace_text_is(name, sums->key))
         sums->key_name = number + 1;
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-static bool arg_sums_is_same(const struct arg_sum *sum, const struct value *value)
+static uint64_t arg_sums_hash_of(const struct value *value)
 {
-    if (sum->class != value->class || sum->bits != value->bits)
-        return false;
-    return value->class != TEXT ||
-           (sum->row.name.bytes == value->text.bytes &&
-            memcmp(sum->row.name.text, value->text.text, value->text.bytes) == 0);
+    uint64_t hash = hash_pair(value->bits, value->class);
+    return value->class == TEXT ? text_hash(hash, value->text.text, value->text.bytes) : hash;
 }
 
-static uint64_t arg_sums_hash_of(uint8_t class, uint64_t bits, struct trace_text text)
+static struct arg_sum *arg_sums_find(const struct arg_sums *sums, const struct value *value)
 {
-    uint64_t hash = text_hash(TEXT_HASH_FIRST, &bits, sizeof bits);
-    return class == TEXT ? text_hash(hash, text.text, text.bytes) : hash + class;
-}
-
-/* The cell that has it, or the free one where it belongs. */
-static uint32_t *arg_sums_find(const struct arg_sums *sums, const struct value *value)
-{
-    for (uint64_t at = arg_sums_hash_of(value->class, value->bits, value->text);; at++) {
-        uint32_t *cell = &sums->cells[at & (sums->cell_count - 1)];
-        if (*cell == 0 || arg_sums_is_same(&sums->list[*cell - 1], value))
-            return cell;
+    uint64_t hash = arg_sums_hash_of(value);
+    for (uint32_t step = 0, i; (i = index_map_next(&sums->places, hash, &step)) != INDEX_NONE;) {
+        struct arg_sum *sum = &sums->list[i];
+        if (sum->class == value->class && sum->bits == value->bits &&
+            (value->class != TEXT || trace_text_same(sum->row.name, value->text)))
+            return sum;
     }
-}
-
-static bool arg_sums_grow_cells(struct arg_sums *sums)
-{
-    if (sums->cells && sums->count < sums->cell_count / 2)
-        return true;
-    uint32_t count = sums->cell_count ? 2 * sums->cell_count : CELLS_FIRST;
-    uint32_t *cells = calloc(count, sizeof *cells);
-    if (!cells)
-        return false;
-    free(sums->cells);
-    sums->cells = cells;
-    sums->cell_count = count;
-    for (uint32_t i = 0; i < sums->count; i++) {
-        const struct arg_sum *sum = &sums->list[i];
-        uint64_t at = arg_sums_hash_of(sum->class, sum->bits, sum->row.name);
-        while (cells[at & (count - 1)])
-            at++;
-        cells[at & (count - 1)] = i + 1;
-    }
-    return true;
+    return NULL;
 }
 
 static struct arg_sum *arg_sums_add(struct arg_sums *sums, const struct value *value)
 {
     char *name = malloc(value->text.bytes + (size_t)1);
-    if (!name || !grow_array32(&sums->list, &sums->room, sums->count + 1, sizeof *sums->list)) {
+    if (!name || !grow_array32(&sums->list, &sums->room, sums->count + 1, sizeof *sums->list) ||
+        !index_map_add(&sums->places, arg_sums_hash_of(value), sums->count)) {
         free(name);
         return NULL;
     }
@@ -104,15 +77,12 @@ static struct arg_sum *arg_sums_add(struct arg_sums *sums, const struct value *v
 
 static void count(struct arg_sums *sums, const struct value *value, const struct trace_span *span)
 {
-    if (sums->failed || !arg_sums_grow_cells(sums)) {
-        sums->failed = true;
+    if (sums->failed)
         return;
-    }
-    uint32_t *cell = arg_sums_find(sums, value);
-    struct arg_sum *sum = *cell ? &sums->list[*cell - 1] : arg_sums_add(sums, value);
-    if (sum && !*cell)
-        *cell = sums->count;
-    sums->failed |= !sum || !stats_row_count(&sum->row, span);
+    struct arg_sum *sum = arg_sums_find(sums, value);
+    if (!sum)
+        sum = arg_sums_add(sums, value);
+    sums->failed = !sum || !stats_row_count(&sum->row, span);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -221,8 +191,7 @@ static void count_text(struct arg_sums *sums, const struct arg_text *made,
         memcpy(folded, value.text.text, value.text.bytes);
         value.text = (struct trace_text){folded, fold_literals(folded, value.text.bytes)};
     }
-    if (sums->texts >= ARG_SUMS_TEXTS &&
-        (!arg_sums_grow_cells(sums) || !*arg_sums_find(sums, &value)))
+    if (sums->texts >= ARG_SUMS_TEXTS && !arg_sums_find(sums, &value))
         value = (struct value){.class = OTHERS, .quoted = true, .text = trace_text("(others)")};
     count(sums, &value, span);
     free(folded);
@@ -288,8 +257,7 @@ void arg_sums_finish(struct arg_sums *sums)
     sums->count = left;
     if (left)
         qsort(sums->list, left, sizeof *sums->list, in_order);
-    free(sums->cells);
-    sums->cells = NULL;
+    index_map_free(&sums->places);
 }
 
 void arg_sums_free(struct arg_sums *sums)
@@ -297,7 +265,7 @@ void arg_sums_free(struct arg_sums *sums)
     for (uint32_t i = 0; i < sums->count; i++)
         free_sum(&sums->list[i]);
     free(sums->list);
-    free(sums->cells);
+    index_map_free(&sums->places);
     *sums = (struct arg_sums){0};
 }
 

@@ -319,16 +319,9 @@ static inline bool concurrency_take(struct sweep *sweep, int64_t end)
         sweep->busy++;
     else if (sweep->busy) /* what was cut out of the run may have lost its start */
         sweep->busy--;
-    if (sweep->busy >= sweep->room) {
-        uint32_t room = sweep->room * 2;
-        uint64_t *moved = realloc(sweep->result->level_ns, room * sizeof *moved);
-        if (!moved)
-            return false;
-        memset(moved + sweep->room, 0, (room - sweep->room) * sizeof *moved);
-        sweep->result->level_ns = moved;
-        sweep->room = room;
-    }
-    return true;
+    return sweep->busy < sweep->room ||
+           grow_zeroed32(&sweep->result->level_ns, &sweep->room, sweep->busy + 1,
+                         sizeof *sweep->result->level_ns);
 }
 
 /* ---- the merge ---------------------------------------------------------------------- */

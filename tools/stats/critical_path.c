@@ -6,6 +6,7 @@
  */
 #include "critical_path.h"
 #include "grow.h"
+#include "hash.h"
 #include "message.h"
 #include "stats_row.h"
 
@@ -240,8 +241,7 @@ static void critical_path_put(struct link **place, struct link *link)
 
 static uint64_t place_for(const struct walk *walk, uint64_t key)
 {
-    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15);
-    at ^= at >> 32;
+    uint64_t at = hash_place(key);
     while (walk->flights[at & (walk->flight_room - 1)].key &&
            walk->flights[at & (walk->flight_room - 1)].key != key)
         at++;

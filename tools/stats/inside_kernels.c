@@ -207,11 +207,6 @@ void inside_kernels_free(struct inside_kernels *inside)
 
 /* ---- names and tracks -------------------------------------------------------------------- */
 
-static bool inside_kernels_is_text(struct trace_text text, const char *wanted)
-{
-    return text.bytes == strlen(wanted) && memcmp(text.text, wanted, text.bytes) == 0;
-}
-
 static bool begins_with(struct trace_text text, const char *wanted)
 {
     return text.bytes >= strlen(wanted) && memcmp(text.text, wanted, strlen(wanted)) == 0;
@@ -234,7 +229,7 @@ static bool is_wait_id(struct trace_text name)
 
 bool inside_is_wait(struct trace_text name)
 {
-    return begins_with(name, "wait") || inside_kernels_is_text(name, "barrier") || is_wait_id(name);
+    return begins_with(name, "wait") || trace_text_is(name, "barrier") || is_wait_id(name);
 }
 
 void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct trace_text name)
@@ -244,9 +239,9 @@ void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct 
         return;
     }
     inside->waits[number] = inside_is_wait(name);
-    if (inside_kernels_is_text(name, "block"))
+    if (trace_text_is(name, "block"))
         inside->block_name = number + 1;
-    if (inside_kernels_is_text(name, "program"))
+    if (trace_text_is(name, "program"))
         inside->program_name = number + 1;
 }
 
@@ -269,8 +264,8 @@ void inside_kernels_track(struct inside_kernels *inside, const struct trace_trac
         above->has_inside = true;
         *here = (struct inside_track){.gpu = track->parent + 1,
                                       .group = track->number + 1,
-                                      .one_group = inside_kernels_is_text(track->name, "events") ||
-                                                   inside_kernels_is_text(track->name, "blocks"),
+                                      .one_group = trace_text_is(track->name, "events") ||
+                                                   trace_text_is(track->name, "blocks"),
                                       .name = track->name};
     } else if (above->gpu) {
         here->gpu = above->gpu;

@@ -113,17 +113,12 @@ void kernel_lines_start(struct kernel_lines *lines)
     merge_sorter_start(&lines->lanes, &by_lanes);
 }
 
-static bool kernel_lines_is_text(struct trace_text text, const char *wanted)
-{
-    return text.bytes == strlen(wanted) && memcmp(text.text, wanted, text.bytes) == 0;
-}
-
 void kernel_lines_name(struct kernel_lines *lines, uint32_t number, struct trace_text name)
 {
-    if (kernel_lines_is_text(name, "kernel_block"))
+    if (trace_text_is(name, "kernel_block"))
         lines->category = number + 1;
     for (int key = 0; key < KEYS; key++)
-        if (kernel_lines_is_text(name, key_names[key]))
+        if (trace_text_is(name, key_names[key]))
             lines->keys[key] = number + 1;
 }
 

@@ -6,9 +6,9 @@
  */
 #include "arg_sums.h"
 #include "grow.h"
+#include "hash.h"
 #include "message.h"
 #include "stats_fill.h"
-#include "text_hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,71 +55,30 @@ static void stats_free_text(struct trace_text text)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
-static uint64_t row_hash(uint8_t category, uint32_t item, struct trace_text name)
-{
-    uint64_t value =
-        text_hash(TEXT_HASH_FIRST ^ (uint64_t)category << 32 ^ item, name.text, name.bytes);
-    return value ^ value >> 29;
-}
-
-static bool same_text(struct trace_text a, struct trace_text b)
-{
-    return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
-}
-
-/* The cell that holds the row, or the free one where it belongs. */
-static uint32_t *stats_find_cell(const struct stats *stats, uint8_t category, uint32_t item,
-                                 struct trace_text name)
-{
-    for (uint64_t at = row_hash(category, item, name);; at++) {
-        uint32_t *cell = &stats->cells[at & (stats->cell_count - 1)];
-        if (*cell == 0)
-            return cell;
-        const struct stats_row *row = &stats->rows[*cell - 1];
-        if (row->category == category && row->item == item && same_text(row->name, name))
-            return cell;
-    }
-}
-
-/* At most half full. */
-static bool stats_grow_cells(struct stats *stats)
-{
-    if (stats->row_count * 2 < stats->cell_count)
-        return true;
-    uint32_t count = stats->cell_count ? stats->cell_count * 2 : 1024;
-    uint32_t *cells = calloc(count, sizeof *cells);
-    if (!cells) {
-        stats_fail(stats);
-        return false;
-    }
-    free(stats->cells);
-    stats->cells = cells;
-    stats->cell_count = count;
-    for (uint32_t i = 0; i < stats->row_count; i++) {
-        const struct stats_row *row = &stats->rows[i];
-        *stats_find_cell(stats, row->category, row->item, row->name) = i + 1;
-    }
-    return true;
-}
-
 uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item, struct trace_text name)
 {
     if (stats->row_count >= STATS_ROWS_MAX - 1)
         category = TRACE_OTHER, item = 0, name = trace_text("(others)");
-    if (!stats_grow_cells(stats))
-        return TRACE_NONE;
-    uint32_t *cell = stats_find_cell(stats, category, item, name);
-    if (*cell)
-        return *cell - 1;
+    uint64_t hash =
+        text_hash(TEXT_HASH_FIRST ^ (uint64_t)category << 32 ^ item, name.text, name.bytes);
+    for (uint32_t step = 0, i; (i = index_map_next(&stats->places, hash, &step)) != INDEX_NONE;) {
+        const struct stats_row *row = &stats->rows[i];
+        if (row->category == category && row->item == item && trace_text_same(row->name, name))
+            return i;
+    }
     if (!grow(stats, &stats->rows, &stats->row_room, stats->row_count + 1, sizeof *stats->rows))
         return TRACE_NONE;
     struct trace_text copy = copy_text(stats, name);
     if (!copy.text)
         return TRACE_NONE;
+    if (!index_map_add(&stats->places, hash, stats->row_count)) {
+        stats_free_text(copy);
+        stats_fail(stats);
+        return TRACE_NONE;
+    }
     stats->rows[stats->row_count] =
         (struct stats_row){.category = category, .item = item, .name = copy, .min_ns = UINT64_MAX};
-    *cell = ++stats->row_count;
-    return *cell - 1;
+    return stats->row_count++;
 }
 
 void stats_name_kind(struct stats *stats, uint32_t row, struct trace_text kind)
@@ -631,9 +590,9 @@ static void stats_free_filling(struct stats *stats)
     }
     free(stats->names);
     free(stats->row_of_name);
-    free(stats->cells);
+    index_map_free(&stats->places);
     stats->names = NULL;
-    stats->row_of_name = stats->cells = NULL;
+    stats->row_of_name = NULL;
     stats->name_room = stats->row_of_name_room = 0;
 }
 

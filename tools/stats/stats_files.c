@@ -2,13 +2,13 @@
 #include "stats_files.h"
 
 #include "grow.h"
+#include "hash.h"
 #include "input_list.h"
 #include "message.h"
 #include "progress.h"
 #include "stats_fill.h"
 #include "stats_tables.h"
 #include "summary_cache.h"
-#include "text_hash.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "summary_cache.h"
 
 #include "crc32c.h"
+#include "hash.h"
 #include "message.h"
 #include "rbwp_format.h"
 #include "result_bytes.h"
@@ -9,7 +10,6 @@
 #include "stats_fill.h"
 #include "stats_tables.h"
 #include "temporary_file.h"
-#include "text_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,11 +3,11 @@
 
 #include "cell_text.h"
 #include "file_tables.h"
+#include "hash.h"
 #include "json_text.h"
 #include "message.h"
 #include "row_filter.h"
 #include "terminal_text.h"
-#include "text_hash.h"
 
 #include <math.h>
 #include <stdio.h>

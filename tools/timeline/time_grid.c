@@ -235,8 +235,7 @@ static void time_grid_on_spans(void *context, const struct trace_span *spans, si
 static void time_grid_on_track(void *context, const struct trace_track *track)
 {
     struct time_grid *grid = context;
-    if (!thread_array_grow(&grid->tracks, &grid->track_room, track->number + 1,
-                           sizeof *grid->tracks)) {
+    if (!grow_zeroed32(&grid->tracks, &grid->track_room, track->number + 1, sizeof *grid->tracks)) {
         time_grid_fail(grid);
         return;
     }

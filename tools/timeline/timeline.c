@@ -89,8 +89,8 @@ static void timeline_on_samples(void *context, uint32_t track, const struct trac
 static void take_life(struct timeline *timeline, const struct trace_span *mark)
 {
     uint32_t process = trace_track_of(timeline->pass->trace, mark->track)->process;
-    if (!thread_array_grow(&timeline->lives, &timeline->life_room, process + 1,
-                           sizeof *timeline->lives)) {
+    if (!grow_zeroed32(&timeline->lives, &timeline->life_room, process + 1,
+                       sizeof *timeline->lives)) {
         timeline->grid.failed = true;
         return;
     }

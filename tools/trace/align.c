@@ -189,7 +189,7 @@ static bool same_node(const struct trace_facts *a, const struct trace_facts *b)
 
 static bool align_same_text(struct trace_text a, struct trace_text b)
 {
-    return a.bytes > 0 && a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
+    return a.bytes > 0 && trace_text_same(a, b);
 }
 
 /* One clock serves both. Hosts may have the same name: what a machine was given when it was

@@ -370,8 +370,8 @@ static uint32_t call_args_look_up_name(const struct call_args *args, uint64_t nu
 /* Of a name of the file. Numbers of strangers may be anything. */
 static uint32_t call_args_name_of(struct call_args *args, uint64_t number)
 {
-    if (number >= KEPT_NAMES || !thread_array_grow(&args->names, &args->name_room,
-                                                   (uint32_t)number + 1, sizeof *args->names))
+    if (number >= KEPT_NAMES ||
+        !grow_zeroed32(&args->names, &args->name_room, (uint32_t)number + 1, sizeof *args->names))
         return call_args_look_up_name(args, number);
     uint32_t *name = &args->names[number];
     if (!*name)

@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing; texts lie behind each other in one buffer. */
+/* Texts lie behind each other in one buffer. */
 #include "id_texts.h"
+
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+static uint64_t id_texts_hash(uint32_t table, uint64_t a, uint64_t b)
+{
+    return hash_pair(hash_pair(table, b), a);
+}
+
 static struct id_text *id_texts_find(const struct id_texts *texts, uint32_t table, uint64_t a,
                                      uint64_t b)
 {
-    for (uint64_t i = id_hash(a + id_hash(b + table));; i++) {
-        struct id_text *cell = &texts->cells[i & (texts->cell_count - 1)];
-        if (cell->table == 0 || (cell->table == table && cell->a == a && cell->b == b))
-            return cell;
+    uint64_t hash = id_texts_hash(table, a, b);
+    for (uint32_t step = 0, i; (i = index_map_next(&texts->places, hash, &step)) != INDEX_NONE;) {
+        struct id_text *known = &texts->list[i];
+        if (known->table == table && known->a == a && known->b == b)
+            return known;
     }
+    return NULL;
 }
 
-static bool id_texts_grow_cells(struct id_texts *texts)
+static struct id_text *id_texts_add(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b)
 {
-    if (texts->count * 2 < texts->cell_count)
-        return true;
-    struct id_texts more = *texts;
-    more.cell_count = texts->cell_count ? texts->cell_count * 2 : 256;
-    more.cells = calloc(more.cell_count, sizeof *more.cells);
-    if (!more.cells || texts->count >= ID_TEXTS_MAX) {
-        free(more.cells);
-        return texts->count + 1 < texts->cell_count && texts->count < ID_TEXTS_MAX;
-    }
-    for (uint32_t i = 0; i < texts->cell_count; i++) {
-        const struct id_text *old = &texts->cells[i];
-        if (old->table)
-            *id_texts_find(&more, old->table, old->a, old->b) = *old;
-    }
-    free(texts->cells);
-    *texts = more;
-    return true;
+    if (texts->count >= ID_TEXTS_MAX ||
+        !grow_array32(&texts->list, &texts->list_room, texts->count + 1, sizeof *texts->list) ||
+        !index_map_add(&texts->places, id_texts_hash(table, a, b), texts->count))
+        return NULL;
+    return &texts->list[texts->count++];
 }
 
 static bool grow_bytes(struct id_texts *texts, size_t bytes)
@@ -54,13 +51,12 @@ static bool grow_bytes(struct id_texts *texts, size_t bytes)
 void id_texts_set(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b,
                   struct trace_text text)
 {
-    if (!id_texts_grow_cells(texts) || !grow_bytes(texts, text.bytes)) {
+    struct id_text *known = id_texts_find(texts, table, a, b);
+    if (!grow_bytes(texts, text.bytes) || (!known && !(known = id_texts_add(texts, table, a, b)))) {
         texts->full = true;
         return;
     }
-    struct id_text *cell = id_texts_find(texts, table, a, b);
-    texts->count += cell->table == 0;
-    *cell = (struct id_text){a, b, table, text.bytes, texts->used};
+    *known = (struct id_text){a, b, table, text.bytes, texts->used};
     if (text.bytes)
         memcpy(texts->bytes + texts->used, text.text, text.bytes);
     texts->used += text.bytes;
@@ -68,15 +64,16 @@ void id_texts_set(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b
 
 struct trace_text id_texts_get(const struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b)
 {
-    const struct id_text *cell = texts->cell_count ? id_texts_find(texts, table, a, b) : NULL;
-    if (!cell || cell->table == 0 || cell->bytes == 0)
+    const struct id_text *known = id_texts_find(texts, table, a, b);
+    if (!known || known->bytes == 0)
         return (struct trace_text){"", 0};
-    return (struct trace_text){texts->bytes + cell->at, cell->bytes};
+    return (struct trace_text){texts->bytes + known->at, known->bytes};
 }
 
 void id_texts_free(struct id_texts *texts)
 {
-    free(texts->cells);
+    free(texts->list);
+    index_map_free(&texts->places);
     free(texts->bytes);
     *texts = (struct id_texts){0};
 }

@@ -28,7 +28,7 @@ void kept_losses_add(struct kept_losses *kept, const struct trace_loss *loss)
         put_together(&kept->list[kept->count - 1].loss, loss);
         return;
     }
-    if (!thread_array_grow(&kept->list, &kept->room, kept->count + 1, sizeof *kept->list)) {
+    if (!grow_zeroed32(&kept->list, &kept->room, kept->count + 1, sizeof *kept->list)) {
         kept->failed = true;
         return;
     }

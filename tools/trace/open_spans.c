@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists in one array, a free list in the same. */
 #include "open_spans.h"
+#include "grow.h"
 #include "id_texts.h"
 
 #include <stdlib.h>
@@ -13,15 +14,9 @@ static uint32_t take_free(struct open_spans *open)
         open->free = open->entries[taken - 1].next;
         return taken;
     }
-    if (open->count == open->room) {
-        uint32_t room = open->room ? open->room * 2 : 256;
-        struct open_entry *moved =
-            room <= OPEN_SPANS_MAX ? realloc(open->entries, room * sizeof *moved) : NULL;
-        if (!moved)
-            return 0;
-        open->entries = moved;
-        open->room = room;
-    }
+    if (open->count == OPEN_SPANS_MAX ||
+        !grow_array32(&open->entries, &open->room, open->count + 1, sizeof *open->entries))
+        return 0;
     return ++open->count;
 }
 

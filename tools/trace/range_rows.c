@@ -152,8 +152,8 @@ static uint32_t range_rows_label_of(struct range_rows *ranges, const struct rbwp
 {
     if (number == 0 || number >= UINT32_MAX)
         return 0;
-    if (!thread_array_grow(&ranges->names, &ranges->name_room, (uint32_t)number + 1,
-                           sizeof *ranges->names)) {
+    if (!grow_zeroed32(&ranges->names, &ranges->name_room, (uint32_t)number + 1,
+                       sizeof *ranges->names)) {
         ranges->failed = true;
         return 0;
     }

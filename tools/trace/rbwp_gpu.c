@@ -175,8 +175,8 @@ static bool gpu_shapes_take(struct gpu_shapes *shapes, const struct rbwp_rows *r
         uint64_t number = CELL(shape);
         if (number == 0 || number >= GPU_SHAPES_MAX)
             continue;
-        if (!thread_array_grow(&shapes->list, &shapes->room, (uint32_t)number + 1,
-                               sizeof *shapes->list)) {
+        if (!grow_zeroed32(&shapes->list, &shapes->room, (uint32_t)number + 1,
+                           sizeof *shapes->list)) {
             *failed = true;
             return true;
         }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table finds the node of a parent, a group and what is in it. */
 #include "stack_tree.h"
 
 #include "grow.h"
@@ -21,57 +20,26 @@ struct stack_track {
 
 /* ---- the tree ------------------------------------------------------------------------ */
 
-static bool stack_tree_same(const struct stack_node *a, const struct stack_node *b)
-{
-    return a->parent == b->parent && a->group == b->group && a->what == b->what;
-}
-
-static uint32_t *stack_tree_find_cell(const struct stack_tree *tree,
-                                      const struct stack_node *wanted)
-{
-    uint64_t hash = ((uint64_t)wanted->parent << 32 | wanted->what) * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ wanted->group) * UINT64_C(0xff51afd7ed558ccd);
-    for (uint64_t at = hash >> 24;; at++) {
-        uint32_t *cell = &tree->cells[at & (tree->cell_count - 1)];
-        if (*cell == 0 || stack_tree_same(&tree->nodes[*cell], wanted))
-            return cell;
-    }
-}
-
-static bool stack_tree_grow_cells(struct stack_tree *tree)
-{
-    uint32_t count = tree->cell_count ? tree->cell_count * 2 : 1024;
-    uint32_t *cells = calloc(count, sizeof *cells);
-    if (!cells)
-        return false;
-    free(tree->cells);
-    tree->cells = cells;
-    tree->cell_count = count;
-    for (uint32_t i = 1; i < tree->count; i++)
-        *stack_tree_find_cell(tree, &tree->nodes[i]) = i;
-    return true;
-}
-
 /* The number of this stack; its parent's when there is no room. */
 static uint32_t node_number(struct stack_tree *tree, struct stack_node wanted)
 {
-    if (tree->count * 2 >= tree->cell_count && !stack_tree_grow_cells(tree)) {
-        tree->failed = true;
-        return wanted.parent;
+    uint64_t hash = hash_pair((uint64_t)wanted.parent << 32 | wanted.what, wanted.group);
+    for (uint32_t step = 0, i; (i = index_map_next(&tree->places, hash, &step)) != INDEX_NONE;) {
+        const struct stack_node *node = &tree->nodes[i];
+        if (node->parent == wanted.parent && node->group == wanted.group &&
+            node->what == wanted.what)
+            return i;
     }
-    uint32_t *cell = stack_tree_find_cell(tree, &wanted);
-    if (*cell)
-        return *cell;
     if (tree->count == tree->most) {
         tree->cut = true;
         return wanted.parent;
     }
-    if (!grow_array32(&tree->nodes, &tree->room, tree->count + 1, sizeof *tree->nodes)) {
+    if (!grow_array32(&tree->nodes, &tree->room, tree->count + 1, sizeof *tree->nodes) ||
+        !index_map_add(&tree->places, hash, tree->count)) {
         tree->failed = true;
         return wanted.parent;
     }
     tree->nodes[tree->count] = wanted;
-    *cell = tree->count;
     return tree->count++;
 }
 
@@ -124,7 +92,7 @@ void stack_tree_free(struct stack_tree *tree)
         free(tree->tracks[i].lanes);
     }
     free(tree->tracks);
-    free(tree->cells);
+    index_map_free(&tree->places);
     free(tree->nodes);
     *tree = (struct stack_tree){0};
 }

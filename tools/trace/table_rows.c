@@ -69,7 +69,7 @@ void table_rows_stop(struct table_rows *tables)
         span_batch_free(tables->batch);
     free(tables->batch);
     free(tables->tracks);
-    free(tables->cells);
+    index_map_free(&tables->track_places);
     free(tables->names);
     kernel_tracks_free(&tables->kernels);
     span_sorter_stop(&tables->spans);
@@ -83,8 +83,8 @@ static uint32_t find_label(struct table_rows *tables, uint64_t number)
 {
     if (number == 0 || number >= UINT32_MAX)
         return 0;
-    if (!thread_array_grow(&tables->names, &tables->name_room, (uint32_t)number + 1,
-                           sizeof *tables->names)) {
+    if (!grow_zeroed32(&tables->names, &tables->name_room, (uint32_t)number + 1,
+                       sizeof *tables->names)) {
         tables->failed = true;
         return 0;
     }
@@ -206,8 +206,8 @@ static struct table_shape *make_shape(struct table_rows *tables, const struct rb
 
 static struct table_shape *shape_of(struct table_rows *tables, const struct rbwp_schema *schema)
 {
-    if (!thread_array_grow(&tables->shapes, &tables->shape_room, schema->table + 1,
-                           sizeof(struct table_shape *)))
+    if (!grow_zeroed32(&tables->shapes, &tables->shape_room, schema->table + 1,
+                       sizeof(struct table_shape *)))
         return NULL;
     struct table_shape **shape = &tables->shapes[schema->table];
     if (!*shape)
@@ -277,41 +277,6 @@ static void make_track(struct table_rows *tables, const struct rbwp_schema *sche
                                        : trace_add_track_below(tables->trace, above, made);
 }
 
-static uint64_t table_rows_hash(const struct table_track *track)
-{
-    uint64_t value =
-        (track->value ^ track->thread_id << 32 ^ track->unit << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    value ^= (uint64_t)track->table << 16 ^ track->column ^ track->thread_id;
-    value *= UINT64_C(0x9e3779b97f4a7c15);
-    return value ^ value >> 29;
-}
-
-static bool table_rows_is_same(const struct table_track *a, const struct table_track *b)
-{
-    return a->value == b->value && a->thread_id == b->thread_id && a->unit == b->unit &&
-           a->table == b->table && a->column == b->column;
-}
-
-/* The cell that has the track, or the free one where it belongs. */
-static uint32_t *table_rows_find_cell(const struct table_rows *tables,
-                                      const struct table_track *track)
-{
-    for (uint64_t at = table_rows_hash(track);; at++) {
-        uint32_t *found = &tables->cells[at & (tables->cell_count - 1)];
-        if (*found == 0 || table_rows_is_same(&tables->tracks[*found - 1], track))
-            return found;
-    }
-}
-
-static bool table_rows_make_cells(struct table_rows *tables)
-{
-    if (tables->cells)
-        return true;
-    tables->cell_count = 2 * TABLE_TRACKS_MAX;
-    tables->cells = calloc(tables->cell_count, sizeof *tables->cells);
-    return tables->cells;
-}
-
 /* NULL when out of memory. */
 static const struct table_track *table_rows_track_of(struct table_rows *tables,
                                                      const struct rbwp_schema *schema,
@@ -319,20 +284,25 @@ static const struct table_track *table_rows_track_of(struct table_rows *tables,
                                                      struct table_track wanted, int64_t time_ns)
 {
     wanted.table = (uint16_t)schema->table;
-    if (!table_rows_make_cells(tables))
-        return NULL;
-    uint32_t *found = table_rows_find_cell(tables, &wanted);
-    if (*found)
-        return &tables->tracks[*found - 1];
+    uint64_t of_column = hash_pair((uint64_t)wanted.table << 16 | wanted.column, wanted.unit);
+    uint64_t hash = hash_pair(hash_pair(of_column, wanted.thread_id), wanted.value);
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&tables->track_places, hash, &step)) != INDEX_NONE;) {
+        const struct table_track *known = &tables->tracks[i];
+        if (known->value == wanted.value && known->thread_id == wanted.thread_id &&
+            known->unit == wanted.unit && known->table == wanted.table &&
+            known->column == wanted.column)
+            return known;
+    }
     if (tables->track_count == TABLE_TRACKS_MAX)
         return &tables->tracks[TABLE_TRACKS_MAX - 1];
-    if (!thread_array_grow(&tables->tracks, &tables->track_room, tables->track_count + 1,
-                           sizeof *tables->tracks))
+    if (!grow_zeroed32(&tables->tracks, &tables->track_room, tables->track_count + 1,
+                       sizeof *tables->tracks) ||
+        !index_map_add(&tables->track_places, hash, tables->track_count))
         return NULL;
     make_track(tables, schema, shape, &wanted, time_ns);
-    tables->tracks[tables->track_count++] = wanted;
-    *found = tables->track_count;
-    return &tables->tracks[tables->track_count - 1];
+    tables->tracks[tables->track_count] = wanted;
+    return &tables->tracks[tables->track_count++];
 }
 
 /* ---- counters --------------------------------------------------------------- */

@@ -53,8 +53,8 @@ struct table_rows {
     uint32_t shape_room;
     struct table_track *tracks;
     uint32_t track_count, track_room;
-    uint32_t *cells, cell_count; /* hash table of tracks + 1 */
-    uint32_t *names, name_room;  /* labels of the file's names */
+    struct index_map track_places;
+    uint32_t *names, name_room; /* labels of the file's names */
     struct kernel_tracks kernels;
     struct span_batch *batch;  /* of rows that come in order */
     struct span_place *places; /* of their tracks */

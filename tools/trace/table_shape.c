@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_shape.h"
 
+#include "grow.h"
 #include "id_texts.h"
 #include "table_bind.h"
 
@@ -290,71 +291,48 @@ bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column)
 struct kernel_track {
     uint64_t id;
     uint32_t parent, kind;
-    uint32_t track; /* + 1; 0: a free cell */
+    uint32_t track;
 };
 
-/* The cell that has it, or the free one where it belongs. */
-static struct kernel_track *kernel_tracks_cell_of(const struct kernel_tracks *tracks,
-                                                  const struct kernel_track *wanted)
+static uint64_t kernel_tracks_hash(const struct kernel_track *wanted)
 {
-    uint64_t at =
-        id_hash(wanted->id ^ (uint64_t)wanted->parent << 32 ^ (uint64_t)wanted->kind << 60);
-    for (;; at++) {
-        struct kernel_track *cell = &tracks->cells[at & (tracks->cell_count - 1)];
-        if (!cell->track || (cell->id == wanted->id && cell->parent == wanted->parent &&
-                             cell->kind == wanted->kind))
-            return cell;
-    }
+    return hash_pair(wanted->id, (uint64_t)wanted->parent << 32 ^ wanted->kind);
 }
 
-static bool kernel_tracks_make_room(struct kernel_tracks *tracks)
-{
-    struct kernel_tracks larger = *tracks;
-    if (2 * tracks->count < tracks->cell_count)
-        return true;
-    larger.cell_count = tracks->cell_count ? 2 * tracks->cell_count : 256;
-    larger.cells = calloc(larger.cell_count, sizeof *larger.cells);
-    if (!larger.cells) {
-        tracks->failed = true;
-        return false;
-    }
-    for (uint32_t i = 0; i < tracks->cell_count; i++)
-        if (tracks->cells[i].track)
-            *kernel_tracks_cell_of(&larger, &tracks->cells[i]) = tracks->cells[i];
-    free(tracks->cells);
-    *tracks = larger;
-    return true;
-}
-
-/* The track that a cell is found by, if it is there already. */
+/* The track that it is found by, if it is there already. */
 static bool is_known(const struct kernel_tracks *tracks, const struct kernel_track *wanted,
                      uint32_t *track_out)
 {
-    if (!tracks->cell_count)
-        return false;
-    *track_out =
-        kernel_tracks_cell_of(tracks, wanted)->track - 1; /* of a free cell: none, as it wraps */
-    return *track_out != TRACE_NONE;
+    uint64_t hash = kernel_tracks_hash(wanted);
+    for (uint32_t step = 0, i; (i = index_map_next(&tracks->by_key, hash, &step)) != INDEX_NONE;) {
+        const struct kernel_track *known = &tracks->list[i];
+        if (known->id == wanted->id && known->parent == wanted->parent &&
+            known->kind == wanted->kind) {
+            *track_out = known->track;
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The track below parent, made if need be; parent itself where there are too many. */
 static uint32_t below(struct kernel_tracks *tracks, uint32_t parent, enum trace_track_kind kind,
                       uint64_t id, struct trace_text name)
 {
-    const struct kernel_track wanted = {.id = id, .parent = parent, .kind = kind};
-    uint32_t known;
-    if (is_known(tracks, &wanted, &known))
-        return known;
-    if (trace_failed(tracks->trace) || !kernel_tracks_make_room(tracks) ||
-        tracks->count == KERNEL_TRACKS_MAX)
+    struct kernel_track wanted = {.id = id, .parent = parent, .kind = kind};
+    if (is_known(tracks, &wanted, &wanted.track))
+        return wanted.track;
+    if (trace_failed(tracks->trace) || tracks->count == KERNEL_TRACKS_MAX)
         return parent;
-    struct kernel_track *cell = kernel_tracks_cell_of(tracks, &wanted);
-    *cell = wanted;
-    cell->track =
-        1 + trace_add_track_below(tracks->trace, parent,
-                                  (struct trace_track){.kind = kind, .id = id, .name = name});
-    tracks->count++;
-    return cell->track - 1;
+    if (!grow_array32(&tracks->list, &tracks->room, tracks->count + 1, sizeof *tracks->list) ||
+        !index_map_add(&tracks->by_key, kernel_tracks_hash(&wanted), tracks->count)) {
+        tracks->failed = true;
+        return parent;
+    }
+    wanted.track = trace_add_track_below(
+        tracks->trace, parent, (struct trace_track){.kind = kind, .id = id, .name = name});
+    tracks->list[tracks->count++] = wanted;
+    return wanted.track;
 }
 
 static uint32_t numbered(struct kernel_tracks *tracks, uint32_t parent, enum trace_track_kind kind,
@@ -427,7 +405,7 @@ static struct kernel_place *kept_place(const struct kernel_tracks *tracks,
                                        const struct kernel_place *place)
 {
     uint64_t mixed = place->where + (place->group << 20) + (place->processor << 40) + place->kind;
-    return &tracks->places[mixed * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)];
+    return &tracks->places[hash_place(mixed) & (PLACES - 1)];
 }
 
 uint32_t kernel_tracks_known(const struct kernel_tracks *tracks, const struct kernel_place_row *row)
@@ -455,7 +433,8 @@ uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
 
 void kernel_tracks_free(struct kernel_tracks *tracks)
 {
-    free(tracks->cells);
+    free(tracks->list);
+    index_map_free(&tracks->by_key);
     free(tracks->places);
     *tracks = (struct kernel_tracks){0};
 }

@@ -5,6 +5,7 @@
 #ifndef TABLE_SHAPE_H
 #define TABLE_SHAPE_H
 
+#include "index_map.h"
 #include "table_bind.h"
 #include "trace.h"
 
@@ -37,8 +38,9 @@ struct kernel_place;
 
 struct kernel_tracks {
     struct trace *trace;
-    struct kernel_track *cells; /* hash table */
-    uint32_t count, cell_count;
+    struct kernel_track *list;
+    struct index_map by_key;
+    uint32_t count, room;
     struct kernel_place *places; /* that were found last */
     bool failed;                 /* out of memory */
 };

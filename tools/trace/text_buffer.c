@@ -11,7 +11,7 @@ bool text_buffer_put(struct text_buffer *buffer, const char *text, uint32_t byte
 {
     if (bytes > buffer->most - buffer->used)
         return false;
-    if (!thread_array_grow(&buffer->bytes, &buffer->room, buffer->used + bytes + 1, 1)) {
+    if (!grow_zeroed32(&buffer->bytes, &buffer->room, buffer->used + bytes + 1, 1)) {
         buffer->failed = true;
         return false;
     }

@@ -8,10 +8,11 @@
 #include "trace.h"
 
 #include "grow.h"
+#include "hash.h"
+#include "index_map.h"
 #include "link_join.h"
 #include "merge_sorter.h"
 #include "message.h"
-#include "text_hash.h"
 #include "trace_behind.h"
 
 #include <inttypes.h>
@@ -122,73 +123,37 @@ static bool message_join_finish(struct message_join *join,
 }
 
 /* ---- texts, numbered from 0 in the order of adding, found by a hash -------------------------- */
-/* Open addressing, at most half full. */
 
 struct text_set {
     struct trace_text *texts; /* by number; the caller's bytes */
-    uint32_t *cells;          /* numbers + 1; 0 is a free cell */
-    uint32_t count, cell_count;
+    struct index_map places;
+    uint32_t count, room;
 };
-
-static uint32_t trace_hash(struct trace_text text)
-{
-    uint64_t value = text_hash(TEXT_HASH_FIRST, text.text, text.bytes);
-    return (uint32_t)(value ^ value >> 32);
-}
-
-/* The cell that holds the text, or the free one where it belongs. */
-static uint32_t *trace_find_cell(const struct text_set *set, struct trace_text text)
-{
-    for (uint32_t i = trace_hash(text);; i++) {
-        uint32_t *cell = &set->cells[i & (set->cell_count - 1)];
-        if (*cell == 0)
-            return cell;
-        const struct trace_text *known = &set->texts[*cell - 1];
-        if (known->bytes == text.bytes && memcmp(known->text, text.text, text.bytes) == 0)
-            return cell;
-    }
-}
 
 /* TRACE_NONE if it is not there. Zero is an empty set. */
 static uint32_t text_set_find(const struct text_set *set, struct trace_text text)
 {
-    uint32_t found = set->cell_count ? *trace_find_cell(set, text) : 0;
-    return found ? found - 1 : TRACE_NONE;
-}
-
-static bool text_set_grow(struct text_set *set)
-{
-    uint32_t cell_count = set->cell_count ? set->cell_count * 2 : 1024;
-    struct trace_text *texts = realloc(set->texts, cell_count / 2 * sizeof *texts);
-    if (texts)
-        set->texts = texts;
-    uint32_t *cells =
-        texts && cell_count > set->cell_count ? calloc(cell_count, sizeof *cells) : NULL;
-    if (!cells)
-        return false;
-    free(set->cells);
-    set->cells = cells;
-    set->cell_count = cell_count;
-    for (uint32_t i = 0; i < set->count; i++)
-        *trace_find_cell(set, set->texts[i]) = i + 1;
-    return true;
+    uint64_t hash = text_hash(TEXT_HASH_FIRST, text.text, text.bytes);
+    for (uint32_t step = 0, i; (i = index_map_next(&set->places, hash, &step)) != INDEX_NONE;)
+        if (trace_text_same(set->texts[i], text))
+            return i;
+    return TRACE_NONE;
 }
 
 /* One that is not there. False when out of memory. */
 static bool text_set_add(struct text_set *set, struct trace_text text)
 {
-    if (set->count * 2 == set->cell_count && !text_set_grow(set))
+    if (!grow_array32(&set->texts, &set->room, set->count + 1, sizeof *set->texts) ||
+        !index_map_add(&set->places, text_hash(TEXT_HASH_FIRST, text.text, text.bytes), set->count))
         return false;
-    uint32_t *cell = trace_find_cell(set, text);
-    set->texts[set->count] = text;
-    *cell = ++set->count;
+    set->texts[set->count++] = text;
     return true;
 }
 
 static void text_set_free(struct text_set *set)
 {
     free(set->texts);
-    free(set->cells);
+    index_map_free(&set->places);
     *set = (struct text_set){0};
 }
 
@@ -233,11 +198,6 @@ struct trace {
     uint64_t next_id;
     bool failed;
 };
-
-struct trace_text trace_text(const char *text)
-{
-    return (struct trace_text){text, (uint32_t)strlen(text)};
-}
 
 int trace_text_compare(struct trace_text a, struct trace_text b)
 {

@@ -31,14 +31,9 @@ enum exit_code job_files_missing(const struct trace_source *sources, int count);
 
 enum { JOBS_MAX = 64, MISSING_SHOWN = 10 };
 
-static bool pass_same_text(struct trace_text a, struct trace_text b)
-{
-    return a.bytes == b.bytes && (!a.bytes || memcmp(a.text, b.text, a.bytes) == 0);
-}
-
 static bool same_id(const struct trace_job *a, const struct trace_job *b)
 {
-    return pass_same_text(a->id, b->id) && pass_same_text(a->step, b->step);
+    return trace_text_same(a->id, b->id) && trace_text_same(a->step, b->step);
 }
 
 /* "job 4711", "job 4711, step 2" */
@@ -81,10 +76,11 @@ static bool is_again(const struct trace_source *a, const struct trace_source *b)
     const struct trace_identity *left = &a->facts.identity, *right = &b->facts.identity;
     const struct trace_job *job = &a->facts.job, *other = &b->facts.job;
     bool same_process = left->os_id == right->os_id && left->start_ns == right->start_ns &&
-                        pass_same_text(a->facts.host, b->facts.host);
+                        trace_text_same(a->facts.host, b->facts.host);
     return job->ranks > 1 && job->rank == other->rank && job->ranks == other->ranks &&
-           job->id.bytes && same_id(job, other) && pass_same_text(job->launcher, other->launcher) &&
-           pass_same_text(job->command, other->command) && left->os_id && right->os_id &&
+           job->id.bytes && same_id(job, other) &&
+           trace_text_same(job->launcher, other->launcher) &&
+           trace_text_same(job->command, other->command) && left->os_id && right->os_id &&
            !same_process;
 }
 

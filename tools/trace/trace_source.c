@@ -261,14 +261,10 @@ static int source_open_file(struct trace_source *source, const char *path)
     return -1;
 }
 
-static bool agree(struct trace_text a, struct trace_text b)
-{
-    return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
-}
-
 bool trace_same_job(const struct trace_job *a, const struct trace_job *b)
 {
-    return agree(a->id, b->id) && agree(a->step, b->step) && a->ranks == b->ranks;
+    return trace_text_same(a->id, b->id) && trace_text_same(a->step, b->step) &&
+           a->ranks == b->ranks;
 }
 
 bool trace_source_open(struct trace_source *source, const char *path, bool live)

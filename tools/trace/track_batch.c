@@ -2,6 +2,7 @@
 /* Batches. A tree of spans arrives inner ones first, so its order is nearly right already but for
  * the outer ones, which move to the front. */
 #include "track_batch.h"
+#include "grow.h"
 #include "span_detail.h"
 #include "span_order.h"
 
@@ -64,15 +65,9 @@ struct trace_span *track_batch_make_room(struct track_batch *batch, struct trace
 {
     if (batch->count - batch->tree == TRACK_BATCH_SPANS)
         track_batch_finish(batch, trace);
-    if (batch->count == batch->room) {
-        uint32_t room = batch->room ? batch->room * 2 : 1024;
-        struct trace_span *moved = realloc(batch->spans, room * sizeof *moved);
-        if (!moved)
-            return NULL;
-        batch->spans = moved;
-        batch->room = room;
-    }
-    return &batch->spans[batch->count];
+    return grow_array32(&batch->spans, &batch->room, batch->count + 1, sizeof *batch->spans)
+               ? &batch->spans[batch->count]
+               : NULL;
 }
 
 bool track_batch_add_detail(struct track_batch *batch, const struct trace_detail *detail)

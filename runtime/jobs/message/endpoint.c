@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoint.c - endpoints and their handlers come and go. */
 #include "failure.h"
+#include "hash.h"
 #include "message_endpoint.h"
 #include "rbwp_record.h"
 #include "sized.h"
-#include "text_hash.h"
 #include "work_extend.h"
 
 #include <stdio.h>

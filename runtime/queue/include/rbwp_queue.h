@@ -50,6 +50,10 @@ enum rbwp_queued_column_ {
     RBWP_QUEUED_FROM_,
     RBWP_QUEUED_COLUMNS_
 };
+/* The thread's place for their rows. */
+extern RBWP_API RBWP_TLS_ struct rbwp_place_
+    rbwp_own_queued_ RBWP_ABI_NAME_("rbwp_own_queued_") RBWP_TLS_MODEL_;
+
 RBWP_API void rbwp_begin_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t ticks);
 
 /* Before the begin, between rbwp_enter_ and rbwp_leave_. */
@@ -91,11 +95,11 @@ static inline RBWP_HOT_ bool rbwp_add_queued_(const struct rbwp_self_ *self, uns
                                               const struct rbwp_ticket *ticket, uint64_t ticks)
 {
     /* A place with room has had a row: the thread is attached. */
-    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_QUEUED_];
+    struct rbwp_place_ *place = &rbwp_own_queued_;
     if (!__builtin_expect(rbwp_place_has_room_(place) && !self->item && ticket->slot == slot, 1))
         return false;
-    rbwp_put_queued_(rbwp_place_take_(place, RBWP_QUEUED_COLUMNS_), rbwp_own_places_.thread_number,
-                     ticket, ticks);
+    rbwp_put_queued_(rbwp_place_take_(place, RBWP_QUEUED_COLUMNS_), place->thread_number, ticket,
+                     ticks);
     rbwp_place_count_(place, 1);
     return true;
 }

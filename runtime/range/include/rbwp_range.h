@@ -111,6 +111,7 @@ struct rbwp_own_ranges_ {
     struct rbwp_open_range_ *limit; /* below it one may be pushed in line, if there is room for a
                                        row: the stack is of this session, and there are numbers */
     uint64_t next_number;           /* of ranges */
+    struct rbwp_place_ place;       /* of their rows */
 };
 extern RBWP_API RBWP_TLS_ struct rbwp_own_ranges_
     rbwp_own_ranges_ RBWP_ABI_NAME_("rbwp_own_ranges_") RBWP_TLS_MODEL_;
@@ -162,7 +163,7 @@ static inline RBWP_HOT_ void rbwp_put_range_(struct rbwp_own_ranges_ *own,
     range->cells = cells;
     range->fill = place->fill;
     cells[RBWP_RANGE_COLUMN_START_] = ticks;
-    cells[RBWP_RANGE_COLUMN_THREAD_] = rbwp_own_places_.thread_number;
+    cells[RBWP_RANGE_COLUMN_THREAD_] = place->thread_number;
     cells[RBWP_RANGE_COLUMN_NAME_] = name;
     cells[RBWP_RANGE_COLUMN_RANGE_] = number;
     cells[RBWP_RANGE_COLUMN_ID_] = id;
@@ -184,7 +185,7 @@ static inline RBWP_HOT_ void rbwp_range_push_with(uint64_t name, uint64_t id,
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
-    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
+    struct rbwp_place_ *place = &own->place;
     uint64_t ticks;
     if (!rbwp_is_on_(1))
         return;
@@ -215,7 +216,7 @@ static inline RBWP_HOT_ void rbwp_range_pop(void)
     if (!rbwp_enter_(self, 1))
         return;
     /* Where its row is held it was pushed in this session. */
-    if (__builtin_expect(fill == rbwp_own_places_.place[RBWP_PLACE_RANGES_].fill, 1)) {
+    if (__builtin_expect(fill == own->place.fill, 1)) {
         own->top = range - 1;
         __atomic_store_n(range->cells + RBWP_RANGE_COLUMN_STOP_, ticks, __ATOMIC_RELAXED);
         rbwp_leave_(self);

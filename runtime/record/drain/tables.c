@@ -2,11 +2,11 @@
 #include "tables.h"
 
 #include "bytes.h"
+#include "hash.h"
 #include "live.h"
 #include "on_load.h"
 #include "table_schema.h"
 #include "test_point.h"
-#include "text_hash.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

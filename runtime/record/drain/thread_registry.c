@@ -360,7 +360,6 @@ void thread_registry_name(struct thread *entry, char *name)
 void thread_registry_remove(struct thread *entry)
 {
     entry->self = NULL;
-    entry->places = NULL;
     slot_limits_take_over(entry);
     entry->detached_monotonic_ns = clock_now_ns(0);
     thread_rows_free(entry);

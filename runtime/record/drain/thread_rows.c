@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "thread_rows.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct thread thread_rows_strays;
 
-#define NO_PLACE                                                                                   \
+/* Programs that were compiled when one struct had the places of all tables look for room in it.
+ * There is none, so that their rows go the slow way. */
+struct old_places {
+    struct {
+        uint64_t cells[4], fill;
+    } place[4];
+    uint64_t thread_number;
+};
+#define OLD_PLACE                                                                                  \
     {                                                                                              \
         .fill = HELD_BY_NONE                                                                       \
     }
-#define NO_PLACES                                                                                  \
-    {                                                                                              \
-        .place = { NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE }                                        \
-    }
-_Static_assert(RBWP_PLACES_ == 4, "each is none");
-_Thread_local struct rbwp_own_places_ rbwp_own_places_ = NO_PLACES;
+extern RBWP_API _Thread_local struct old_places thread_rows_old RBWP_ABI_NAME_("rbwp_own_places_");
+_Thread_local struct old_places thread_rows_old = {{OLD_PLACE, OLD_PLACE, OLD_PLACE, OLD_PLACE}, 0};
 
 static void move(struct rbwp_place_ *to, const struct rbwp_place_ *from)
 {
@@ -26,56 +31,57 @@ static void move(struct rbwp_place_ *to, const struct rbwp_place_ *from)
     thread_rows_set_max(to, __atomic_load_n(&from->rows_max, __ATOMIC_RELAXED));
 }
 
-void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as)
+void thread_rows_show(struct thread *thread, struct row_place *place, struct rbwp_place_ *own,
+                      enum rule_watch watch)
 {
-    struct rbwp_place_ *shown = &rbwp_own_places_.place[as];
-    if (place->held == shown)
+    unsigned at = 0;
+    if (place->held == own)
         return;
-    move(shown, place->held);
-    place->held = shown;
+    while (at < ROW_PLACES_SHOWN_MAX && thread->shown[at].own && thread->shown[at].own != own)
+        at++;
+    if (at == ROW_PLACES_SHOWN_MAX)
+        return;
+    thread->shown[at].watch = watch;
+    atomic_store_explicit(&thread->shown[at].own, own, memory_order_release);
+    own->thread_number = thread->thread_id;
+    move(own, place->held);
+    place->held = own;
 }
 
-void thread_rows_hide_one(struct row_place *place, enum rbwp_place_number_ as)
+void thread_rows_hide_one(struct row_place *place)
 {
-    static const struct rbwp_place_ none = NO_PLACE;
-    struct rbwp_place_ *shown = &rbwp_own_places_.place[as];
-    if (place->held != shown)
+    static const struct rbwp_place_ none = ROW_PLACE_NONE;
+    struct rbwp_place_ *own = place->held;
+    if (own == &place->here)
         return;
-    move(&place->here, shown);
+    move(&place->here, own);
     place->held = &place->here;
-    move(shown, &none);
+    move(own, &none);
 }
 
 void thread_rows_hide(struct thread *thread)
 {
-    for (uint32_t i = 0; i < thread->row_place_count; i++) {
-        struct row_place *place = thread->row_places[i];
-        if (!place || place->held == &place->here)
-            continue;
-        place->here = *place->held;
-        place->held = &place->here;
-    }
-    rbwp_own_places_ = (struct rbwp_own_places_)NO_PLACES;
+    for (uint32_t i = 0; i < thread->row_place_count; i++)
+        if (thread->row_places[i])
+            thread_rows_hide_one(thread->row_places[i]);
+    memset(thread->shown, 0, sizeof thread->shown);
 }
 
-static bool thread_rows_grow(struct thread *thread, unsigned number)
+void thread_rows_slow(struct thread *thread, enum rule_watch watch)
 {
-    uint32_t count = thread->row_place_count ? 2 * thread->row_place_count : 8;
-    while (count < number)
-        count *= 2;
-    struct row_place **more = realloc(thread->row_places, count * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + thread->row_place_count, 0, (count - thread->row_place_count) * sizeof *more);
-    thread->row_places = more;
-    thread->row_place_count = count;
-    return true;
+    struct rbwp_place_ *own;
+    for (unsigned i = 0; i < ROW_PLACES_SHOWN_MAX &&
+                         (own = atomic_load_explicit(&thread->shown[i].own, memory_order_acquire));
+         i++)
+        if (thread->shown[i].watch == watch)
+            thread_rows_set_max(own, 0);
 }
 
 struct row_place *thread_rows_place(struct thread *thread, unsigned number, struct row_table *table,
                                     uint32_t columns)
 {
-    if (number > thread->row_place_count && !thread_rows_grow(thread, number))
+    if (!grow_zeroed32(&thread->row_places, &thread->row_place_count, number,
+                       sizeof(struct row_place *)))
         return NULL;
     struct row_place *place = calloc(1, sizeof *place);
     if (!place)

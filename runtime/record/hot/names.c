@@ -2,6 +2,7 @@
 #include "names.h"
 
 #include "clock.h"
+#include "grow.h"
 #include "live.h"
 #include "on_load.h"
 #include "slot_limits.h"
@@ -346,18 +347,10 @@ enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char
     if (status != RBWP_OK)
         return status;
     pthread_mutex_lock(&lock);
-    if (sub_item_count == RBWP_SUB_ITEMS_MAX) {
+    if (sub_item_count == RBWP_SUB_ITEMS_MAX)
         status = RBWP_E_LIMIT;
-    } else if (sub_item_count == sub_item_room) {
-        uint32_t room = sub_item_room ? 2 * sub_item_room : 64;
-        struct sub_item *more = realloc(sub_items, room * sizeof *more);
-        if (more) {
-            sub_items = more;
-            sub_item_room = room;
-        } else {
-            status = RBWP_E_MEMORY;
-        }
-    }
+    else if (!grow_array32(&sub_items, &sub_item_room, sub_item_count + 1, sizeof *sub_items))
+        status = RBWP_E_MEMORY;
     if (status == RBWP_OK) {
         *id_out = sub_item_count;
         sub_items[sub_item_count++] = (struct sub_item){copy, (unsigned)type};

@@ -90,7 +90,7 @@ static void hand_over_all(void)
 
 /* The fence: a thread that has looked for rules before it has also stored its room by then, and
  * that is taken away here. */
-void recording_slow_rows(enum rbwp_place_number_ place)
+void recording_slow_rows(enum rule_watch watch)
 {
     sigset_t all, old;
     fence_all_cpus();
@@ -98,8 +98,7 @@ void recording_slow_rows(enum rbwp_place_number_ place)
     pthread_sigmask(SIG_SETMASK, &all, &old);
     thread_registry_lock();
     for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
-        if (thread->places)
-            thread_rows_set_max(&thread->places->place[place], 0);
+        thread_rows_slow(thread, watch);
     thread_registry_unlock();
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }

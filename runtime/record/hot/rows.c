@@ -295,23 +295,23 @@ enum rbwp_status rbwp_extend_row_register(const struct rbwp_schema *schema, unsi
     return status;
 }
 
-void row_hold_keep(unsigned table, enum rbwp_place_number_ as, void (*leaves)(void))
+void row_hold_keep(unsigned table, struct rbwp_place_ *own, enum rule_watch watch,
+                   void (*leaves)(void))
 {
-    const struct thread *thread = rbwp_self_.thread;
+    struct thread *thread = rbwp_self_.thread;
     struct row_place *place = thread ? known_place(thread, table) : NULL;
     if (!place)
         return;
     place->leaves = leaves;
-    thread_rows_show(place, as);
-    rbwp_own_places_.thread_number = thread->thread_id;
+    thread_rows_show(thread, place, own, watch);
 }
 
-void row_hold_slowly(unsigned table, enum rbwp_place_number_ as)
+void row_hold_slowly(unsigned table)
 {
     const struct thread *thread = rbwp_self_.thread;
     struct row_place *place = thread ? known_place(thread, table) : NULL;
     if (place)
-        thread_rows_hide_one(place, as);
+        thread_rows_hide_one(place);
 }
 
 bool row_hold(unsigned table, struct held_row *row_out)

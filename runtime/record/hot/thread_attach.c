@@ -63,7 +63,6 @@ static void thread_attach_join(struct rbwp_self_ *self, struct thread *entry, ui
 {
     entry->os_id = os_id;
     entry->self = self;
-    entry->places = &rbwp_own_places_;
     thread_registry_add(entry);
     *self = (struct rbwp_self_){
         .keep_ticks = UINT64_MAX, .limits = slot_limits_table(), .thread = entry};

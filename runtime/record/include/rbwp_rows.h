@@ -94,9 +94,9 @@ RBWP_API void rbwp_rows_reserve_(unsigned table, uint32_t rows_wanted,
 RBWP_API void rbwp_rows_commit_(unsigned table, uint32_t rows);
 
 /*
- * Where a thread writes the rows of a table whose rows inlined calls write; each such table has a
- * number here. Rows that have room are cells behind each other, all 0 before they are stored; a row
- * is there when it is counted in FILE.live.
+ * Where a thread writes the rows of a table whose rows inlined calls write: one for each such
+ * table, thread-local, which the table's own part of the library has. Rows that have room are cells
+ * behind each other, all 0 before they are stored; a row is there when it is counted in FILE.live.
  */
 struct rbwp_place_ {
     uint64_t *next;      /* where the next row goes */
@@ -105,20 +105,8 @@ struct rbwp_place_ {
     uint64_t
         rows_max;  /* that the chunk has room for; 0 without one, or to send rows the slow way */
     uint64_t fill; /* of the chunk, other than that of any before or after; UINT64_MAX: none */
+    uint64_t thread_number; /* whose it is, if it has room */
 };
-enum rbwp_place_number_ {
-    RBWP_PLACE_RANGES_,
-    RBWP_PLACE_QUEUED_,
-    RBWP_PLACE_ARGUMENTS_,
-    RBWP_PLACE_COUNTERS_,
-    RBWP_PLACES_
-};
-struct rbwp_own_places_ {
-    struct rbwp_place_ place[RBWP_PLACES_]; /* without room, if there is none */
-    uint64_t thread_number;                 /* whose they are */
-};
-extern RBWP_API RBWP_TLS_ struct rbwp_own_places_
-    rbwp_own_places_ RBWP_ABI_NAME_("rbwp_own_places_") RBWP_TLS_MODEL_;
 
 /* Between rbwp_enter_ and rbwp_leave_, all of them. */
 static inline bool rbwp_place_has_room_(const struct rbwp_place_ *place)

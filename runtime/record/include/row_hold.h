@@ -13,6 +13,7 @@
 #define ROW_HOLD_H
 
 #include "rbwp_rows.h"
+#include "rule_watch.h"
 
 /* As rbwp_table_register, for a table whose times rows give as ticks (rbwp_now_ticks), 0 for none:
  * they become times of the session's line when the row goes to the file. For who is the only one to
@@ -28,11 +29,19 @@ struct held_row {
 
 #define HELD_BY_NONE UINT64_MAX
 
-/* Puts the calling thread's place for a table that it has written a row of where inlined calls find
- * it. leaves is called on the thread before it sends held rows on their way; NULL: nobody asks. */
-void row_hold_keep(unsigned table, enum rbwp_place_number_ as, void (*leaves)(void));
+/* What a thread-local place begins as. */
+#define ROW_PLACE_NONE                                                                             \
+    {                                                                                              \
+        .fill = HELD_BY_NONE                                                                       \
+    }
+
+/* Puts the calling thread's place for a table that it has written a row of into own, where inlined
+ * calls find it. watch: the rules that its rows may meet. leaves is called on the thread before it
+ * sends held rows on their way; NULL: nobody asks. */
+void row_hold_keep(unsigned table, struct rbwp_place_ *own, enum rule_watch watch,
+                   void (*leaves)(void));
 /* Takes it back: the thread's next row goes the slow way, too. */
-void row_hold_slowly(unsigned table, enum rbwp_place_number_ as);
+void row_hold_slowly(unsigned table);
 
 /* Room for a row: its cells, which are 0, are stored, then it is committed. As rbwp_row_add. False:
  * it is lost, and held by nobody. */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum rule_watch { RULE_WATCH_QUEUES, RULE_WATCH_COUNTERS, RULE_WATCHES };
+enum rule_watch { RULE_WATCH_QUEUES, RULE_WATCH_COUNTERS, RULE_WATCHES, RULE_WATCH_NONE };
 
 /* A rule is about such rows. */
 bool rule_watch_wants(enum rule_watch what);

@@ -268,10 +268,9 @@ enum rbwp_status rules_add(const char *text, struct rbwp_error *error)
     apply_to_all(&names);
     pthread_mutex_unlock(&session_rules_lock);
     names_release(&names);
-    if (rule_watch_wants(RULE_WATCH_QUEUES))
-        recording_slow_rows(RBWP_PLACE_QUEUED_);
-    if (rule_watch_wants(RULE_WATCH_COUNTERS))
-        recording_slow_rows(RBWP_PLACE_COUNTERS_);
+    for (enum rule_watch watch = 0; watch < RULE_WATCHES; watch++)
+        if (rule_watch_wants(watch))
+            recording_slow_rows(watch);
     return status;
 }
 

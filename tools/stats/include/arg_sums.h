@@ -10,6 +10,7 @@
 #ifndef ARG_SUMS_H
 #define ARG_SUMS_H
 
+#include "index_map.h"
 #include "stats_row.h"
 #include "trace.h"
 
@@ -31,10 +32,10 @@ struct arg_sums {
     uint32_t key_name; /* its number + 1; 0: it has not come */
     struct arg_sum *list;
     uint32_t count, room;
-    uint32_t exact, texts; /* of these */
-    bool ranges;           /* there were more numbers than have a row each */
-    uint32_t *cells, cell_count;
-    uint64_t without; /* calls that have no value */
+    uint32_t exact, texts;   /* of these */
+    bool ranges;             /* there were more numbers than have a row each */
+    struct index_map places; /* of list */
+    uint64_t without;        /* calls that have no value */
     bool failed;
 };
 

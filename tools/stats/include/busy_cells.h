@@ -36,7 +36,7 @@ static inline bool work_depth_take(struct work_depth *depth, const struct trace_
                  span->category == TRACE_QUEUED || trace_is_waiting(span);
     if (!range && !depth->room)
         return span->depth == 0;
-    if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {
+    if (!grow_zeroed32(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {
         depth->failed = true;
         return !range && span->depth == 0;
     }

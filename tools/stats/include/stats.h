@@ -34,12 +34,13 @@
 #include "busy_cells.h"
 #include "concurrency.h"
 #include "histogram.h"
+#include "index_map.h"
 #include "inside_kernels.h"
 #include "kernel_lines.h"
 #include "message_sums.h"
-#include "track_sums.h"
 #include "stats_row.h"
 #include "trace.h"
+#include "track_sums.h"
 
 #define STATS_ROWS_MAX (1u << 18) /* what comes beyond goes into one row "(others)" */
 #define STATS_LOSSES_MAX 1000u    /* listed; the sum has all */
@@ -151,8 +152,9 @@ struct stats {
 
     /* While it is filled. */
     struct concurrency ends;
-    struct trace_text *names;                  /* by number, the trace's */
-    uint32_t *row_of_name, *cells, cell_count; /* rows + 1 */
+    struct trace_text *names; /* by number, the trace's */
+    uint32_t *row_of_name;    /* rows + 1 */
+    struct index_map places;  /* of rows */
     uint32_t name_room, row_of_name_room, row_room, track_room, process_room;
     bool failed; /* out of memory; the user was told */
 };

@@ -8,6 +8,7 @@
 #ifndef ID_TEXTS_H
 #define ID_TEXTS_H
 
+#include "index_map.h"
 #include "trace.h"
 
 #define ID_TEXTS_MAX (4u << 20)
@@ -20,29 +21,20 @@ struct id_text {
 };
 
 struct id_texts {
-    struct id_text *cells; /* hash table; a free cell has table 0 */
-    uint32_t count, cell_count;
+    struct id_text *list;
+    struct index_map places;
+    uint32_t count, list_room;
     char *bytes;
     size_t used, room;
     bool full; /* something was not kept */
 };
 
-/* table is not 0. Zero is no texts. */
+/* Zero is no texts. */
 void id_texts_set(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b,
                   struct trace_text text);
 /* Without one the text is empty. Valid until the next set. */
 struct trace_text id_texts_get(const struct id_texts *texts, uint32_t table, uint64_t a,
                                uint64_t b);
 void id_texts_free(struct id_texts *texts);
-
-/* The bits of a key, spread. */
-static inline uint64_t id_hash(uint64_t value)
-{
-    value ^= value >> 32;
-    value *= UINT64_C(0xd6e8feb86659fd93);
-    value ^= value >> 32;
-    value *= UINT64_C(0xd6e8feb86659fd93);
-    return value ^ value >> 32;
-}
 
 #endif /* ID_TEXTS_H */

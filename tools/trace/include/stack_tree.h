@@ -9,6 +9,7 @@
 #ifndef STACK_TREE_H
 #define STACK_TREE_H
 
+#include "index_map.h"
 #include "trace.h"
 
 enum { STACK_NONE = 0, STACK_DEPTH_MAX = 256 };
@@ -25,8 +26,8 @@ struct stack_tree {
     bool failed; /* out of memory */
     bool cut;    /* there were more stacks */
     /* While it is filled. */
-    uint32_t room, cell_count;
-    uint32_t *cells; /* hash table of numbers; 0 is a free cell */
+    uint32_t room;
+    struct index_map places; /* of nodes by what they stand for */
     struct stack_track *tracks;
     uint32_t track_count;
 };

@@ -15,7 +15,8 @@
 #define THREAD_REGISTRY_H
 
 #include "live_layout.h"
-#include "rbwp_record.h"
+#include "rbwp_rows.h"
+#include "rule_watch.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -37,7 +38,8 @@ bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
                     struct shared_timeline *timeline);
 
 #define LOSS_CAUSES (RBWP_LOSS_CAUSE_MAX + 1) /* enum rbwp_loss_cause, index 0 unused */
-#define THREAD_ENDED (UINT32_C(1) << 31)      /* in struct thread's chunks: it has detached */
+#define ROW_PLACES_SHOWN_MAX 16u         /* of a thread: tables whose rows inlined calls write */
+#define THREAD_ENDED (UINT32_C(1) << 31) /* in struct thread's chunks: it has detached */
 #define NO_LOSS ((enum rbwp_loss_cause)0)
 
 struct chunk;
@@ -80,8 +82,12 @@ struct thread {
     int64_t attached_monotonic_ns;
     int64_t detached_monotonic_ns; /* 0 while attached; guarded by the registry's lock */
 
-    struct rbwp_self_ *self;         /* NULL once detached; guarded by the registry's lock */
-    struct rbwp_own_places_ *places; /* likewise */
+    struct rbwp_self_ *self; /* NULL once detached; guarded by the registry's lock */
+    /* Where its inlined calls write rows. Added to by the thread alone; they go under the lock. */
+    struct {
+        struct rbwp_place_ *_Atomic own; /* NULL: free, and so are those behind it */
+        enum rule_watch watch;
+    } shown[ROW_PLACES_SHOWN_MAX];
 
     /* Recording: see above. Reset when a session ends. */
     struct chunk *chunk;                  /* being filled; NULL before the first event */

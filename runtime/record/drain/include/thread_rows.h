@@ -28,13 +28,17 @@ static inline uint64_t *thread_rows_take(struct row_place *place)
 {
     return rbwp_place_take_(place->held, place->columns);
 }
-/* The calling thread's inlined calls find its place there from now on; nothing any more, once the
- * thread, which is to be detached, has handed over its rows. */
-void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as);
+/* The calling thread's inlined calls find its place in own from now on, if not too many places are
+ * shown already. */
+void thread_rows_show(struct thread *thread, struct row_place *place, struct rbwp_place_ *own,
+                      enum rule_watch watch);
 /* Takes that back. Own thread. */
-void thread_rows_hide_one(struct row_place *place, enum rbwp_place_number_ as);
+void thread_rows_hide_one(struct row_place *place);
+/* All of them: the thread, which is to be detached, has handed over its rows. Registry locked. */
 void thread_rows_hide(struct thread *thread);
-/* Others may store 0 there meanwhile (recording_slow_rows). */
+/* Takes the room of those that such rules are about. Any thread, registry locked. */
+void thread_rows_slow(struct thread *thread, enum rule_watch watch);
+/* Others may store 0 there meanwhile (thread_rows_slow). */
 static inline void thread_rows_set_max(struct rbwp_place_ *held, uint64_t rows_max)
 {
     __atomic_store_n(&held->rows_max, rows_max, __ATOMIC_RELAXED);

@@ -57,9 +57,9 @@ const struct thread *recording_end(void);
  */
 const struct thread *recording_set_level(int level);
 
-/* A rule that rows of this place may meet was added (rule_watch.h): whoever writes one from now on
- * asks for it, though inlined calls have found room until now. */
-void recording_slow_rows(enum rbwp_place_number_ place);
+/* A rule was added that rows may meet: whoever writes one from now on asks for it, though inlined
+ * calls have found room until now. */
+void recording_slow_rows(enum rule_watch watch);
 
 /* Between levels, for recording_set_level: what the new one will not record the end of is ended
  * now, and ends of what the old one did not record are no misuse (recorder.c). */

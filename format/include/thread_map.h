@@ -10,34 +10,27 @@
 #ifndef THREAD_MAP_H
 #define THREAD_MAP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "grow.h"
+#include "index_map.h"
 
 #define THREAD_MAP_MAX (1u << 20)
 #define THREAD_NONE UINT32_MAX
 
 struct thread_map {
-    uint64_t *ids;   /* by number */
-    uint32_t *cells; /* hash table of numbers + 1; 0 is a free cell */
-    uint32_t count, cell_count;
+    uint64_t *ids; /* by number */
+    struct index_map places;
+    uint32_t count, room;
     bool full; /* a thread was turned away, or memory ran out */
 };
 
 /* The number of a thread, new or known; THREAD_NONE when there is no room. Zero is an empty map. */
 uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id);
-/* The same, for who keeps an array of entries by number: makes room in *array first (see below), so
+/* The same, for who keeps an array of entries by number: makes room in *array first (grow.h), so
  * that it has an entry for each number that the map knows. */
 uint32_t thread_map_place(struct thread_map *map, uint64_t thread_id, void *array,
                           uint32_t *capacity, size_t entry_bytes);
 /* The number of a known thread, or THREAD_NONE. */
 uint32_t thread_map_find(const struct thread_map *map, uint64_t thread_id);
 void thread_map_free(struct thread_map *map);
-
-/*
- * Makes *array hold at least count entries of entry_bytes, new ones zeroed; *capacity is its
- * size in entries. False when out of memory.
- */
-bool thread_array_grow(void *array, uint32_t *capacity, uint32_t count, size_t entry_bytes);
 
 #endif /* THREAD_MAP_H */
