@@ -329,12 +329,12 @@ static long switches(void)
     return usage.ru_nivcsw;
 }
 
-enum { QUIET_THREADS = 2, PAIRS_PER_LOOK = 20000 };
+enum { HELPER_THREADS = 2, PAIRS_PER_LOOK = 20000 };
 
 /* The session's own threads: how long they have run, in ns, and on which CPU they did last. */
 struct quiet {
-    double ns[QUIET_THREADS];
-    int cpu[QUIET_THREADS];
+    double ns[HELPER_THREADS];
+    int cpu[HELPER_THREADS];
 };
 
 static FILE *open_of_task(const char *task, const char *what)
@@ -365,7 +365,7 @@ static void look_at_quiet(const char *task, int which, struct quiet *quiet)
 
 static struct quiet quiet_now(void)
 {
-    static const char *const names[QUIET_THREADS] = {"rbwp-writer\n", "rbwp-memory\n"};
+    static const char *const names[HELPER_THREADS] = {"rbwp-writer\n", "rbwp-memory\n"};
     struct quiet quiet = {.cpu = {-1, -1}};
     DIR *tasks = opendir("/proc/self/task");
     require(tasks != NULL, "/proc/self/task");
@@ -376,7 +376,7 @@ static struct quiet quiet_now(void)
             name[0] = 0;
         if (file)
             fclose(file);
-        for (int i = 0; i < QUIET_THREADS; i++)
+        for (int i = 0; i < HELPER_THREADS; i++)
             if (strcmp(name, names[i]) == 0)
                 look_at_quiet(task->d_name, i, &quiet);
     }
@@ -388,7 +388,7 @@ static struct quiet quiet_now(void)
 static bool was_pushed(const struct quiet *before, const struct quiet *now, double ns)
 {
     const int cpu = sched_getcpu();
-    for (int i = 0; i < QUIET_THREADS; i++)
+    for (int i = 0; i < HELPER_THREADS; i++)
         if (now->cpu[i] == cpu && now->ns[i] - before->ns[i] > ns / 2)
             return true;
     return false;

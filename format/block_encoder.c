@@ -245,10 +245,10 @@ void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries)
         deflater_hurry(encoder->fast, hurries);
 }
 
-void block_encoder_breathe(struct rbwp_block_encoder *encoder, struct breath *breath)
+void block_encoder_yield_by(struct rbwp_block_encoder *encoder, struct yield_hook *yield_hook)
 {
     if (encoder->fast)
-        deflater_breathe(encoder->fast, breath);
+        deflater_yield_by(encoder->fast, yield_hook);
 }
 
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence)

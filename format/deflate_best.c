@@ -206,11 +206,11 @@ void parse_best(struct deflater *state, const uint8_t *data, uint32_t size, size
 {
     memset(state->last, 0, sizeof state->last);
     sum_literal_costs(state, data, size);
-    breath_take(state->breath);
+    yield_hook_run(state->yield_hook);
     deflate_best_hash_units(state, data, units);
-    breath_take(state->breath);
+    yield_hook_run(state->yield_hook);
     find_candidates(state, units);
     find_ways(state, data, size, units);
-    breath_take(state->breath);
+    yield_hook_run(state->yield_hook);
     put_way(state, data, size, units);
 }

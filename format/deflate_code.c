@@ -199,7 +199,7 @@ void code_put_tokens(const struct deflater *state, const struct piece_code *code
     for (size_t i = 0; i < state->tokens; i++) {
         uint32_t token = state->token[i];
         if (i % TOKENS_PER_BREATH == TOKENS_PER_BREATH - 1)
-            breath_take(state->breath);
+            yield_hook_run(state->yield_hook);
         if (token < MATCH_FLAG) {
             put_bits(&out, code->literal_word[token], code->length[token]);
             continue;

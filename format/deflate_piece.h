@@ -6,7 +6,7 @@
 #ifndef DEFLATE_PIECE_H
 #define DEFLATE_PIECE_H
 
-#include "breath.h"
+#include "yield_hook.h"
 #include "deflater.h"
 
 #define PIECE_BYTES                                                                                \
@@ -40,7 +40,7 @@ typedef int64_t way;
 struct deflater {
     bool greedy;
     bool hurries;
-    struct breath *breath;
+    struct yield_hook *yield_hook;
     /* What a symbol costs in bits, extra bits included, from the piece before. */
     uint8_t literal_cost[256];
     uint8_t length_cost[MATCH_BYTES_MAX + 1];
@@ -106,7 +106,7 @@ static inline void put_match(struct deflater *state, uint32_t length, uint32_t d
 static inline void breathe_at(const struct deflater *state, size_t unit)
 {
     if (unit % UNITS_PER_BREATH == UNITS_PER_BREATH - 1)
-        breath_take(state->breath);
+        yield_hook_run(state->yield_hook);
 }
 
 /* Each turns a piece into tokens; state->unit holds its units, and behind them its size. */

@@ -41,9 +41,9 @@ void deflater_hurry(struct deflater *state, bool hurries)
     state->hurries = hurries && !state->greedy;
 }
 
-void deflater_breathe(struct deflater *state, struct breath *breath)
+void deflater_yield_by(struct deflater *state, struct yield_hook *yield_hook)
 {
-    state->breath = breath;
+    state->yield_hook = yield_hook;
 }
 
 /* Turns a piece into tokens, or counts its bytes. state->unit holds its units. */
@@ -76,7 +76,7 @@ size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, co
             state->unit[count++] = (uint32_t)(unit[u] - from);
         const uint8_t *bytes = data + from;
         parse(state, bytes, (uint32_t)piece, count);
-        breath_take(state->breath);
+        yield_hook_run(state->yield_hook);
         struct piece_code code;
         code_build(state, &code);
         uint64_t bits = code_piece_bits(state, &code) + writer.count;

@@ -33,10 +33,10 @@ void deflater_forget(struct deflater *state);
  */
 void deflater_hurry(struct deflater *state, bool hurries);
 
-struct breath;
+struct yield_hook;
 
 /* Taken every some ten microseconds from now on. NULL: none. */
-void deflater_breathe(struct deflater *state, struct breath *breath);
+void deflater_yield_by(struct deflater *state, struct yield_hook *yield_hook);
 
 /* Bytes that data and out must have allocated beyond their sizes: both are accessed in whole
  * words. */

@@ -9,7 +9,7 @@
 #include "bytes.h"
 #include "rbwp_writer.h"
 
-struct breath;
+struct yield_hook;
 
 /*
  * Where an encoder's next records go, for records of work items and sub-items that nearly all come
@@ -59,7 +59,7 @@ static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns
 void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries);
 
 /* Taken while a block is compressed; NULL: none. */
-void block_encoder_breathe(struct rbwp_block_encoder *encoder, struct breath *breath);
+void block_encoder_yield_by(struct rbwp_block_encoder *encoder, struct yield_hook *yield_hook);
 
 /* Gives a finished block another sequence number, in the caller's copy of its bytes. */
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence);

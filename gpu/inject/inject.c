@@ -23,7 +23,7 @@
 #include "inject_library.h"
 #include "inject_ptx.h"
 #include "inject_rows.h"
-#include "inject_say.h"
+#include "inject_log.h"
 #include "inject_session.h"
 #include "rbwp_record.h"
 
@@ -203,7 +203,7 @@ static void activity_open_source(void)
     (void)inject_calls_watch(activity_subscribed, true);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_OK && kinds[i] == CUPTI_KERNEL)
-            inject_say("kernels are not recorded: CUPTI does not tell of them");
+            inject_log_once("kernels are not recorded: CUPTI does not tell of them");
 }
 
 /* A launch costs what it did. (With probes in kernels, their launches are watched on.) */
@@ -233,14 +233,14 @@ static bool inject_activity_open(cupti_subscriber subscriber, bool probes)
     if (!cupti.cuptiActivityRegisterTimestampCallback || !cupti.cuptiActivityRegisterCallbacks ||
         !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
         !cupti.cuptiActivityGetNextRecord || !cupti.cuptiActivityGetNumDroppedRecords) {
-        inject_say_no_cupti("this CUPTI does not tell of finished ones");
+        inject_log_no_cupti("this CUPTI does not tell of finished ones");
         return false;
     }
     give_cleared_buffers();
     if (!inject_calls_open() || !inject_calls_watch(subscriber, true) ||
         cupti.cuptiActivityRegisterTimestampCallback(inject_now_ns) != CUPTI_OK ||
         cupti.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_filled) != CUPTI_OK) {
-        inject_say_no_cupti("CUPTI refused, or there is no memory");
+        inject_log_no_cupti("CUPTI refused, or there is no memory");
         return false;
     }
     if (!probes) /* until the window opens */
@@ -395,9 +395,9 @@ static bool subscribe(cupti_subscriber *subscriber)
 {
     int code = cupti.cuptiSubscribe(subscriber, called, NULL);
     if (code == CUPTI_TAKEN)
-        inject_say_no_cupti("another tool has CUPTI already");
+        inject_log_no_cupti("another tool has CUPTI already");
     else if (code != CUPTI_OK)
-        inject_say_no_cupti("CUPTI says %d", code);
+        inject_log_no_cupti("CUPTI says %d", code);
     return code == CUPTI_OK;
 }
 
@@ -415,7 +415,7 @@ static bool subscribe_probes(cupti_subscriber subscriber)
         /* Calls that this CUPTI does not know are none that its driver has. */
         if (cupti.cuptiEnableCallback(1, subscriber, wanted[i].domain, wanted[i].id) != CUPTI_OK &&
             i == 0) {
-            inject_say("kernels are not recorded: CUPTI does not tell of launches");
+            inject_log_once("kernels are not recorded: CUPTI does not tell of launches");
             return false;
         }
     return true;

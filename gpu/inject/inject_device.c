@@ -4,7 +4,7 @@
 #include "bytes.h"
 #include "held.h"
 #include "inject_clock.h"
-#include "inject_say.h"
+#include "inject_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -183,13 +183,13 @@ bool inject_folder_open(const char *path)
     }
     good = lines.fd >= 0 && write_clock();
     if (!good)
-        inject_say("kernels are not recorded: %s: %s", path, strerror(errno));
+        inject_log_once("kernels are not recorded: %s: %s", path, strerror(errno));
     return good;
 }
 
 static bool device_fail(void)
 {
-    inject_say("%s: %s: launches are missing", folder, strerror(errno));
+    inject_log_once("%s: %s: launches are missing", folder, strerror(errno));
     return false;
 }
 

@@ -5,9 +5,9 @@
 #include "inject_clock.h"
 #include "inject_device.h"
 #include "inject_library.h"
-#include "inject_say.h"
+#include "inject_log.h"
 #include "inject_started.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "record_extend.h"
 
 #include <pthread.h>
@@ -681,12 +681,12 @@ bool inject_events_open(void)
     pthread_t thread;
     inject_rows_prepare();
     if (!cu.cuEventElapsedTime || !cu.cuCtxGetCurrent) {
-        inject_say("kernels are not recorded: the driver is too old to time them by events");
+        inject_log_once("kernels are not recorded: the driver is too old to time them by events");
         return false;
     }
-    quiet_threads_begin();
-    if (quiet_thread_start(&thread, "rbwp-events", inject_events_run, NULL) != 0) {
-        inject_say("kernels are not recorded: no thread to wait for them");
+    helper_threads_begin();
+    if (helper_thread_start(&thread, "rbwp-events", inject_events_run, NULL) != 0) {
+        inject_log_once("kernels are not recorded: no thread to wait for them");
         return false;
     }
     pthread_detach(thread);

@@ -5,7 +5,7 @@
  */
 #include "inject_library.h"
 #include "inject_hooks.h"
-#include "inject_say.h"
+#include "inject_log.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -58,9 +58,9 @@ bool inject_driver_open(void)
     void *library = open_library(given && *given ? given : "libcuda.so.1", 0);
     const char *missing = library ? load_symbols(library, driver_symbols, &cu) : NULL;
     if (!library)
-        inject_say("kernels are not recorded: no driver: %s", dlerror());
+        inject_log_once("kernels are not recorded: no driver: %s", dlerror());
     else if (missing)
-        inject_say("kernels are not recorded: the driver is too old, it has no %s", missing);
+        inject_log_once("kernels are not recorded: the driver is too old, it has no %s", missing);
     return library && !missing;
 }
 
@@ -122,13 +122,13 @@ bool inject_cupti_open(void)
     const char *missing = library ? load_symbols(library, cupti_symbols, &cupti) : NULL;
     if (!library || missing) {
         const char *why = dlerror();
-        inject_say_no_cupti("no CUPTI (RBWP_CUPTI names its library): %s", missing ? missing
+        inject_log_no_cupti("no CUPTI (RBWP_CUPTI names its library): %s", missing ? missing
                                                                            : why   ? why
                                                                                    : "not found");
         return false;
     }
     if (cupti.cuptiGetVersion(&version) != CUPTI_OK || !known_version(version)) {
-        inject_say_no_cupti("CUPTI's version %u is not known, those of CUDA 12 and 13 are "
+        inject_log_no_cupti("CUPTI's version %u is not known, those of CUDA 12 and 13 are "
                             "(RBWP_CUPTI names one)",
                             version);
         return false;

@@ -3,9 +3,9 @@
 
 #include "held.h"
 #include "inject_clock.h"
-#include "inject_say.h"
+#include "inject_log.h"
 #include "inject_started.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "rbwp_record.h"
 #include "rbwp_session.h"
 #include "record_extend.h"
@@ -157,11 +157,11 @@ static bool begin_session(void)
                                                    .at_cap = RBWP_AT_CAP_DROP};
         rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
         if (rbwp_session_start(&config, &session, &error) != RBWP_OK) {
-            inject_say("nothing is recorded: %s", error.text);
+            inject_log_once("nothing is recorded: %s", error.text);
             return false;
         }
         if (error.text[0])
-            inject_say("%s", error.text);
+            inject_log_once("%s", error.text);
     }
     if (!at_exit) /* behind the recorder's own, so that it comes before that */
         at_exit = inject_session_end_before();
@@ -284,7 +284,7 @@ void inject_session_begin(const struct inject_source *source)
         atomic_store(&owner, getpid());
         if (!forks)
             forks = pthread_atfork(NULL, NULL, session_in_child) == 0;
-        quiet_threads_begin(); /* a program with a GPU has threads, too */
+        helper_threads_begin(); /* a program with a GPU has threads, too */
         if (control_start())
             open_window();
     }
@@ -366,7 +366,7 @@ static void take_signals(void)
             !(theirs.sa_flags & SA_SIGINFO) && theirs.sa_handler == SIG_DFL)
             sigaction(ends[i], &ours, NULL);
     if (toggle_signal && sigaction(toggle_signal, &ours, NULL) != 0) {
-        inject_say("RBWP_INJECT_SIGNAL: %s", strerror(errno));
+        inject_log_once("RBWP_INJECT_SIGNAL: %s", strerror(errno));
         toggle_signal = 0;
     }
 }
@@ -462,7 +462,7 @@ static bool control_start(void)
     toggle_signal = (int)session_number_of("RBWP_INJECT_SIGNAL");
     atomic_store(&close_at_ms, 0);
     make_pipe();
-    if (quiet_thread_start(&thread, "rbwp-inject", control, NULL) != 0) {
+    if (helper_thread_start(&thread, "rbwp-inject", control, NULL) != 0) {
         control_forget();
         return !after_ms && !toggle_signal && !inject_window_range();
     }

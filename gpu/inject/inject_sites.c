@@ -3,7 +3,7 @@
 #include "bytes.h"
 #include "hash.h"
 #include "inject_handles.h"
-#include "inject_say.h"
+#include "inject_log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ static bool read_variables(struct inject_module *module, void *context)
     if (module->device && inject_read(module->device, read, shape, sizeof read) == DRIVER_OK)
         take_shape(&module->shape, read);
     if (!shape_good(&module->shape)) {
-        inject_say("a module's probes are of another version: its launches are not recorded");
+        inject_log_once("a module's probes are of another version: its launches are not recorded");
         return false;
     }
     if (cu.cuModuleGetGlobal_v2(&module->dropped, &bytes, module->handle, PTX_DROPPED_NAME) !=

@@ -23,11 +23,11 @@
  * No call blocks or allocates; all may be made from signal handlers.
  */
 
-struct wakes_bucket wakes_buckets[WAKES_BUCKETS];
+struct wakeup_bucket wakeup_buckets[WAKES_BUCKETS];
 
 enum { FOR_ALL = 1, TAKEN = 2 }; /* of a note's state */
 
-void wakes_note(struct wakes_bucket *bucket, uint64_t object, enum wakes_whose whose)
+void wakeup_note(struct wakeup_bucket *bucket, uint64_t object, enum wakeup_whose whose)
 {
     uint32_t number = atomic_fetch_add_explicit(&bucket->next, 1, memory_order_relaxed);
     struct wake *note = &bucket->notes[number % WAKES_KEPT];
@@ -69,8 +69,8 @@ static inline bool waiter_take(struct seen *seen)
 
 /* From the newest back to the first that was left before: taken or not, about whatever object, it
  * ends the search. */
-bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since, uint64_t until,
-                enum wakes_which which, struct wakes_found *found_out)
+bool wakeup_take(struct wakeup_bucket *bucket, uint64_t object, uint64_t since, uint64_t until,
+                 enum wakeup_which which, struct wakeup_found *found_out)
 {
     uint32_t next = atomic_load_explicit(&bucket->next, memory_order_acquire);
     struct seen seen, best = {0};
@@ -87,7 +87,7 @@ bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since, ui
     }
     if (!best.note || !waiter_take(&best))
         return false;
-    *found_out = (struct wakes_found){best.ticks, best.thread_id};
+    *found_out = (struct wakeup_found){best.ticks, best.thread_id};
     return true;
 }
 
@@ -291,7 +291,7 @@ static _Thread_local struct rbwp_place_ waits_place RBWP_TLS_MODEL_ = ROW_PLACE_
 /* Its times are ticks, as those of the stretches. */
 static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct wait *wait,
                              enum wait_outcome outcome, uint64_t stop_ticks,
-                             const struct wakes_found *waker)
+                             const struct wakeup_found *waker)
 {
     bool is_known = waker->ticks && waker->ticks < stop_ticks;
     cells[0] = wait->since_ticks;
@@ -307,7 +307,7 @@ static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct w
 /* The thread's first one of a chunk, and those of others. */
 static __attribute__((noinline)) void waiter_add_row(uint64_t thread_id, const struct wait *wait,
                                                      enum wait_outcome outcome, uint64_t stop_ticks,
-                                                     const struct wakes_found *waker)
+                                                     const struct wakeup_found *waker)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t cells[COLUMNS_wait];
@@ -335,7 +335,7 @@ static __attribute__((noinline, cold)) void look_at_clock(uint64_t now_ticks)
 /* The wait is over: its row, and the stretch behind it. */
 static inline void waiter_report(struct waiter *waiter, const struct wait *wait,
                                  enum wait_outcome outcome, uint64_t stop_ticks,
-                                 const struct wakes_found *waker)
+                                 const struct wakeup_found *waker)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_place_ *place = &waits_place;
@@ -369,7 +369,7 @@ static __attribute__((noinline, cold)) void begin_in_child(struct wait *wait)
         rbwp_leave_(self);
         atomic_store_explicit(&waiter->since_ticks, wait->since_ticks, memory_order_relaxed);
         const struct wait start = {.kind = WAIT_START, .since_ticks = wait->since_ticks};
-        waiter_report(waiter, &start, WAIT_WOKEN, wait->since_ticks, &(struct wakes_found){0});
+        waiter_report(waiter, &start, WAIT_WOKEN, wait->since_ticks, &(struct wakeup_found){0});
     }
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
@@ -387,20 +387,20 @@ static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_tic
     return true;
 }
 
-void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which,
+void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakeup_which which,
                   uint64_t stop_ticks)
 {
     struct waiter *waiter = wait->waiter;
-    struct wakes_found waker = {0};
+    struct wakeup_found waker = {0};
     if (waiter->kind != wait->kind || waiter->since_ticks != wait->since_ticks)
         return; /* somebody has jumped out of it, as it seemed, or this is a forked child */
     set_busy(waiter, wait);
     set_kind(waiter, WAIT_RUNS);
     if (wait->bucket) {
-        wakes_leave(wait->bucket);
+        wakeup_leave(wait->bucket);
         if (outcome == WAIT_WOKEN)
-            (void)wakes_take(wait->bucket, wait->object, wait->since_ticks, stop_ticks, which,
-                             &waker);
+            (void)wakeup_take(wait->bucket, wait->object, wait->since_ticks, stop_ticks, which,
+                              &waker);
     }
     if (was_long(waiter, wait, stop_ticks))
         waiter_report(waiter, wait, outcome, stop_ticks, &waker);
@@ -423,7 +423,7 @@ void waiter_jumps(void)
     struct wait wait = {.waiter = waiter,
                         .kind = waiter->kind,
                         .ended = !rbwp_self_.item,
-                        .bucket = is_woken ? wakes_bucket_of(waiter->object) : NULL,
+                        .bucket = is_woken ? wakeup_bucket_of(waiter->object) : NULL,
                         .object = waiter->object,
                         .since_ticks = waiter->since_ticks};
     wait_end(&wait, WAIT_FAILED);
@@ -468,7 +468,7 @@ void waiter_tell_waiting(void)
                                   .object = waiter->object,
                                   .since_ticks = waiter->since_ticks};
         if ((int64_t)(now_ticks - wait.since_ticks) >= 0)
-            waiter_add_row(thread_id, &wait, WAIT_GOES_ON, now_ticks, &(struct wakes_found){0});
+            waiter_add_row(thread_id, &wait, WAIT_GOES_ON, now_ticks, &(struct wakeup_found){0});
     }
 }
 
@@ -514,7 +514,7 @@ void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks)
     const struct wait wait = {.kind = WAIT_START,
                               .since_ticks = made_ticks ? made_ticks : now_ticks};
     set_busy(waiter, &wait);
-    waiter_report(waiter, &wait, WAIT_WOKEN, now_ticks, &(struct wakes_found){made_ticks, maker});
+    waiter_report(waiter, &wait, WAIT_WOKEN, now_ticks, &(struct wakeup_found){made_ticks, maker});
     waiter->begun = true;
     set_busy(waiter, NULL);
     errno = error;

@@ -42,50 +42,50 @@ struct wake {
     _Atomic uint64_t object, ticks, thread_id;
 };
 
-struct wakes_bucket {
+struct wakeup_bucket {
     _Atomic uint32_t waiting;                                   /* threads */
     _Atomic uint32_t next;                                      /* number of the next note */
     struct wake notes[WAKES_KEPT] __attribute__((aligned(32))); /* none lies in two lines */
 } __attribute__((aligned(64)));
 
-extern struct wakes_bucket wakes_buckets[WAKES_BUCKETS];
+extern struct wakeup_bucket wakeup_buckets[WAKES_BUCKETS];
 
-static inline struct wakes_bucket *wakes_bucket_of(uint64_t object)
+static inline struct wakeup_bucket *wakeup_bucket_of(uint64_t object)
 {
-    return &wakes_buckets[hash_place(object >> 3) >> 22];
+    return &wakeup_buckets[hash_place(object >> 3) >> 22];
 }
 
-enum wakes_whose { WAKES_ONE, WAKES_ALL };
-__attribute__((hot)) void wakes_note(struct wakes_bucket *bucket, uint64_t object,
-                                     enum wakes_whose whose);
+enum wakeup_whose { WAKES_ONE, WAKES_ALL };
+__attribute__((hot)) void wakeup_note(struct wakeup_bucket *bucket, uint64_t object,
+                                      enum wakeup_whose whose);
 
 /* Before the object is signalled. */
-static inline void wakes_tell(uint64_t object, enum wakes_whose whose)
+static inline void wakeup_tell(uint64_t object, enum wakeup_whose whose)
 {
-    struct wakes_bucket *bucket = wakes_bucket_of(object);
+    struct wakeup_bucket *bucket = wakeup_bucket_of(object);
     if (__builtin_expect(atomic_load_explicit(&bucket->waiting, memory_order_relaxed) != 0, 0))
-        wakes_note(bucket, object, whose);
+        wakeup_note(bucket, object, whose);
 }
 
-static inline void wakes_join(struct wakes_bucket *bucket)
+static inline void wakeup_join(struct wakeup_bucket *bucket)
 {
     atomic_fetch_add_explicit(&bucket->waiting, 1, memory_order_seq_cst);
 }
-static inline void wakes_leave(struct wakes_bucket *bucket)
+static inline void wakeup_leave(struct wakeup_bucket *bucket)
 {
     atomic_fetch_sub_explicit(&bucket->waiting, 1, memory_order_relaxed);
 }
 
-struct wakes_found {
+struct wakeup_found {
     uint64_t ticks, thread_id;
 };
 /* Which of several notes: threads that were signalled one by one run in that order; a lock came
  * from whoever released it last. */
-enum wakes_which { WAKES_OLDEST, WAKES_LATEST };
+enum wakeup_which { WAKES_OLDEST, WAKES_LATEST };
 /* A note about the object that was left in [since, until]. False: there is none. */
-__attribute__((hot)) bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since,
-                                     uint64_t until, enum wakes_which which,
-                                     struct wakes_found *found_out);
+__attribute__((hot)) bool wakeup_take(struct wakeup_bucket *bucket, uint64_t object, uint64_t since,
+                                      uint64_t until, enum wakeup_which which,
+                                      struct wakeup_found *found_out);
 
 /* ---- waiter ---------------------------------------------------------------------------------- */
 
@@ -140,8 +140,8 @@ static inline uint64_t waiter_thread_id(void)
 }
 
 struct wait {
-    struct waiter *waiter;       /* NULL: nothing is recorded */
-    struct wakes_bucket *bucket; /* NULL: nobody signals it */
+    struct waiter *waiter;        /* NULL: nothing is recorded */
+    struct wakeup_bucket *bucket; /* NULL: nobody signals it */
     uint64_t object, since_ticks;
     enum wait_kind kind;
     bool ended;            /* the stretch has */
@@ -162,7 +162,7 @@ extern uint64_t waiter_least_ticks[WAIT_KINDS];
 /* The rest of wait_begin and wait_end, for a thread whose waits are recorded. */
 __attribute__((hot)) void waiter_end_stretch(struct wait *wait);
 __attribute__((hot)) void waiter_ended(struct wait *wait, enum wait_outcome outcome,
-                                       enum wakes_which which, uint64_t stop_ticks);
+                                       enum wakeup_which which, uint64_t stop_ticks);
 
 /* The thread is about to leave what it does by longjmp: a wait as well, if it is in one. */
 void waiter_jumps(void);
@@ -206,7 +206,7 @@ bool waiter_is_back(struct waiter *waiter, const struct wait *wait);
 /* In place: what is made and then copied waits for itself. Not all of it is needed, and it is made
  * often. */
 static inline void wait_for(struct wait *wait, enum wait_kind kind, uint64_t object,
-                            struct wakes_bucket *bucket)
+                            struct wakeup_bucket *bucket)
 {
     struct waiter *waiter = waiter_mine;
     wait->waiter = NULL;
@@ -230,7 +230,7 @@ static inline void wait_for(struct wait *wait, enum wait_kind kind, uint64_t obj
     if (__builtin_expect(!(waiter->short_kinds >> kind & 1), 0))
         waiter_end_stretch(wait);
     if (bucket)
-        wakes_join(bucket);
+        wakeup_join(bucket);
 }
 /* Something that nobody signals, or nobody that we see. */
 static inline void wait_begin(struct wait *wait, enum wait_kind kind, uint64_t object)
@@ -239,10 +239,11 @@ static inline void wait_begin(struct wait *wait, enum wait_kind kind, uint64_t o
 }
 static inline void wait_begin_woken(struct wait *wait, enum wait_kind kind, const void *object)
 {
-    wait_for(wait, kind, (uintptr_t)object, wakes_bucket_of((uintptr_t)object));
+    wait_for(wait, kind, (uintptr_t)object, wakeup_bucket_of((uintptr_t)object));
 }
 
-static inline void wait_end_by(struct wait *wait, enum wait_outcome outcome, enum wakes_which which)
+static inline void wait_end_by(struct wait *wait, enum wait_outcome outcome,
+                               enum wakeup_which which)
 {
     struct waiter *waiter = wait->waiter;
     if (!waiter)

@@ -2,7 +2,7 @@
 /* Calls that move data, and locks of files: waits where they took long. */
 #undef _FILE_OFFSET_BITS /* pread is pread here, and pread64 another one */
 #undef _FORTIFY_SOURCE
-#include "real.h"
+#include "libc_next.h"
 #include "waiter.h"
 
 #include <fcntl.h>

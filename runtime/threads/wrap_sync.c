@@ -5,7 +5,7 @@
  * What can be had without waiting is taken by the call that never waits, so that a lock that is
  * free costs a call more and no clock.
  */
-#include "real.h"
+#include "libc_next.h"
 #include "waiter.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec 
 
 SHOWN int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-    wakes_tell((uintptr_t)mutex, WAKES_ONE);
+    wakeup_tell((uintptr_t)mutex, WAKES_ONE);
     return REAL(pthread_mutex_unlock)(mutex);
 }
 
@@ -75,7 +75,7 @@ SHOWN int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timesp
 
 SHOWN int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
-    wakes_tell((uintptr_t)lock, WAKES_ALL);
+    wakeup_tell((uintptr_t)lock, WAKES_ALL);
     return REAL(pthread_rwlock_unlock)(lock);
 }
 
@@ -105,7 +105,7 @@ SHOWN int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 /* The last to come wakes the others, and none waits without them. */
 SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-    wakes_tell((uintptr_t)barrier, WAKES_ALL);
+    wakeup_tell((uintptr_t)barrier, WAKES_ALL);
     struct wait wait;
     wait_begin_woken(&wait, WAIT_BARRIER, barrier);
     int result = REAL(pthread_barrier_wait)(barrier);
@@ -150,7 +150,7 @@ SHOWN int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *unti
 
 SHOWN int sem_post(sem_t *sem)
 {
-    wakes_tell((uintptr_t)sem, WAKES_ONE);
+    wakeup_tell((uintptr_t)sem, WAKES_ONE);
     return REAL(sem_post)(sem);
 }
 
@@ -170,7 +170,7 @@ typedef int (*cond_signal_fn)(pthread_cond_t *);
     static void *found;                                                                            \
     void *real = __atomic_load_n(&found, __ATOMIC_RELAXED);                                        \
     if (__builtin_expect(!real, 0)) {                                                              \
-        real = real_find_version(name, version);                                                   \
+        real = libc_next_find_version(name, version);                                              \
         __atomic_store_n(&found, real, __ATOMIC_RELAXED);                                          \
     }                                                                                              \
     type call = (type)real
@@ -178,7 +178,7 @@ typedef int (*cond_signal_fn)(pthread_cond_t *);
 /* The mutex is released meanwhile, which somebody may wait for. */
 #define CONDITION(call_)                                                                           \
     do {                                                                                           \
-        wakes_tell((uintptr_t)mutex, WAKES_ONE);                                                   \
+        wakeup_tell((uintptr_t)mutex, WAKES_ONE);                                                  \
         struct wait wait WAIT_CLEANED;                                                             \
         wait_begin_woken(&wait, WAIT_CONDITION, cond);                                             \
         int result = call_;                                                                        \
@@ -207,13 +207,13 @@ typedef int (*cond_signal_fn)(pthread_cond_t *);
     int rbwp_cond_signal_##suffix(pthread_cond_t *cond)                                            \
     {                                                                                              \
         VERSIONED(cond_signal_fn, "pthread_cond_signal", version);                                 \
-        wakes_tell((uintptr_t)cond, WAKES_ONE);                                                    \
+        wakeup_tell((uintptr_t)cond, WAKES_ONE);                                                   \
         return call(cond);                                                                         \
     }                                                                                              \
     int rbwp_cond_broadcast_##suffix(pthread_cond_t *cond)                                         \
     {                                                                                              \
         VERSIONED(cond_signal_fn, "pthread_cond_broadcast", version);                              \
-        wakes_tell((uintptr_t)cond, WAKES_ALL);                                                    \
+        wakeup_tell((uintptr_t)cond, WAKES_ALL);                                                   \
         return call(cond);                                                                         \
     }
 
@@ -262,7 +262,7 @@ SHOWN int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict u
 
 SHOWN int mtx_unlock(mtx_t *mutex)
 {
-    wakes_tell((uintptr_t)mutex, WAKES_ONE);
+    wakeup_tell((uintptr_t)mutex, WAKES_ONE);
     return REAL(mtx_unlock)(mutex);
 }
 
@@ -279,13 +279,13 @@ SHOWN int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
 
 SHOWN int cnd_signal(cnd_t *cond)
 {
-    wakes_tell((uintptr_t)cond, WAKES_ONE);
+    wakeup_tell((uintptr_t)cond, WAKES_ONE);
     return REAL(cnd_signal)(cond);
 }
 
 SHOWN int cnd_broadcast(cnd_t *cond)
 {
-    wakes_tell((uintptr_t)cond, WAKES_ALL);
+    wakeup_tell((uintptr_t)cond, WAKES_ALL);
     return REAL(cnd_broadcast)(cond);
 }
 #endif

@@ -5,9 +5,9 @@
  * What a new thread is to run waits for it in a place of a fixed table. Where that is full, the
  * thread runs without being recorded.
  */
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "rbwp_session.h"
-#include "real.h"
+#include "libc_next.h"
 #include "record_extend.h"
 #include "waiter.h"
 
@@ -78,7 +78,7 @@ static bool start_session(const char *file)
     config.children = strstr(file, "%p") != NULL;
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
     rbwp_extend_end_items();
-    quiet_threads_hold();
+    helper_threads_hold();
     if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session) {
         if (error.text[0])
             fprintf(stderr, "rbwp: %s\n", error.text);
@@ -219,7 +219,7 @@ static void wrap_thread_on_name(const struct start *start)
 static void wrap_thread_leave(void *unused)
 {
     (void)unused;
-    wakes_tell((uint64_t)pthread_self(), WAKES_ALL); /* to who joins it */
+    wakeup_tell((uint64_t)pthread_self(), WAKES_ALL); /* to who joins it */
     waiter_detach();
 }
 
@@ -242,7 +242,7 @@ SHOWN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restr
 {
     struct waiter *mine = waiter_mine;
     bool ours = mine && !atomic_load_explicit(&mine->busy, memory_order_relaxed) &&
-                mine->kind != WAIT_NONE && !quiet_thread_starting;
+                mine->kind != WAIT_NONE && !helper_thread_starting;
     if (ours)
         preload_first_thread();
     struct start *start = ours ? claim_start() : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits for time, descriptors, child processes, signals, and on futexes by syscall(2). */
-#include "real.h"
+#include "libc_next.h"
 #include "waiter.h"
 
 #include <errno.h>
@@ -234,7 +234,7 @@ static long futex(syscall_fn real, long number, const long *args)
 {
     int operation = (int)args[1] & FUTEX_CMD_MASK;
     if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET)
-        wakes_tell((uintptr_t)args[0], args[2] == 1 ? WAKES_ONE : WAKES_ALL);
+        wakeup_tell((uintptr_t)args[0], args[2] == 1 ? WAKES_ONE : WAKES_ALL);
     if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
         return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
     struct wait wait;

@@ -6,7 +6,7 @@
  */
 #include "record_support.h"
 
-#include "claim.h"
+#include "output_lock.h"
 #include "live_layout.h"
 #include "unit.h"
 #include "wrapped.h"
@@ -420,13 +420,14 @@ static void test_one_writer(void **state)
         assert_int_equal(link(config.logfile, beside(".moved")), 0);
         const char *const names[] = {config.logfile, beside(".victim"), beside(".moved")};
         for (int i = 0; i < 6; i++) {
-            const struct claim_wish wish = {.file = names[i / 2], .live = i % 2, .follow = true};
-            struct claim claim;
+            const struct output_lock_request wish = {
+                .file = names[i / 2], .live = i % 2, .follow = true};
+            struct output_lock lock;
             struct rbwp_error error = {.text = ""};
-            assert_int_equal(claim_files(&wish, &claim, &error), RBWP_E_BUSY);
+            assert_int_equal(output_lock_files(&wish, &lock, &error), RBWP_E_BUSY);
             assert_non_null(strstr(error.text, "another process records"));
-            assert_int_equal(claim.file_fd, -1);
-            assert_int_equal(claim.live_fd, -1);
+            assert_int_equal(lock.file_fd, -1);
+            assert_int_equal(lock.live_fd, -1);
         }
         assert_false(exists(beside(".victim.live")));
         assert_int_equal(exists(beside(".live")), live);

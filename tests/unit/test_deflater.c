@@ -5,7 +5,7 @@
  * takes zlib takes too, with the same bytes, and it takes all that zlib and the
  * deflater make.
  */
-#include "breath.h"
+#include "yield_hook.h"
 #include "deflater.h"
 #include "inflater.h"
 
@@ -205,9 +205,9 @@ static void test_remembered_costs(void **state)
 
 static unsigned breaths;
 
-static void count_breath(struct breath *breath)
+static void count_breath(struct yield_hook *yield_hook)
 {
-    (void)breath;
+    (void)yield_hook;
     breaths++;
 }
 
@@ -215,16 +215,16 @@ static void count_breath(struct breath *breath)
 static void test_breathes(void **state)
 {
     enum { ROOM = 60000 };
-    struct breath breath = {count_breath};
+    struct yield_hook yield_hook = {count_breath};
     uint8_t *data = malloc(ROOM + DEFLATER_SLACK);
     uint32_t *unit = malloc((ROOM / 3) * sizeof *unit);
     struct deflater *records = make(*(enum parser *)*state);
     const size_t units = make_records(data, ROOM, unit), size = unit[units - 1];
     breaths = 0;
-    deflater_breathe(records, &breath);
+    deflater_yield_by(records, &yield_hook);
     run(records, data, size, unit, units - 1);
     assert_in_range(breaths, units / 512, units / 128);
-    deflater_breathe(records, NULL);
+    deflater_yield_by(records, NULL);
     run(records, data, size, unit, units - 1);
     assert_in_range(breaths, units / 512, units / 128);
     deflater_free(records);

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 #include "drain.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "recording.h"
 #include "running.h"
 #include "sanitized.h"
@@ -287,16 +287,16 @@ static void test_rank(void **state)
     const struct quiet_scheduling before = scheduling_now();
     if (before.policy != SCHED_OTHER)
         skip();
-    quiet_thread_rank(QUIET_URGENT);
+    helper_thread_rank(QUIET_URGENT);
     struct quiet_scheduling now = scheduling_now();
     assert_true(now.slice_ns == 100000 || now.slice_ns == before.slice_ns);
     assert_int_equal(now.policy, SCHED_OTHER);
     assert_int_equal(now.nice, before.nice);
-    quiet_thread_rank(QUIET_GIVES_WAY);
+    helper_thread_rank(QUIET_GIVES_WAY);
     now = scheduling_now();
     assert_int_equal(now.policy, SCHED_BATCH);
     assert_true(now.slice_ns == before.slice_ns);
-    quiet_thread_rank(QUIET_USUAL);
+    helper_thread_rank(QUIET_USUAL);
     now = scheduling_now();
     assert_memory_equal(&now, &before, sizeof now);
 }
@@ -308,11 +308,12 @@ static void count_let_run(const char *place)
     times_let_run += strcmp(place, "quiet: lets others run") == 0;
 }
 
-/* Guards: a breath lets others run when the last time is long ago, and then not at once again. */
+/* Guards: a yield_hook lets others run when the last time is long ago, and then not at once again.
+ */
 static void test_pace(void **state)
 {
     (void)state;
-    struct quiet_pace pace;
+    struct helper_pace pace;
     const int64_t hour_ns = 3600 * second_ns;
     times_let_run = 0;
     atomic_store(&test_point_hook, count_let_run);
@@ -321,15 +322,15 @@ static void test_pace(void **state)
         pace.looked_ns += hour_ns; /* is_shared is what we say */
         pace.is_shared = shared;
         pace.rested_ns += hour_ns;
-        breath_take(&pace.breath);
+        yield_hook_run(&pace.yield_hook);
         assert_int_equal(times_let_run, shared);
         pace.rested_ns -= 2 * hour_ns;
         const int64_t before_ns = pace.rested_ns;
-        breath_take(&pace.breath);
+        yield_hook_run(&pace.yield_hook);
         assert_int_equal(times_let_run, shared + 1);
         assert_true(pace.rested_ns - before_ns >= hour_ns);
     }
-    breath_take(NULL);
+    yield_hook_run(NULL);
     atomic_store(&test_point_hook, NULL);
 }
 

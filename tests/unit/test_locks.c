@@ -6,7 +6,7 @@
  */
 #include "clock.h"
 #include "control_words.h"
-#include "joined.h"
+#include "mpi_job.h"
 #include "live.h"
 #include "names.h"
 #include "rbwp_counter.h"
@@ -189,7 +189,7 @@ static void begin_payload(void)
 
 static void look_at_payloads(void)
 {
-    (void)joined_poll(job);
+    (void)mpi_job_poll(job);
 }
 
 static void drop_payloads(void)

@@ -3,7 +3,7 @@
  * A node of an MPI job by itself: what it sends to the others, what it makes of what comes from
  * them, and what it says when MPI fails or another node is lost. The others, and MPI, are here.
  */
-#include "joined.h"
+#include "mpi_job.h"
 #include "rbwp_job.h"
 #include "rbwp_record.h"
 #include "record_support.h"
@@ -414,7 +414,7 @@ static void part(struct rbwp_mpi *made)
 
 static void poll_all(struct rbwp_mpi *made)
 {
-    while (joined_poll(made))
+    while (mpi_job_poll(made))
         ;
 }
 
@@ -691,7 +691,7 @@ static void packets_go(void **state)
     poll_all(made);
     assert_int_equal(up.rooms, 0);
     mpi.op[first + 200].is_through = true;
-    assert_true(joined_poll(made));
+    assert_true(mpi_job_poll(made));
     assert_int_equal(up.rooms, 1);
     poll_all(made);
     assert_int_equal(send_to(made, 1, TAG_PACKET), RBWP_OK);
@@ -727,7 +727,7 @@ static void packets_fail(void **state)
         if (cases[i].is_later) {
             mpi.fails_after = 0;
             made->ring.is_broken = true; /* nothing else is tested */
-            assert_true(joined_poll(made));
+            assert_true(mpi_job_poll(made));
         }
         mpi.fails = NULL;
         assert_true(watch_is_here(made, 2));
@@ -815,17 +815,17 @@ static void payloads_fail(void **state)
     mpi.fails = NULL;
     assert_int_equal(transfers_begin(made, &end), RBWP_OK);
     mpi.fails = "Isend"; /* the second piece */
-    assert_true(joined_poll(made));
+    assert_true(mpi_job_poll(made));
     assert_int_equal(up.done, 1);
     assert_int_equal(up.done_status, RBWP_E_IO);
     assert_true(made->watch.any_suspect);
     mpi.fails = NULL;
     assert_int_equal(transfers_begin(made, &end), RBWP_OK);
     mpi.fails = "Test";
-    assert_true(joined_poll(made));
+    assert_true(mpi_job_poll(made));
     assert_int_equal(up.done, 2);
     mpi.fails = NULL;
-    assert_false(joined_poll(made));
+    assert_false(mpi_job_poll(made));
     mpi.is_slow = true;
     for (int sends = 0; sends < 2; sends++) {
         end = end_of(sends, 100, 7);
@@ -836,7 +836,7 @@ static void payloads_fail(void **state)
     assert_int_equal(transfers_begin(made, &end), RBWP_OK);
     const int last = mpi.ops;
     watch_lose(made, 2, "it is gone");
-    assert_true(joined_poll(made));
+    assert_true(mpi_job_poll(made));
     assert_int_equal(up.done, 4);
     assert_int_equal(up.token, 7);
     assert_int_equal(up.done_status, RBWP_E_IO);
@@ -846,7 +846,7 @@ static void payloads_fail(void **state)
     end = end_of(true, 100, 9);
     assert_int_equal(transfers_begin(made, &end), RBWP_E_IO);
     mpi.op[last].is_through = true;
-    assert_true(joined_poll(made));
+    assert_true(mpi_job_poll(made));
     assert_int_equal(up.token, 8);
     assert_int_equal(up.done_status, RBWP_OK);
     /* Those that are dropped are not reported. */
@@ -854,7 +854,7 @@ static void payloads_fail(void **state)
     assert_int_equal(transfers_begin(made, &end), RBWP_OK);
     transfers_drop(made);
     assert_true(mpi.op[mpi.ops].is_freed);
-    assert_false(joined_poll(made));
+    assert_false(mpi_job_poll(made));
     assert_int_equal(up.done, 5);
     part(made);
 }
@@ -869,19 +869,19 @@ static void packets_come(void **state)
     for (unsigned i = 0; i < 5 * RING_RECEIVES; i++) {
         const unsigned char number = (unsigned char)i;
         come((int)(1 + i % 4), TAG_PACKET, &number, sizeof number);
-        assert_true(joined_poll(made));
+        assert_true(mpi_job_poll(made));
         assert_int_equal(up.arrived, i + 1);
         assert_int_equal(up.from, 1 + i % 4);
         assert_int_equal(up.first, number);
         assert_int_equal(up.bytes, 1);
     }
-    assert_false(joined_poll(made));
+    assert_false(mpi_job_poll(made));
     up.says = RBWP_AGAIN;
     up.arrived = 0;
     come(2, TAG_PACKET, "x", 1);
     come(3, TAG_PACKET, "yz", 2);
-    assert_false(joined_poll(made));
-    assert_false(joined_poll(made));
+    assert_false(mpi_job_poll(made));
+    assert_false(mpi_job_poll(made));
     assert_int_equal(up.arrived, 2);
     assert_int_equal(up.from, 2);
     up.says = RBWP_OK;
@@ -891,7 +891,7 @@ static void packets_come(void **state)
     assert_int_equal(up.bytes, 2);
     up.says = RBWP_E_INVALID; /* it is not wanted: dropped */
     come(2, TAG_PACKET, "x", 1);
-    assert_true(joined_poll(made));
+    assert_true(mpi_job_poll(made));
     come(2, TAG_SIGN, "", 1);
     come(2, TAG_SIGN + 1, "", 1); /* of a later version */
     poll_all(made);
@@ -903,10 +903,10 @@ static void packets_come(void **state)
         come(1, TAG_PACKET, "x", 1);
     static const int then[] = {1, 3, 7, 15, 31, 63, 64};
     for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
-        assert_true(joined_poll(made));
+        assert_true(mpi_job_poll(made));
         assert_int_equal(up.arrived, then[i]);
     }
-    assert_false(joined_poll(made));
+    assert_false(mpi_job_poll(made));
     part(made);
 }
 
@@ -922,13 +922,13 @@ static void no_endpoint(void **state)
         made->endpoint = NULL;
         made->transport = &transport;
         come(1, TAG_PACKET, "x", 1);
-        assert_false(joined_poll(made));
+        assert_false(mpi_job_poll(made));
         made->transport = NULL;
         made->left_in_order = in_order;
         come(1, TAG_PACKET, "x", 1);
         come(3, TAG_PACKET, "x", 1);
         mpi.fails = "Isend"; /* reported when it sends again */
-        assert_true(joined_poll(made));
+        assert_true(mpi_job_poll(made));
         mpi.fails = NULL;
         made->watch.any_suspect = false;
         poll_all(made);
@@ -983,10 +983,10 @@ static void nothing_can_be_received(void **state)
         struct rbwp_error error = {.text = ""};
         if (i == 0) { /* one is to be posted */
             come(1, TAG_SIGN, "", 1);
-            assert_true(joined_poll(made));
+            assert_true(mpi_job_poll(made));
         }
         mpi.fails = calls[i];
-        assert_false(joined_poll(made));
+        assert_false(mpi_job_poll(made));
         assert_int_equal(up.lost, NODES - 1);
         assert_int_equal(up.lost_node, NODES - 1);
         assert_false(watch_all_are_here(made, &error));
@@ -994,7 +994,7 @@ static void nothing_can_be_received(void **state)
         snprintf(text, sizeof text, "MPI_%s failed: words for 9", calls[i]);
         assert_non_null(strstr(error.text, text));
         mpi.fails = NULL;
-        assert_false(joined_poll(made));
+        assert_false(mpi_job_poll(made));
         part(made);
     }
 }
@@ -1154,13 +1154,13 @@ static void waiting_for_all(void **state)
     struct rbwp_error error = {.text = ""};
     for (int busy = 0; busy < 2; busy++) {
         MPI_Request request = MPI_REQUEST_NULL;
-        assert_int_equal(joined_wait(made, &request, busy, &error), RBWP_OK);
+        assert_int_equal(mpi_job_wait(made, &request, busy, &error), RBWP_OK);
         mpi.fails = "Test";
-        assert_int_equal(joined_wait(made, &request, busy, &error), RBWP_E_IO);
+        assert_int_equal(mpi_job_wait(made, &request, busy, &error), RBWP_E_IO);
         assert_non_null(strstr(error.text, "MPI_Test failed: words for 9"));
         mpi.fails = "Error_string";
         mpi.fails_after = 0;
-        assert_int_equal(joined_failure(&error, "MPI_Call", 12), RBWP_E_IO);
+        assert_int_equal(mpi_job_failure(&error, "MPI_Call", 12), RBWP_E_IO);
         assert_non_null(strstr(error.text, "MPI_Call failed: error 12"));
         mpi.fails = NULL;
     }
@@ -1168,7 +1168,7 @@ static void waiting_for_all(void **state)
     MPI_Request request;
     assert_int_equal(MPI_Ibarrier(CALLS, &request), MPI_SUCCESS);
     watch_lose(made, 3, "node 3 went");
-    assert_int_equal(joined_wait(made, &request, true, &error), RBWP_E_IO);
+    assert_int_equal(mpi_job_wait(made, &request, true, &error), RBWP_E_IO);
     assert_non_null(strstr(error.text, "node 3 went"));
     part(made);
 }

@@ -10,17 +10,17 @@
 
 enum { OBJECT = 0x1000, OTHER = 0x2000 };
 
-static struct wakes_bucket bucket;
+static struct wakeup_bucket bucket;
 static struct waiter signaller;
 
 /* Leaves a note by that thread; when. */
-static uint64_t note(uint64_t thread_id, uint64_t object, enum wakes_whose whose)
+static uint64_t note(uint64_t thread_id, uint64_t object, enum wakeup_whose whose)
 {
     const uint32_t number = atomic_load(&bucket.next);
     uint64_t before = rbwp_now_ticks();
     atomic_store(&signaller.thread_id, thread_id);
     waiter_mine = &signaller;
-    wakes_note(&bucket, object, whose);
+    wakeup_note(&bucket, object, whose);
     waiter_mine = NULL;
     assert_int_equal(atomic_load(&bucket.next), number + 1);
     const uint64_t ticks = atomic_load(&bucket.notes[number % WAKES_KEPT].ticks);
@@ -31,16 +31,16 @@ static uint64_t note(uint64_t thread_id, uint64_t object, enum wakes_whose whose
 }
 
 /* The thread that left the note; 0: none is found. */
-static uint64_t taken(uint64_t since, uint64_t until, enum wakes_which which)
+static uint64_t taken(uint64_t since, uint64_t until, enum wakeup_which which)
 {
-    struct wakes_found found = {0};
-    if (!wakes_take(&bucket, OBJECT, since, until, which, &found))
+    struct wakeup_found found = {0};
+    if (!wakeup_take(&bucket, OBJECT, since, until, which, &found))
         return 0;
     assert_in_range(found.ticks, since, until);
     return found.thread_id;
 }
 
-static uint64_t taken_of_all(enum wakes_which which)
+static uint64_t taken_of_all(enum wakeup_which which)
 {
     return taken(0, UINT64_MAX, which);
 }
@@ -118,14 +118,14 @@ static void as_many_notes_as_are_kept(void **state)
 static void notes_where_somebody_waits(void **state)
 {
     (void)state;
-    struct wakes_bucket *own = wakes_bucket_of(OBJECT);
-    wakes_tell(OBJECT, WAKES_ALL);
+    struct wakeup_bucket *own = wakeup_bucket_of(OBJECT);
+    wakeup_tell(OBJECT, WAKES_ALL);
     assert_int_equal(atomic_load(&own->next), 0);
-    wakes_join(own);
-    wakes_tell(OBJECT, WAKES_ALL);
-    wakes_leave(own);
+    wakeup_join(own);
+    wakeup_tell(OBJECT, WAKES_ALL);
+    wakeup_leave(own);
     assert_int_equal(atomic_load(&own->next), 1);
-    wakes_tell(OBJECT, WAKES_ALL);
+    wakeup_tell(OBJECT, WAKES_ALL);
     assert_int_equal(atomic_load(&own->next), 1);
     assert_int_equal(atomic_load(&own->notes[0].object), OBJECT);
     assert_int_equal(atomic_load(&own->notes[0].thread_id), 0);

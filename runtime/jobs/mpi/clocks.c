@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "failure.h"
-#include "joined.h"
+#include "mpi_job.h"
 #include "rbwp_job.h"
 #include "rbwp_record.h"
 
@@ -118,7 +118,7 @@ static void compare_now(struct rbwp_mpi *mpi)
     clocks_begin(clocks, IN_VAIN_TOGETHER);
     clocks_ask(mpi);
     while (clocks->missing > 0 && rbwp_now_ticks() < end_ticks && !watch_is_lost(mpi, 0)) {
-        bool had = joined_poll(mpi);
+        bool had = mpi_job_poll(mpi);
         pthread_mutex_unlock(&mpi->polling);
         if (!had)
             sched_yield();
@@ -139,8 +139,8 @@ static enum rbwp_status take_turn(struct rbwp_mpi *mpi, struct rbwp_error *error
         int code =
             MPI_Irecv(&turn, 1, MPI_BYTE, (int)mpi->node - 1, TAG_PING, mpi->calls, &request);
         if (code != MPI_SUCCESS)
-            return joined_failure(error, "MPI_Irecv", code);
-        status = joined_wait(mpi, &request, false, error);
+            return mpi_job_failure(error, "MPI_Irecv", code);
+        status = mpi_job_wait(mpi, &request, false, error);
     }
     if (status != RBWP_OK)
         return status;
@@ -149,8 +149,8 @@ static enum rbwp_status take_turn(struct rbwp_mpi *mpi, struct rbwp_error *error
         return RBWP_OK;
     int code = MPI_Isend(&turn, 1, MPI_BYTE, (int)mpi->node + 1, TAG_PING, mpi->calls, &request);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Isend", code);
-    return joined_wait(mpi, &request, false, error);
+        return mpi_job_failure(error, "MPI_Isend", code);
+    return mpi_job_wait(mpi, &request, false, error);
 }
 
 enum rbwp_status clocks_compare(struct rbwp_mpi *mpi, struct rbwp_error *error)
@@ -163,8 +163,8 @@ enum rbwp_status clocks_compare(struct rbwp_mpi *mpi, struct rbwp_error *error)
     MPI_Request request;
     int code = MPI_Ibarrier(mpi->calls, &request);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Ibarrier", code);
-    return joined_wait(mpi, &request, mpi->node == 0, error);
+        return mpi_job_failure(error, "MPI_Ibarrier", code);
+    return mpi_job_wait(mpi, &request, mpi->node == 0, error);
 }
 
 enum rbwp_status rbwp_mpi_compare_clocks(struct rbwp_mpi *mpi, struct rbwp_error *error)
@@ -176,8 +176,8 @@ enum rbwp_status rbwp_mpi_compare_clocks(struct rbwp_mpi *mpi, struct rbwp_error
     MPI_Request request;
     int code = MPI_Iallreduce(&records, &anybody, 1, MPI_INT, MPI_MAX, mpi->calls, &request);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Iallreduce", code);
-    enum rbwp_status status = joined_wait(mpi, &request, false, error);
+        return mpi_job_failure(error, "MPI_Iallreduce", code);
+    enum rbwp_status status = mpi_job_wait(mpi, &request, false, error);
     if (status != RBWP_OK || !anybody)
         return status;
     status = clocks_compare(mpi, error);

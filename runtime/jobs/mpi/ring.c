@@ -2,7 +2,7 @@
 #include "ring.h"
 
 #include "failure.h"
-#include "joined.h"
+#include "mpi_job.h"
 #include "rbwp_record.h"
 
 #include <sched.h>
@@ -47,8 +47,8 @@ static enum rbwp_status ring_start(struct rbwp_transport *base, struct rbwp_endp
     MPI_Request request;
     int code = MPI_Ibarrier(mpi->calls, &request);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Ibarrier", code);
-    return joined_wait(mpi, &request, false, error);
+        return mpi_job_failure(error, "MPI_Ibarrier", code);
+    return mpi_job_wait(mpi, &request, false, error);
 }
 
 static enum rbwp_status send(struct rbwp_transport *base, uint32_t node,
@@ -84,7 +84,7 @@ static bool was_woken(struct rbwp_mpi *mpi)
 static bool ring_look(struct rbwp_mpi *mpi)
 {
     pthread_mutex_lock(&mpi->polling);
-    bool had = joined_poll(mpi);
+    bool had = mpi_job_poll(mpi);
     pthread_mutex_unlock(&mpi->polling);
     return had;
 }
@@ -240,7 +240,7 @@ enum rbwp_status ring_open(struct rbwp_mpi *mpi, struct rbwp_error *error)
     if (!ring->packet)
         return failure(error, RBWP_E_MEMORY, 0, "no memory to receive messages in");
     int code = fill_up(mpi);
-    return code == MPI_SUCCESS ? RBWP_OK : joined_failure(error, "MPI_Irecv", code);
+    return code == MPI_SUCCESS ? RBWP_OK : mpi_job_failure(error, "MPI_Irecv", code);
 }
 
 void ring_close(struct rbwp_mpi *mpi)
@@ -289,7 +289,7 @@ static bool hand_on(struct rbwp_mpi *mpi, const MPI_Status *status, const void *
 static void broken(struct rbwp_mpi *mpi, const char *call, int code)
 {
     struct rbwp_error error;
-    joined_failure(&error, call, code);
+    mpi_job_failure(&error, call, code);
     for (uint32_t node = 0; node < mpi->nodes; node++) {
         if (node != mpi->node)
             watch_lose(mpi, node, error.text);

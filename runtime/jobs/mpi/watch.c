@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "failure.h"
-#include "joined.h"
+#include "mpi_job.h"
 #include "rbwp_record.h"
 
 #include <errno.h>
@@ -119,8 +119,8 @@ static enum rbwp_status watch_gather(struct rbwp_mpi *mpi, struct place *places,
     int bytes = (int)sizeof own;
     int code = MPI_Iallgather(&own, bytes, MPI_BYTE, places, bytes, MPI_BYTE, mpi->calls, &request);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Iallgather", code);
-    return joined_wait(mpi, &request, false, error);
+        return mpi_job_failure(error, "MPI_Iallgather", code);
+    return mpi_job_wait(mpi, &request, false, error);
 }
 
 /* Whether two nodes need signs of life must look the same from both: so it goes by their places. */
@@ -321,7 +321,7 @@ static void look_at_suspects(struct rbwp_mpi *mpi)
         if (code == MPI_SUCCESS)
             continue;
         struct rbwp_error error;
-        joined_failure(&error, "a send", code);
+        mpi_job_failure(&error, "a send", code);
         find_lost(mpi, node, error.text);
     }
 }

@@ -409,8 +409,8 @@ int64_t timeline_pause_ns(const struct timeline *line)
 #define ALLOWED_NS_MAX 10000000u
 
 /* How far the line would be from what is dropped if it went straight from a over b to c. */
-static uint64_t joined_off(const struct timeline *line, uint32_t a, uint32_t b,
-                           const struct rbwp_clock_sample *c)
+static uint64_t mpi_job_off(const struct timeline *line, uint32_t a, uint32_t b,
+                            const struct rbwp_clock_sample *c)
 {
     const struct rbwp_clock_sample *from = &line->sample[a], *over = &line->sample[b];
     uint64_t off_ns = off_slope_ns(from, over, slope_of(from, c));
@@ -430,7 +430,7 @@ static void drop_near(struct timeline *line)
                       line->piece_error_ns[kept] <= ALLOWED_NS_MAX &&
                       line->piece_error_ns[i] <= ALLOWED_NS_MAX &&
                       sample->time_ns - line->sample[kept].time_ns < line->gap_ns;
-        uint64_t off_ns = inside ? joined_off(line, kept, i, sample + 1) : 0;
+        uint64_t off_ns = inside ? mpi_job_off(line, kept, i, sample + 1) : 0;
         if (inside && off_ns <= line->allowed_ns) {
             line->piece_dropped_ns[kept] = off_ns;
             if (line->piece_error_ns[i] > line->piece_error_ns[kept])

@@ -15,7 +15,7 @@
 #include "control_signals.h"
 #include "control_words.h"
 #include "held.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "running.h"
 #include "session_config.h"
 #include "sized.h"
@@ -179,7 +179,7 @@ static bool listen_now(void)
     held_take(&control_waker, ends[1]);
     control_signals_wake(&control_waker);
     if (door->listener.fd >= 0 && door->woken.fd >= 0 && control_waker.fd >= 0 &&
-        quiet_thread_start(&thread, "rbwp-control", control, door) == 0)
+        helper_thread_start(&thread, "rbwp-control", control, door) == 0)
         listening = true;
     if (!listening) {
         give_up_all();

@@ -7,7 +7,7 @@
  */
 #include "chunk_encoder.h"
 
-#include "breath.h"
+#include "yield_hook.h"
 #include "chunk_pool.h"
 #include "live_layout.h"
 #include "rbwp_record.h"
@@ -31,7 +31,7 @@ struct chunk_encoder {
     size_t size;
     struct rbwp_sealed_block *block;
     uint32_t blocks;
-    struct breath *breath;
+    struct yield_hook *yield_hook;
 
     struct rbwp_thread_state state; /* behind the last run */
     bool state_known;
@@ -327,7 +327,7 @@ static const struct form forms[1u << LIVE_EVENT_KIND_BITS] = {
 };
 
 /* Nearly all events: those of work items and sub-items on the same piece of the line, one shortly
- * after the other. Stops before the first that is none of these, and for a breath. */
+ * after the other. Stops before the first that is none of these, and to yield. */
 static void run_along(struct rbwp_block_encoder *blocks, const struct course *course,
                       struct progress *progress)
 {
@@ -406,7 +406,7 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
             now.next_open = next_open(encoder, chunk, noted);
         }
         run_along(encoder->block_encoder, &course, &now);
-        breath_take(encoder->breath);
+        yield_hook_run(encoder->yield_hook);
     }
     chunk_encoder_seal(encoder, thread_id);
     encoder->state_known &= now.at == now.end;
@@ -419,11 +419,11 @@ bool chunk_encoder_state(const struct chunk_encoder *encoder, struct rbwp_thread
     return encoder->state_known;
 }
 
-void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct breath *breath)
+void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct yield_hook *yield_hook)
 {
-    encoder->breath = breath;
+    encoder->yield_hook = yield_hook;
     block_encoder_hurry(encoder->block_encoder, hurries);
-    block_encoder_breathe(encoder->block_encoder, breath);
+    block_encoder_yield_by(encoder->block_encoder, yield_hook);
 }
 
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

@@ -7,7 +7,7 @@
 #include "chunk_pool.h"
 
 #include "live.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "tables.h"
 #include "test_point.h"
 
@@ -442,7 +442,7 @@ void chunk_pool_stock(struct chunk_pool *pool, const atomic_bool *stopping)
             continue;
         if (atomic_load_explicit(stopping, memory_order_acquire))
             return;
-        quiet_thread_rest(); /* who was pushed aside for this one goes on before the next */
+        helper_thread_rest(); /* who was pushed aside for this one goes on before the next */
     }
 }
 
@@ -471,7 +471,7 @@ struct chunk_keeper *chunk_keeper_start(struct chunk_pool *pool)
         return NULL;
     keeper->pool = pool;
     chunk_pool_stock(pool, NULL); /* so that the first calls find something */
-    if (quiet_thread_start(&keeper->thread, "rbwp-memory", chunk_pool_keep, keeper) == 0)
+    if (helper_thread_start(&keeper->thread, "rbwp-memory", chunk_pool_keep, keeper) == 0)
         return keeper;
     free(keeper);
     return NULL;
@@ -483,7 +483,7 @@ void chunk_keeper_stop(struct chunk_keeper *keeper)
         return;
     atomic_store_explicit(&keeper->stopping, true, memory_order_release);
     chunk_pool_ask(keeper->pool);
-    if (!quiet_thread_call_off(&keeper->thread))
+    if (!helper_thread_call_off(&keeper->thread))
         pthread_join(keeper->thread, NULL);
     free(keeper);
 }

@@ -7,7 +7,7 @@
 #include "disk.h"
 #include "failure.h"
 #include "live.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "ring.h"
 #include "rotate.h"
 #include "tables.h"
@@ -111,7 +111,7 @@ void drain_publish(struct drain *drain, struct chunk *chunk)
     } while (!atomic_compare_exchange_weak_explicit(&drain->published, &top, chunk,
                                                     memory_order_release, memory_order_relaxed));
     TEST_POINT("publish: queued, writer not woken");
-    if (quiet_threads_are_held())
+    if (helper_threads_are_held())
         write_here(drain);
     else
         wakeup_call(&drain->wake);
@@ -220,10 +220,10 @@ bool drain_prepare_rows(struct drain *drain)
 }
 
 /* Words that were left out. */
-static uint32_t encode(struct drain *drain, struct job *job, struct breath *breath)
+static uint32_t encode(struct drain *drain, struct job *job, struct yield_hook *yield_hook)
 {
     if (!job->chunk->table) {
-        chunk_encoder_pace(job->encoder, job->hurries, breath);
+        chunk_encoder_pace(job->encoder, job->hurries, yield_hook);
         return chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns,
                                  job->ceiling_ns);
     }
@@ -231,7 +231,7 @@ static uint32_t encode(struct drain *drain, struct job *job, struct breath *brea
     return 0;
 }
 
-static bool help(struct drain *drain, struct breath *breath)
+static bool help(struct drain *drain, struct yield_hook *yield_hook)
 {
     pthread_mutex_lock(&drain->lock);
     struct job *job = drain_take(drain);
@@ -239,7 +239,7 @@ static bool help(struct drain *drain, struct breath *breath)
     if (!job)
         return false;
     TEST_POINT("drain: job taken");
-    uint32_t overwritten = encode(drain, job, breath);
+    uint32_t overwritten = encode(drain, job, yield_hook);
 
     pthread_mutex_lock(&drain->lock);
     job->thread->overwritten += overwritten;
@@ -533,7 +533,7 @@ static void *writer_thread(void *argument)
     struct drain *drain = argument;
     int64_t pause_ns = IDLE_NS;
     enum quiet_rank rank = QUIET_USUAL;
-    struct quiet_pace pace;
+    struct helper_pace pace;
     quiet_pace_start(&pace, WORK_NS_MAX);
     uint32_t encoded_words = 0; /* since a rest */
     for (;;) {
@@ -548,20 +548,20 @@ static void *writer_thread(void *argument)
         const bool has_time = !stopping && !chunk_pool_use_is_large(drain->pool);
         const enum quiet_rank fit = stopping ? QUIET_USUAL : rank_of_writer(drain, has_time);
         if (rank != fit)
-            quiet_thread_rank(fit);
+            helper_thread_rank(fit);
         rank = fit;
-        struct breath *breath = has_time ? &pace.breath : NULL;
+        struct yield_hook *yield_hook = has_time ? &pace.yield_hook : NULL;
         const bool is_urgent = rank == QUIET_URGENT, leaves = is_urgent && others_encode(drain);
         log_clock(drain);
         age_ring(drain);
         if (job) {
-            breath_take(breath);
+            yield_hook_run(yield_hook);
             put_job(drain, job);
-            breath_take(breath);
+            yield_hook_run(yield_hook);
         } else if (words && encoded_words >= REST_WORDS && is_urgent) {
-            quiet_thread_rest();
+            helper_thread_rest();
             encoded_words = 0;
-        } else if (!leaves && help(drain, breath)) {
+        } else if (!leaves && help(drain, yield_hook)) {
             encoded_words += words;
         } else {
             encoded_words = 0;
@@ -644,7 +644,7 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
     init(drain);
     enum rbwp_status status = make_jobs(drain, settings);
     if (status == RBWP_OK &&
-        quiet_thread_start(&drain->thread, "rbwp-writer", writer_thread, drain) != 0)
+        helper_thread_start(&drain->thread, "rbwp-writer", writer_thread, drain) != 0)
         status = RBWP_E_IO;
     if (status != RBWP_OK) {
         drain_free(drain);
@@ -660,7 +660,7 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
     drain->stopping = true;
     pthread_mutex_unlock(&drain->lock);
     wakeup_call(&drain->wake);
-    const bool is_alone = quiet_thread_call_off(&drain->thread);
+    const bool is_alone = helper_thread_call_off(&drain->thread);
     if (is_alone)
         write_here(drain);
     /* Help until the queue is empty; when all encoders are busy, let them work. */

@@ -3,7 +3,7 @@
 
 #include "clock.h"
 #include "failure.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "session_config.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ void rotate_begin_session(const struct session_settings *settings, dump_fn *dump
     atomic_store(&posted, false);
     atomic_store(&stopping, false);
     sem_init(&due, 0, 0);
-    atomic_store(&active, quiet_thread_start(&thread, "rbwp-rotate", cut_when_due, NULL) == 0);
+    atomic_store(&active, helper_thread_start(&thread, "rbwp-rotate", cut_when_due, NULL) == 0);
 }
 
 void rotate_end_session(void)

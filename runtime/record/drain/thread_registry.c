@@ -6,7 +6,7 @@
 #include "clock.h"
 #include "live.h"
 #include "on_load.h"
-#include "settled.h"
+#include "retired_threads.h"
 #include "slot_limits.h"
 #include "thread_rows.h"
 
@@ -88,7 +88,7 @@ static struct thread
     *of_parent; /* threads that a forked child does not have; freed by its session */
 static _Atomic int orphans;
 static uint64_t last_number;
-static uint64_t left_threads_told;      /* to the live file: settled ones that were left out */
+static uint64_t left_threads_told;      /* to the live file: retired ones that were left out */
 static bool all_settled;                /* the file is being finished */
 static bool thread_registry_in_session; /* detached ones are kept, news go to the live file */
 
@@ -203,7 +203,7 @@ static void thread_registry_settle(uint32_t most)
 {
     for (; most > 0 && first_ended && !all_settled; most--) {
         if (atomic_load_explicit(&first_ended->chunks, memory_order_acquire) != THREAD_ENDED ||
-            !settled_take(first_ended))
+            !retired_take(first_ended))
             return;
         free_entry(pop_ended());
     }
@@ -221,7 +221,7 @@ static void forget(void)
     while (first_ended)
         free_entry(pop_ended());
     forget_session(&thread_rows_strays);
-    settled_forget();
+    retired_forget();
     atomic_store_explicit(&orphans, 0, memory_order_relaxed);
     for (struct thread *entry = first; entry; entry = entry->next)
         forget_session(entry);
@@ -261,7 +261,7 @@ static void log_thread_end(const struct thread *thread)
 
 void thread_registry_log(void)
 {
-    const struct settled *settled = settled_threads();
+    const struct retired_threads *retired = retired_threads();
     if (!thread_registry_in_session)
         return;
     for (const struct thread *thread = first; thread; thread = thread->next)
@@ -270,13 +270,13 @@ void thread_registry_log(void)
         log_thread(thread);
         log_thread_end(thread);
     }
-    for (uint32_t i = 0; i < settled->thread_count; i++) {
-        const struct settled_thread *thread = &settled->threads[i];
+    for (uint32_t i = 0; i < retired->thread_count; i++) {
+        const struct retired_thread *thread = &retired->threads[i];
         log_begin(thread->thread_id, thread->os_id, thread->attached_monotonic_ns, thread->name);
         log_end(thread->thread_id, thread->detached_monotonic_ns);
     }
-    live_count_unlogged(LIVE_THREAD, settled->left_threads - left_threads_told);
-    left_threads_told = settled->left_threads;
+    live_count_unlogged(LIVE_THREAD, retired->left_threads - left_threads_told);
+    left_threads_told = retired->left_threads;
 }
 
 void thread_registry_begin_session(void)
@@ -319,7 +319,7 @@ static void thread_registry_forget_in_child(void)
     /* Given up: another thread may have been in the middle of these. */
     first_ended = NULL;
     ended_end = &first_ended;
-    settled_abandon();
+    retired_abandon();
     if (mine)
         link_first(mine);
     if (mine) {

@@ -40,7 +40,7 @@ enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);
  * have so many: for programs that give low ones a meaning. */
 void rbwp_extend_keep_descriptors_above(int least);
 
-/* The program makes its first thread: ours, which were held back (quiet_thread.h), begin, and the
+/* The program makes its first thread: ours, which were held back (helper_thread.h), begin, and the
  * session that runs can be controlled, as its config says. */
 struct rbwp_session_config;
 void rbwp_extend_begin_threads(const struct rbwp_session_config *config);

@@ -5,7 +5,7 @@
 #include "cancel.h"
 #include "drain.h"
 #include "on_load.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "recording.h"
 #include "running.h"
 
@@ -66,7 +66,7 @@ void rbwp_extend_begin_threads(const struct rbwp_session_config *config)
 {
     struct rbwp_error error;
     const int host_errno = errno, host_cancel = cancel_hold();
-    quiet_threads_begin();
+    helper_threads_begin();
     if (session_control)
         (void)session_control->begin(config, &error); /* else recording goes on without */
     cancel_release(host_cancel);
@@ -75,7 +75,7 @@ void rbwp_extend_begin_threads(const struct rbwp_session_config *config)
 
 void rbwp_extend_look_at_clock(void)
 {
-    if (recording_now && quiet_threads_are_held())
+    if (recording_now && helper_threads_are_held())
         drain_look(recording_now->drain);
 }
 

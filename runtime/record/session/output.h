@@ -41,8 +41,8 @@ struct output {
 };
 
 /*
- * Writes to this descriptor, of an empty file (claim.h) or a device, from now on and closes it.
- * While it is open the file keeps its inode and its lock, whoever closes the descriptor.
+ * Writes to this descriptor, of an empty file (output_lock.h) or a device, from now on and closes
+ * it. While it is open the file keeps its inode and its lock, whoever closes the descriptor.
  */
 void output_open(struct output *output, int fd);
 /* The sink; context is the output. errno tells why a call failed. */

@@ -9,7 +9,7 @@
  * where it is waited for.
  *
  * A process that exits with a session running gets it stopped by an atexit
- * handler; a forked child has no session and may start its own, or gets one (children.h).
+ * handler; a forked child has no session and may start its own, or gets one (fork_child.h).
  *
  * What of a stop may wait for a disk is done by a thread of its own. Where the disk stands still
  * the stop gives up, and that thread goes on when the disk does.
@@ -17,8 +17,8 @@
 #include "rbwp_session.h"
 
 #include "cancel.h"
-#include "children.h"
-#include "claim.h"
+#include "fork_child.h"
+#include "output_lock.h"
 #include "control_rows.h"
 #include "disk.h"
 #include "dump.h"
@@ -27,7 +27,7 @@
 #include "live.h"
 #include "names.h"
 #include "on_load.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "recording.h"
 #include "ring.h"
 #include "rotate.h"
@@ -173,7 +173,7 @@ static void session_forget_in_child(void)
     live_after_fork();
     rules_after_fork();
     rotate_after_fork();
-    __atomic_store_n(&rbwp_level_, children_forked(recorded), __ATOMIC_RELAXED);
+    __atomic_store_n(&rbwp_level_, fork_child_forked(recorded), __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&starting, NULL);
     pthread_mutex_init(&dumping, NULL);
@@ -313,10 +313,10 @@ static bool is_any_running(void)
 static enum rbwp_status session_start(const struct rbwp_session_config *config,
                                       struct rbwp_session **session_out, struct rbwp_error *error)
 {
-    children_forget();
+    fork_child_forget();
     if (is_any_running())
         return start_session(config, false, session_out, error);
-    children_note(config);
+    fork_child_note(config);
     enum rbwp_status status = session_control->begin(config, error);
     if (status == RBWP_OK && (status = start_session(config, false, session_out, error)) != RBWP_OK)
         end_control(true);
@@ -488,13 +488,13 @@ static void finish_or_leave(struct rbwp_session *session, int64_t begin_ns,
     struct finish own, *finish = malloc(sizeof *finish);
     const int64_t stall_ns = session->settings.stall_ns;
     pthread_t thread;
-    if (!finish || quiet_threads_are_held()) { /* the program's only thread waits for its disk */
+    if (!finish || helper_threads_are_held()) { /* the program's only thread waits for its disk */
         free(finish);
         finish = &own;
     }
     *finish = (struct finish){.session = session, .begin_ns = begin_ns};
     memcpy(finish->summary.path, session->summary.path, sizeof finish->summary.path);
-    if (finish != &own && quiet_thread_start(&thread, "rbwp-end", finish_thread, finish) == 0) {
+    if (finish != &own && helper_thread_start(&thread, "rbwp-end", finish_thread, finish) == 0) {
         if (!await_finish(finish, thread, stall_ns, summary_out))
             return;
     } else {

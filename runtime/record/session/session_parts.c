@@ -3,7 +3,7 @@
 #include "session_parts.h"
 
 #include "chunk_pool.h"
-#include "claim.h"
+#include "output_lock.h"
 #include "clock.h"
 #include "disk.h"
 #include "drain.h"
@@ -19,7 +19,7 @@
 #include "recover_part.h"
 #include "ring.h"
 #include "session_config.h"
-#include "settled.h"
+#include "retired_threads.h"
 #include "thread_registry.h"
 #include "thread_rows.h"
 
@@ -106,7 +106,7 @@ struct visit {
     struct session_facts *facts;
 };
 
-static void add_settled_loss(void *context, const struct settled_loss *loss)
+static void add_retired_loss(void *context, const struct retired_loss *loss)
 {
     const struct visit *visit = context;
     int64_t first_ns = (int64_t)loss->first, last_ns = (int64_t)loss->last;
@@ -127,7 +127,7 @@ static void add_strays(const struct facts_source *source, struct session_facts *
 }
 
 static void add_thread(const struct facts_source *source, struct session_facts *facts,
-                       const struct settled_thread *thread)
+                       const struct retired_thread *thread)
 {
     int64_t offset = source->line->offset_ns;
     facts->threads[facts->trailer.thread_count++] = (struct rbwp_thread_info){
@@ -151,7 +151,7 @@ static enum rbwp_status add_unsettled(const struct visit *visit, const struct th
             return RBWP_E_MEMORY;
         visit->facts->names_copied[visit->facts->names_copied_count++] = name;
         add_thread(visit->source, visit->facts,
-                   &(struct settled_thread){
+                   &(struct retired_thread){
                        .thread_id = thread->thread_id,
                        .os_id = thread->os_id,
                        .attached_monotonic_ns = thread->attached_monotonic_ns,
@@ -159,20 +159,20 @@ static enum rbwp_status add_unsettled(const struct visit *visit, const struct th
                        .records = thread->records,
                        .name = name,
                    });
-        thread_each_loss(thread, add_settled_loss, (void *)(uintptr_t)visit);
+        thread_each_loss(thread, add_retired_loss, (void *)(uintptr_t)visit);
     }
     return RBWP_OK;
 }
 
-static void add_settled(const struct visit *visit, const struct settled *settled)
+static void add_retired(const struct visit *visit, const struct retired_threads *retired)
 {
-    for (uint32_t i = 0; i < settled->thread_count; i++)
-        add_thread(visit->source, visit->facts, &settled->threads[i]);
-    for (uint32_t i = 0; i < settled->loss_count; i++)
-        add_settled_loss((void *)(uintptr_t)visit, &settled->losses[i]);
+    for (uint32_t i = 0; i < retired->thread_count; i++)
+        add_thread(visit->source, visit->facts, &retired->threads[i]);
+    for (uint32_t i = 0; i < retired->loss_count; i++)
+        add_retired_loss((void *)(uintptr_t)visit, &retired->losses[i]);
     for (uint32_t cause = 1; cause < LOSS_CAUSES; cause++)
-        if (settled->all_losses[cause].count)
-            add_settled_loss((void *)(uintptr_t)visit, &settled->all_losses[cause]);
+        if (retired->all_losses[cause].count)
+            add_retired_loss((void *)(uintptr_t)visit, &retired->all_losses[cause]);
 }
 
 static void add_left(struct session_facts *facts, enum rbwp_left_kind kind, uint64_t entries,
@@ -245,24 +245,24 @@ static enum rbwp_status gather_threads(const struct facts_source *source,
                                        struct session_facts *facts)
 {
     thread_registry_settle_last();
-    const struct settled *settled = settled_threads();
+    const struct retired_threads *retired = retired_threads();
     const struct visit visit = {source, facts};
     size_t unsettled =
         threads_from(thread_registry_first()) + threads_from(thread_registry_first_ended());
     facts->names_copied = calloc(unsettled + 1, sizeof *facts->names_copied);
-    facts->threads = calloc(unsettled + settled->thread_count + 1, sizeof *facts->threads);
+    facts->threads = calloc(unsettled + retired->thread_count + 1, sizeof *facts->threads);
     facts->losses =
-        calloc((unsettled + 1) * (LOSS_CAUSES + 4) + settled->loss_count + LOSS_CAUSES + 1,
+        calloc((unsettled + 1) * (LOSS_CAUSES + 4) + retired->loss_count + LOSS_CAUSES + 1,
                sizeof *facts->losses);
     if (!facts->names_copied || !facts->threads || !facts->losses)
         return RBWP_E_MEMORY;
     enum rbwp_status status = add_unsettled(&visit, thread_registry_first());
     if (status == RBWP_OK)
         status = add_unsettled(&visit, thread_registry_first_ended());
-    add_settled(&visit, settled);
-    thread_each_loss(&thread_rows_strays, add_settled_loss, (void *)(uintptr_t)&visit);
-    add_left(facts, RBWP_LEFT_THREADS, settled->left_threads, settled->left_records);
-    add_left(facts, RBWP_LEFT_LOSSES, settled->left_losses, 0);
+    add_retired(&visit, retired);
+    thread_each_loss(&thread_rows_strays, add_retired_loss, (void *)(uintptr_t)&visit);
+    add_left(facts, RBWP_LEFT_THREADS, retired->left_threads, retired->left_records);
+    add_left(facts, RBWP_LEFT_LOSSES, retired->left_losses, 0);
     return status;
 }
 
@@ -421,25 +421,25 @@ static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_erro
 enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
     const char *path = session->summary.path;
-    const struct claim_wish wish = {.file = path,
-                                    .live = session->settings.live,
-                                    .live_in_memory = session->settings.live_in_memory,
-                                    .follow = session->settings.follow};
+    const struct output_lock_request wish = {.file = path,
+                                             .live = session->settings.live,
+                                             .live_in_memory = session->settings.live_in_memory,
+                                             .follow = session->settings.follow};
     struct folder *folder = &session->folder;
-    struct claim claim;
+    struct output_lock lock;
     if (!held_is_ours(&folder->held) && !folder_open(folder, path))
         return failure(error, RBWP_E_IO, errno, "cannot open the profile \"%s\"", path);
-    enum rbwp_status status = claim_files(&wish, &claim, error);
+    enum rbwp_status status = output_lock_files(&wish, &lock, error);
     if (status != RBWP_OK)
         return status;
     live_relogs = live_relog;
-    session->leftovers_removed = claim.leftovers_removed;
-    output_open(&session->output, claim.file_fd);
-    held_name(&session->output.file, &folder->held, folder_name(path), claim.file_flags);
+    session->leftovers_removed = lock.leftovers_removed;
+    output_open(&session->output, lock.file_fd);
+    held_name(&session->output.file, &folder->held, folder_name(path), lock.file_flags);
     session->output.sync_interval_ns = session->settings.sync_ns;
     session->has_live =
-        claim.live_fd >= 0 && live_open(claim.live_fd, &folder->held, folder_name(claim.live_path));
-    session->live_errno = session->has_live || claim.live_fd < 0 ? claim.live_errno : errno;
+        lock.live_fd >= 0 && live_open(lock.live_fd, &folder->held, folder_name(lock.live_path));
+    session->live_errno = session->has_live || lock.live_fd < 0 ? lock.live_errno : errno;
     return open_ring(session, error);
 }
 

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "failure.h"
 #include "names.h"
-#include "quiet_thread.h"
+#include "helper_thread.h"
 #include "rbwp_rows.h"
 #include "recording.h"
 #include "rule_text.h"
@@ -162,7 +162,7 @@ static bool start_thread(void)
     atomic_store(&stopping, false);
     atomic_flag_clear(&taken);
     sem_init(&posted, 0, 0);
-    has_thread = quiet_thread_start(&thread, "rbwp-rules", watch, NULL) == 0;
+    has_thread = helper_thread_start(&thread, "rbwp-rules", watch, NULL) == 0;
     return has_thread;
 }
 

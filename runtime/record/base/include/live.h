@@ -24,9 +24,9 @@ struct live_facts {
 };
 
 /*
- * Takes FILE.live (claim.h), empty and locked, which is closed or kept in each case, and stands in
- * this folder under this name; NULL: in none, it is memory. The folder outlives it. False, and the
- * file is removed, if there is no room for it, as errno says.
+ * Takes FILE.live (output_lock.h), empty and locked, which is closed or kept in each case, and
+ * stands in this folder under this name; NULL: in none, it is memory. The folder outlives it.
+ * False, and the file is removed, if there is no room for it, as errno says.
  */
 bool live_open(int fd, struct held *folder, const char *name);
 /* Writes the head; from here on a crash can be recovered from. */

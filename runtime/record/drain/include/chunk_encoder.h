@@ -17,7 +17,7 @@
 
 struct chunk;
 struct chunk_encoder;
-struct breath;
+struct yield_hook;
 
 /* A time line that several threads use. */
 struct shared_timeline {
@@ -47,7 +47,7 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
 
 /* For the next run: whether to compress less, in half the time; what to do now and then, or NULL.
  */
-void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct breath *breath);
+void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct yield_hook *yield_hook);
 
 /* The blocks of the last run, numbered from *sequence on, which moves. */
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

@@ -8,7 +8,7 @@
  * Publishing takes no lock. A chunk that is taken gets a ticket; encoding runs
  * in parallel; finished jobs are written in ticket order, so the blocks of a
  * thread stand in the file in the order in which they were recorded. Only the
- * writer thread touches the disk; while it is held back (quiet_thread.h) the
+ * writer thread touches the disk; while it is held back (helper_thread.h) the
  * recording thread writes each chunk as it publishes it. A recording thread near the cap helps to
  * encode, and so does whoever stops the session. A chunk is free when it is in the file.
  */

@@ -4,7 +4,7 @@
  *
  * An entry is made by attach and lives until its thread has detached and all
  * its records are in the file of the session in progress; what the file will
- * say of it then is kept in less room (settled.h). Entries are numbered for
+ * say of it then is kept in less room (retired_threads.h). Entries are numbered for
  * the whole process, so no two threads ever share an id.
  *
  * Who may touch what: `self` and the recording part belong to the thread,
@@ -120,7 +120,7 @@ _Static_assert(offsetof(struct thread, thread_id) == 0, "rbwp_thread_number_ rea
 
 void thread_registry_lock(void);
 void thread_registry_unlock(void);
-/* The first entry of an attached thread, or of those that are detached and not settled; follow
+/* The first entry of an attached thread, or of those that are detached and not retired; follow
  * next. Registry locked. */
 struct thread *thread_registry_first(void);
 struct thread *thread_registry_first_ended(void);
@@ -130,7 +130,7 @@ void thread_registry_add(struct thread *entry);
 void thread_registry_name(struct thread *entry, char *name);
 void thread_registry_remove(struct thread *entry);
 /* When the last record is written: settles all that can be, and no more until the session has
- * ended, so that what settled.h gives stays as it is. Registry locked. */
+ * ended, so that what retired_threads.h gives stays as it is. Registry locked. */
 void thread_registry_settle_last(void);
 /*
  * From begin to end, what is known of detached threads is kept for the file. End frees it and

@@ -27,7 +27,7 @@ struct recording {
 extern struct recording *recording_now;
 
 /* What a forked child that is to record does at its first record: it begins the session
- * (children.h).
+ * (fork_child.h).
  */
 extern void (*recording_begins_late)(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "quiet_thread.h"
+#include "helper_thread.h"
 
 #include "on_load.h"
 #include "test_point.h"
@@ -18,7 +18,7 @@
 #define LOOK_NS 10000000
 #define WAITED_NS_MIN 100000 /* between two looks */
 
-_Thread_local bool quiet_thread_starting;
+_Thread_local bool helper_thread_starting;
 
 /* ---- held back ------------------------------------------------------------------------------ */
 
@@ -41,31 +41,31 @@ static struct held *find_held(const pthread_t *thread_out)
     return NULL;
 }
 
-void quiet_threads_hold(void)
+void helper_threads_hold(void)
 {
     holds = true;
     atomic_store(&are_held, true);
 }
 
-bool quiet_threads_are_held(void)
+bool helper_threads_are_held(void)
 {
     return atomic_load_explicit(&are_held, memory_order_relaxed);
 }
 
 /* One that cannot begin stays where it is: whoever ends it does its work. */
-void quiet_threads_begin(void)
+void helper_threads_begin(void)
 {
     if (!atomic_exchange(&are_held, false))
         return;
     for (int i = 0; i < HELD_MAX; i++) {
         struct held *one = &held[i];
         if (one->thread_out &&
-            quiet_thread_start(one->thread_out, one->name, one->run, one->argument) == 0)
+            helper_thread_start(one->thread_out, one->name, one->run, one->argument) == 0)
             one->thread_out = NULL;
     }
 }
 
-bool quiet_thread_call_off(const pthread_t *thread)
+bool helper_thread_call_off(const pthread_t *thread)
 {
     struct held *one = find_held(thread);
     if (one)
@@ -80,17 +80,17 @@ static void hold_in_child(void)
     atomic_store(&are_held, holds);
 }
 
-ON_LOAD(3) static void quiet_thread_prepare_for_forks(void)
+ON_LOAD(3) static void helper_thread_prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, hold_in_child);
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
-int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
-                       void *argument)
+int helper_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
+                        void *argument)
 {
-    struct held *place = quiet_threads_are_held() ? find_held(NULL) : NULL;
+    struct held *place = helper_threads_are_held() ? find_held(NULL) : NULL;
     if (place) {
         *place = (struct held){thread_out, name, run, argument};
         return 0;
@@ -98,16 +98,16 @@ int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(voi
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    quiet_thread_starting = true;
+    helper_thread_starting = true;
     int error = pthread_create(thread_out, NULL, run, argument);
-    quiet_thread_starting = false;
+    helper_thread_starting = false;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (error == 0)
         pthread_setname_np(*thread_out, name);
     return error;
 }
 
-void quiet_thread_rank(enum quiet_rank rank)
+void helper_thread_rank(enum quiet_rank rank)
 {
     struct quiet_scheduling now = {0};
     if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 ||
@@ -119,13 +119,13 @@ void quiet_thread_rank(enum quiet_rank rank)
     syscall(SYS_sched_setattr, 0, &now, 0);
 }
 
-void quiet_thread_rest(void)
+void helper_thread_rest(void)
 {
     static const struct timespec moment = {0, REST_NS};
     nanosleep(&moment, NULL);
 }
 
-static int64_t quiet_thread_now_ns(void)
+static int64_t helper_thread_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -146,10 +146,10 @@ static uint64_t delay_ns(uint64_t known_ns)
     return sscanf(text, "%*u %llu", &delay) == 1 ? delay : known_ns;
 }
 
-static void let_others_run(struct breath *breath)
+static void let_others_run(struct yield_hook *yield_hook)
 {
-    struct quiet_pace *pace = (struct quiet_pace *)(void *)breath;
-    const int64_t now = quiet_thread_now_ns();
+    struct helper_pace *pace = (struct helper_pace *)(void *)yield_hook;
+    const int64_t now = helper_thread_now_ns();
     if (now - pace->looked_ns >= LOOK_NS) {
         const uint64_t delay = delay_ns(pace->delay_ns);
         pace->is_shared = delay - pace->delay_ns >= WAITED_NS_MIN;
@@ -160,18 +160,18 @@ static void let_others_run(struct breath *breath)
         return;
     TEST_POINT("quiet: lets others run");
     if (pace->is_shared)
-        quiet_thread_rest();
+        helper_thread_rest();
     else
         sched_yield(); /* who waits here now goes first; nobody: no time is lost */
-    pace->rested_ns = quiet_thread_now_ns();
+    pace->rested_ns = helper_thread_now_ns();
 }
 
-void quiet_pace_start(struct quiet_pace *pace, int64_t work_ns_max)
+void quiet_pace_start(struct helper_pace *pace, int64_t work_ns_max)
 {
-    const int64_t now = quiet_thread_now_ns();
-    *pace = (struct quiet_pace){.breath.take = let_others_run,
-                                .work_ns_max = work_ns_max,
-                                .rested_ns = now,
-                                .looked_ns = now,
-                                .delay_ns = delay_ns(0)};
+    const int64_t now = helper_thread_now_ns();
+    *pace = (struct helper_pace){.yield_hook.run = let_others_run,
+                                 .work_ns_max = work_ns_max,
+                                 .rested_ns = now,
+                                 .looked_ns = now,
+                                 .delay_ns = delay_ns(0)};
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * joined.h - a process's part in an MPI job: what the files of this room share.
+ * mpi_job.h - a process's part in an MPI job: what the files of this room share.
  *
- * Who does what: joined.c sends packets; ring.c receives them, hands each to whom it is for, and is
- * the endpoint's side; clocks.c compares clocks; watch.c finds lost nodes; joined.c moves payloads,
- * and has the thread that sees to all of it while no worker does.
+ * Who does what: mpi_job.c sends packets; ring.c receives them, hands each to whom it is for, and
+ * is the endpoint's side; clocks.c compares clocks; watch.c finds lost nodes; mpi_job.c moves
+ * payloads, and has the thread that sees to all of it while no worker does.
  */
-#ifndef JOINED_H
-#define JOINED_H
+#ifndef MPI_JOB_H
+#define MPI_JOB_H
 
 #include "rbwp_format.h"
 #include "rbwp_mpi.h"
@@ -191,16 +191,16 @@ struct rbwp_mpi {
 
 /* Receives what has come and sees to what went out; true if there was something. polling is held.
  */
-bool joined_poll(struct rbwp_mpi *mpi);
+bool mpi_job_poll(struct rbwp_mpi *mpi);
 
 /*
  * Waits for a request of all nodes on calls. Busy: looks without a pause, and polls, for a good
  * answer time. RBWP_E_IO: a node is lost (the request is given up), or what MPI says.
  */
-enum rbwp_status joined_wait(struct rbwp_mpi *mpi, MPI_Request *request, bool busy,
-                             struct rbwp_error *error);
+enum rbwp_status mpi_job_wait(struct rbwp_mpi *mpi, MPI_Request *request, bool busy,
+                              struct rbwp_error *error);
 
 /* Fills *error with what MPI says about a failed call and returns RBWP_E_IO. */
-enum rbwp_status joined_failure(struct rbwp_error *error, const char *call, int code);
+enum rbwp_status mpi_job_failure(struct rbwp_error *error, const char *call, int code);
 
-#endif /* JOINED_H */
+#endif /* MPI_JOB_H */

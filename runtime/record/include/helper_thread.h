@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * quiet_thread.h - threads of our own in somebody else's process.
+ * helper_thread.h - threads of our own in somebody else's process.
  *
  * They get no signals, which are the host program's, have a name, and give way.
  */
-#ifndef QUIET_THREAD_H
-#define QUIET_THREAD_H
+#ifndef HELPER_THREAD_H
+#define HELPER_THREAD_H
 
-#include "breath.h"
+#include "yield_hook.h"
 #include "rbwp_record.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The calling thread is inside quiet_thread_start: for who stands in for pthread_create. */
-extern _Thread_local bool quiet_thread_starting RBWP_TLS_MODEL_;
+/* The calling thread is inside helper_thread_start: for who stands in for pthread_create. */
+extern _Thread_local bool helper_thread_starting RBWP_TLS_MODEL_;
 
 /* 0, or pthread_create's error. name: at most 15 bytes. While threads are held back thread_out
  * stays where it is until the thread has begun or is called off. */
-int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
-                       void *argument);
+int helper_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
+                        void *argument);
 
 /*
  * A program that the library was loaded into may rely on having one thread (unshare(2), a sandbox
@@ -28,11 +28,11 @@ int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(voi
  * are held back again. Whoever needs the work of one done meanwhile does it himself. Both on the
  * program's only thread.
  */
-void quiet_threads_hold(void);
-void quiet_threads_begin(void);
-bool quiet_threads_are_held(void);
+void helper_threads_hold(void);
+void helper_threads_begin(void);
+bool helper_threads_are_held(void);
 /* True: the thread has not begun, and will not. Else it is to be joined. */
-bool quiet_thread_call_off(const pthread_t *thread);
+bool helper_thread_call_off(const pthread_t *thread);
 
 /*
  * How urgent what the calling thread does is beside what the program's threads do. Who gives way
@@ -43,7 +43,7 @@ bool quiet_thread_call_off(const pthread_t *thread);
  * threads have another policy than the usual one, which ours take over, they stay with it.
  */
 enum quiet_rank { QUIET_GIVES_WAY, QUIET_USUAL, QUIET_URGENT };
-void quiet_thread_rank(enum quiet_rank rank);
+void helper_thread_rank(enum quiet_rank rank);
 
 /* As sched_getattr and sched_setattr take it; C libraries of some age do not know it. */
 struct quiet_scheduling {
@@ -56,18 +56,18 @@ struct quiet_scheduling {
 
 /* A pause between two pieces of work, in which whoever was pushed aside goes on: the kernel lets a
  * thread run for some ms in a row. */
-void quiet_thread_rest(void);
+void helper_thread_rest(void);
 
 /*
  * A thread that lets others run after so much work in a row: who waits for its CPU goes first
  * then. Where it had to wait for others lately, these wait for it, too, and it rests.
  */
-struct quiet_pace {
-    struct breath breath; /* taken: lets others run if it is time */
+struct helper_pace {
+    struct yield_hook yield_hook; /* taken: lets others run if it is time */
     int64_t work_ns_max, rested_ns, looked_ns;
     uint64_t delay_ns; /* that the thread has waited for a CPU, so far */
     bool is_shared;    /* it waited lately */
 };
-void quiet_pace_start(struct quiet_pace *pace, int64_t work_ns_max);
+void quiet_pace_start(struct helper_pace *pace, int64_t work_ns_max);
 
-#endif /* QUIET_THREAD_H */
+#endif /* HELPER_THREAD_H */

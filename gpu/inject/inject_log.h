@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inject_say.h - lines on the program's standard error: one about what is not recorded, at most. */
-#ifndef INJECT_SAY_H
-#define INJECT_SAY_H
+/* inject_log.h - lines on the program's standard error: one about what is not recorded, at most. */
+#ifndef INJECT_LOG_H
+#define INJECT_LOG_H
 
 #include <stdint.h>
 
 /* "rbwp: text"; the first call of the process, the others say nothing. */
-void inject_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void inject_log_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whatever was said before: of what was lost, when all is over. */
-void inject_say_too(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void inject_log_also(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same for why CUPTI does not tell of kernels, behind what that means: that they are not
  * recorded, or what is done in its place. */
-void inject_say_no_cupti(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void inject_log_no_cupti(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern const char *inject_without_cupti;
 
 /* ---- what was lost --------------------------------------------------------------------------- */
@@ -41,4 +41,4 @@ void inject_lost_tell(void);
 /* In a forked child: what was lost is the parent's. */
 void inject_lost_forget(void);
 
-#endif /* INJECT_SAY_H */
+#endif /* INJECT_LOG_H */

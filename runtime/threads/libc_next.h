@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * real.h - the functions that stand behind those of this room.
+ * libc_next.h - the functions that stand behind those of this room.
  *
  * REAL(read) is the one that the program would have called without us. They are looked up when the
  * library is loaded; constructors of other libraries may come earlier, so each is looked up again
  * where it is missing.
  */
-#ifndef REAL_H
-#define REAL_H
+#ifndef LIBC_NEXT_H
+#define LIBC_NEXT_H
 
 #include <aio.h>
 #include <mqueue.h>
@@ -179,25 +179,25 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
     REAL_CLOCK_NAMES(X)                                                                            \
     REAL_EPOLL2_NAMES(X)
 
-enum real_name {
+enum libc_next_name {
 #define REAL_NUMBER(name) REAL_##name,
     REAL_NAMES(REAL_NUMBER)
 #undef REAL_NUMBER
         REAL_COUNT
 };
-extern void *real_functions[REAL_COUNT];
+extern void *libc_next_functions[REAL_COUNT];
 
 /* Looks all of them up. */
 void real_prepare(void);
-void *real_find(enum real_name number);
+void *libc_next_find(enum libc_next_name number);
 /* Of one of several versions; NULL: there is none. */
-void *real_find_version(const char *name, const char *version);
+void *libc_next_find_version(const char *name, const char *version);
 
-static inline void *real_of(enum real_name number)
+static inline void *libc_next_of(enum libc_next_name number)
 {
-    void *found = __atomic_load_n(&real_functions[number], __ATOMIC_RELAXED);
-    return __builtin_expect(found != NULL, 1) ? found : real_find(number);
+    void *found = __atomic_load_n(&libc_next_functions[number], __ATOMIC_RELAXED);
+    return __builtin_expect(found != NULL, 1) ? found : libc_next_find(number);
 }
-#define REAL(name) ((__typeof__(&name))real_of(REAL_##name))
+#define REAL(name) ((__typeof__(&name))libc_next_of(REAL_##name))
 
-#endif /* REAL_H */
+#endif /* LIBC_NEXT_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * claim.h - FILE and FILE.live for one session, made safely in a folder that others may write to.
+ * output_lock.h - FILE and FILE.live for one session, made safely in a folder that others may write
+ * to.
  *
  * FILE is locked (flock) before anything in it is changed, so there is one
  * writer a file, whatever path or options it comes by. FILE.live is made anew,
@@ -10,21 +11,21 @@
  * file and never changed. Names that are links, files that belong to somebody
  * else and files of other kinds are refused (docs/design/trust.md).
  */
-#ifndef CLAIM_H
-#define CLAIM_H
+#ifndef OUTPUT_LOCK_H
+#define OUTPUT_LOCK_H
 
 #include "rbwp_format.h"
 
 #define CLAIM_PATH_BYTES_MAX 4200
 
-struct claim_wish {
+struct output_lock_request {
     const char *file;
     bool live;           /* make a FILE.live */
     bool live_in_memory; /* it is to be one of live_memory.h */
     bool follow;         /* FILE may be a link */
 };
 
-struct claim {
+struct output_lock {
     int file_fd;    /* empty, locked if it is a regular file */
     int file_flags; /* that it was opened with */
     int live_fd;    /* empty, locked; -1: there can be none here */
@@ -37,11 +38,11 @@ struct claim {
  * RBWP_E_BUSY: another process records to FILE, or something is in the way. RBWP_E_IO: FILE cannot
  * be opened, or is not ours to empty. Then error has one line, and nothing is held or left.
  */
-enum rbwp_status claim_files(const struct claim_wish *wish, struct claim *claim_out,
-                             struct rbwp_error *error);
+enum rbwp_status output_lock_files(const struct output_lock_request *wish,
+                                   struct output_lock *output_lock_out, struct rbwp_error *error);
 
 /* True if this descriptor's file still stands under this name, which is not followed if a link. */
-bool claim_is_at(const char *path, int fd);
+bool output_lock_is_at(const char *path, int fd);
 
 /* ---- what dead processes left ---------------------------------------------------------------- */
 
@@ -61,4 +62,4 @@ bool claim_is_at(const char *path, int fd);
 /* Makes room for one more beside that FILE. How many were removed. */
 unsigned leftovers_trim(const char *file, const char *kind);
 
-#endif /* CLAIM_H */
+#endif /* OUTPUT_LOCK_H */

@@ -8,7 +8,7 @@
  * A leftover's FILE is moved before its FILE.live: a process that dies in
  * between leaves FILE.live alone, which the next start brings to its FILE.
  */
-#include "claim.h"
+#include "output_lock.h"
 
 #include "failure.h"
 #include "folder.h"
@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 #define TRIES 100
-#define NAMES_TRIED 1000                      /* of one process id; claim.h has the bound */
+#define NAMES_TRIED 1000                      /* of one process id; output_lock.h has the bound */
 #define NAME_ROOM (CLAIM_PATH_BYTES_MAX + 48) /* of FILE.KIND-PID.NUMBER */
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -42,8 +42,8 @@
 #define AGAIN RBWP_AGAIN
 
 struct attempt {
-    const struct claim_wish *wish;
-    struct claim *claim;
+    const struct output_lock_request *wish;
+    struct output_lock *lock;
     struct rbwp_error *error;
     bool created; /* FILE was not there */
 };
@@ -55,7 +55,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-bool claim_is_at(const char *path, int fd)
+bool output_lock_is_at(const char *path, int fd)
 {
     char memory[LIVE_MEMORY_PATH_BYTES_MAX];
     struct stat named, opened;
@@ -65,7 +65,7 @@ bool claim_is_at(const char *path, int fd)
 
 /* False with errno EWOULDBLOCK if somebody else has it. A tool that only looks has it for a moment.
  */
-static bool claim_lock(int fd)
+static bool output_lock_take(int fd)
 {
     static const struct timespec moment = {0, 200 * 1000};
     for (int i = 0; i < TRIES / 10; i++) {
@@ -79,7 +79,7 @@ static bool claim_lock(int fd)
     return false;
 }
 
-static bool claim_exists(const char *path)
+static bool output_lock_exists(const char *path)
 {
     struct stat file;
     return lstat(path, &file) == 0;
@@ -97,7 +97,7 @@ static bool rename_new(const char *from, const char *to)
         return unlink(from) == 0;
     if (errno == EEXIST || errno == ENOENT)
         return false;
-    if (claim_exists(to)) {
+    if (output_lock_exists(to)) {
         errno = EEXIST;
         return false;
     }
@@ -145,7 +145,7 @@ static bool belongs_by_name(const char *path, const struct live_head *live)
 }
 
 /* A program that this process executed before it executed this one has not crashed. */
-static const char *claim_kind_of(const struct live_head *live)
+static const char *output_lock_kind_of(const struct live_head *live)
 {
     const bool is_own = live->process_id == (uint64_t)getpid() &&
                         process_was_there(live->zero_time_ns, live->zero_time_ns - live->offset_ns);
@@ -156,7 +156,7 @@ static const char *claim_kind_of(const struct live_head *live)
 static bool find_names(const struct attempt *attempt, const struct live_head *live, bool with_file,
                        char file_to[NAME_ROOM], char live_to[NAME_ROOM + 5])
 {
-    const char *kind = claim_kind_of(live);
+    const char *kind = output_lock_kind_of(live);
     for (unsigned i = 1; i <= NAMES_TRIED; i++) {
         char suffix[24] = "";
         if (i > 1)
@@ -164,8 +164,8 @@ static bool find_names(const struct attempt *attempt, const struct live_head *li
         snprintf(file_to, NAME_ROOM, "%s%s%llu%s", attempt->wish->file, kind,
                  (unsigned long long)live->process_id, suffix);
         snprintf(live_to, NAME_ROOM + 5, "%s.live", file_to);
-        if (!claim_exists(live_to) &&
-            (!claim_exists(file_to) || (!with_file && belongs_by_name(file_to, live))))
+        if (!output_lock_exists(live_to) &&
+            (!output_lock_exists(file_to) || (!with_file && belongs_by_name(file_to, live))))
             return true;
     }
     errno = EEXIST;
@@ -177,13 +177,13 @@ static enum rbwp_status move_leftover(struct attempt *attempt, const struct live
 {
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     const char *file = attempt->wish->file;
-    bool with_file = belongs(attempt->claim->file_fd, live), moved = true;
-    attempt->claim->leftovers_removed += leftovers_trim(file, claim_kind_of(live));
+    bool with_file = belongs(attempt->lock->file_fd, live), moved = true;
+    attempt->lock->leftovers_removed += leftovers_trim(file, output_lock_kind_of(live));
     if (find_names(attempt, live, with_file, file_to, live_to)) {
         if (with_file)
             moved = rename_new(file, file_to);
         TEST_POINT("claim: FILE of a leftover moved, FILE.live not yet");
-        if (moved && rename_new(attempt->claim->live_path, live_to))
+        if (moved && rename_new(attempt->lock->live_path, live_to))
             return AGAIN;
         int reason = errno;
         if (with_file && moved)
@@ -195,7 +195,7 @@ static enum rbwp_status move_leftover(struct attempt *attempt, const struct live
     return failure(attempt->error, RBWP_E_BUSY, errno,
                    "cannot move away \"%s\", which a process that died left; "
                    "repair or remove it",
-                   attempt->claim->live_path);
+                   attempt->lock->live_path);
 }
 
 static enum rbwp_status in_the_way(struct attempt *attempt)
@@ -203,7 +203,7 @@ static enum rbwp_status in_the_way(struct attempt *attempt)
     return failure(attempt->error, RBWP_E_BUSY, 0,
                    "\"%s\" is in the way, and no live file of this user; remove "
                    "it or name another log file",
-                   attempt->claim->live_path);
+                   attempt->lock->live_path);
 }
 
 static enum rbwp_status another_records(struct attempt *attempt)
@@ -222,15 +222,15 @@ static enum rbwp_status clear_leftover(struct attempt *attempt, int fd)
     if (got < 0 || fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() ||
         file.st_nlink != 1)
         return in_the_way(attempt);
-    if (!claim_lock(fd))
+    if (!output_lock_take(fd))
         return another_records(attempt);
-    if (!claim_is_at(attempt->claim->live_path, fd))
+    if (!output_lock_is_at(attempt->lock->live_path, fd))
         return AGAIN;
     if (memcmp(head.magic, LIVE_MAGIC, sizeof head.magic) == 0)
         return move_leftover(attempt, &head);
     /* It died before it had written the head, and before it recorded anything. */
     if (memcmp(&head, &none, sizeof none) == 0 &&
-        live_memory_remove(AT_FDCWD, attempt->claim->live_path) == 0)
+        live_memory_remove(AT_FDCWD, attempt->lock->live_path) == 0)
         return AGAIN;
     return in_the_way(attempt);
 }
@@ -242,17 +242,17 @@ static enum rbwp_status move_without_live(struct attempt *attempt, uint64_t proc
     const struct live_head head = {.process_id = process_id};
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     struct stat file;
-    attempt->claim->leftovers_removed += leftovers_trim(attempt->wish->file, LEFTOVERS_CRASHED);
-    if (fstat(attempt->claim->file_fd, &file) == 0 && file.st_size > 0 &&
+    attempt->lock->leftovers_removed += leftovers_trim(attempt->wish->file, LEFTOVERS_CRASHED);
+    if (fstat(attempt->lock->file_fd, &file) == 0 && file.st_size > 0 &&
         (!find_names(attempt, &head, true, file_to, live_to) ||
          !rename_new(attempt->wish->file, file_to)))
         return errno == ENOENT ? AGAIN : in_the_way(attempt);
-    return unlink(attempt->claim->live_path) == 0 || errno == ENOENT ? AGAIN : in_the_way(attempt);
+    return unlink(attempt->lock->live_path) == 0 || errno == ENOENT ? AGAIN : in_the_way(attempt);
 }
 
 static enum rbwp_status look_for_leftover(struct attempt *attempt)
 {
-    const char *path = attempt->claim->live_path;
+    const char *path = attempt->lock->live_path;
     char memory[LIVE_MEMORY_PATH_BYTES_MAX];
     uint64_t process_id;
     const bool in_memory = live_memory_of(AT_FDCWD, path, memory, &process_id);
@@ -261,7 +261,7 @@ static enum rbwp_status look_for_leftover(struct attempt *attempt)
     if (fd < 0 && in_memory && errno == ENOENT)
         return move_without_live(attempt, process_id);
     if (fd < 0)
-        return errno == ENOENT || !claim_exists(path) ? RBWP_OK : in_the_way(attempt);
+        return errno == ENOENT || !output_lock_exists(path) ? RBWP_OK : in_the_way(attempt);
     enum rbwp_status status = clear_leftover(attempt, fd);
     close(fd);
     return status;
@@ -269,13 +269,13 @@ static enum rbwp_status look_for_leftover(struct attempt *attempt)
 
 /* ---- both files ------------------------------------------------------------------- */
 
-static int claim_open_file(struct attempt *attempt)
+static int output_lock_open_file(struct attempt *attempt)
 {
     const char *path = attempt->wish->file;
     bool follow = attempt->wish->follow || is_descriptor_name(path);
     int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
     int fd = open(path, flags);
-    attempt->claim->file_flags = flags;
+    attempt->lock->file_flags = flags;
     attempt->created = false;
     if (fd >= 0 || errno != ENOENT)
         return fd;
@@ -300,9 +300,9 @@ static enum rbwp_status take_file(struct attempt *attempt, const struct stat *fi
 {
     const char *path = attempt->wish->file;
     struct stat named, opened;
-    if (!claim_lock(attempt->claim->file_fd))
+    if (!output_lock_take(attempt->lock->file_fd))
         return another_records(attempt);
-    if (stat(path, &named) != 0 || fstat(attempt->claim->file_fd, &opened) != 0 ||
+    if (stat(path, &named) != 0 || fstat(attempt->lock->file_fd, &opened) != 0 ||
         !same_file(&named, &opened))
         return AGAIN;
     if (attempt->created)
@@ -321,29 +321,29 @@ static enum rbwp_status take_file(struct attempt *attempt, const struct stat *fi
 /* Without room, permission or a folder for it there is none: the session goes on without. */
 static enum rbwp_status make_live(struct attempt *attempt)
 {
-    struct claim *claim = attempt->claim;
+    struct output_lock *lock = attempt->lock;
     if (!attempt->wish->live)
         return RBWP_OK;
-    claim->live_fd =
+    lock->live_fd =
         attempt->wish->live_in_memory
-            ? live_memory_make(claim->live_path)
-            : open(claim->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    claim->live_errno = claim->live_fd < 0 ? errno : 0;
-    if (claim->live_fd < 0)
+            ? live_memory_make(lock->live_path)
+            : open(lock->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    lock->live_errno = lock->live_fd < 0 ? errno : 0;
+    if (lock->live_fd < 0)
         return errno == EEXIST ? AGAIN : RBWP_OK;
-    return claim_lock(claim->live_fd) ? RBWP_OK : another_records(attempt);
+    return output_lock_take(lock->live_fd) ? RBWP_OK : another_records(attempt);
 }
 
 static enum rbwp_status try_to_claim(struct attempt *attempt)
 {
-    struct claim *claim = attempt->claim;
+    struct output_lock *lock = attempt->lock;
     struct stat file;
-    claim->file_fd = claim_open_file(attempt);
-    if (claim->file_fd < 0)
+    lock->file_fd = output_lock_open_file(attempt);
+    if (lock->file_fd < 0)
         return errno == EEXIST ? AGAIN : cannot_open(attempt, errno);
-    if (fstat(claim->file_fd, &file) != 0)
+    if (fstat(lock->file_fd, &file) != 0)
         return cannot_open(attempt, errno);
-    if (!S_ISREG(file.st_mode) && lseek(claim->file_fd, 0, SEEK_CUR) < 0)
+    if (!S_ISREG(file.st_mode) && lseek(lock->file_fd, 0, SEEK_CUR) < 0)
         return failure(attempt->error, RBWP_E_IO, 0,
                        "\"%s\" is a pipe or a terminal: a profile is no stream, name a file",
                        attempt->wish->file);
@@ -355,37 +355,37 @@ static enum rbwp_status try_to_claim(struct attempt *attempt)
         if (status == RBWP_OK)
             status = make_live(attempt);
     }
-    if (status == RBWP_OK && ftruncate(claim->file_fd, 0) != 0)
+    if (status == RBWP_OK && ftruncate(lock->file_fd, 0) != 0)
         status = cannot_open(attempt, errno);
     return status;
 }
 
 static void claim_let_go(struct attempt *attempt)
 {
-    struct claim *claim = attempt->claim;
-    if (claim->live_fd >= 0) {
-        if (claim_is_at(claim->live_path, claim->live_fd))
-            live_memory_remove(AT_FDCWD, claim->live_path);
-        close(claim->live_fd);
+    struct output_lock *lock = attempt->lock;
+    if (lock->live_fd >= 0) {
+        if (output_lock_is_at(lock->live_path, lock->live_fd))
+            live_memory_remove(AT_FDCWD, lock->live_path);
+        close(lock->live_fd);
     }
-    if (claim->file_fd >= 0) {
-        if (attempt->created && claim_is_at(attempt->wish->file, claim->file_fd))
+    if (lock->file_fd >= 0) {
+        if (attempt->created && output_lock_is_at(attempt->wish->file, lock->file_fd))
             unlink(attempt->wish->file);
-        close(claim->file_fd);
+        close(lock->file_fd);
     }
-    claim->live_fd = claim->file_fd = -1;
+    lock->live_fd = lock->file_fd = -1;
 }
 
-enum rbwp_status claim_files(const struct claim_wish *wish, struct claim *claim_out,
-                             struct rbwp_error *error)
+enum rbwp_status output_lock_files(const struct output_lock_request *wish,
+                                   struct output_lock *output_lock_out, struct rbwp_error *error)
 {
-    struct attempt attempt = {.wish = wish, .claim = claim_out, .error = error};
+    struct attempt attempt = {.wish = wish, .lock = output_lock_out, .error = error};
     enum rbwp_status status = AGAIN;
-    claim_out->file_fd = claim_out->live_fd = -1;
-    claim_out->live_errno = 0;
-    claim_out->leftovers_removed = 0;
-    if ((size_t)snprintf(claim_out->live_path, sizeof claim_out->live_path, "%s.live",
-                         wish->file) >= sizeof claim_out->live_path)
+    output_lock_out->file_fd = output_lock_out->live_fd = -1;
+    output_lock_out->live_errno = 0;
+    output_lock_out->leftovers_removed = 0;
+    if ((size_t)snprintf(output_lock_out->live_path, sizeof output_lock_out->live_path, "%s.live",
+                         wish->file) >= sizeof output_lock_out->live_path)
         return cannot_open(&attempt, ENAMETOOLONG);
     for (int i = 0; i < TRIES && status == AGAIN; i++) {
         status = try_to_claim(&attempt);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #undef _FILE_OFFSET_BITS /* pread is pread here, and pread64 another one */
-#include "real.h"
+#include "libc_next.h"
 
 #include <dlfcn.h>
 
-void *real_functions[REAL_COUNT];
+void *libc_next_functions[REAL_COUNT];
 
 static const char *const names[REAL_COUNT] = {
 #define REAL_TEXT(name) #name,
@@ -12,14 +12,14 @@ static const char *const names[REAL_COUNT] = {
 #undef REAL_TEXT
 };
 
-void *real_find(enum real_name number)
+void *libc_next_find(enum libc_next_name number)
 {
     void *found = dlsym(RTLD_NEXT, names[number]);
-    __atomic_store_n(&real_functions[number], found, __ATOMIC_RELAXED);
+    __atomic_store_n(&libc_next_functions[number], found, __ATOMIC_RELAXED);
     return found;
 }
 
-void *real_find_version(const char *name, const char *version)
+void *libc_next_find_version(const char *name, const char *version)
 {
     void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
     return found ? found : dlsym(RTLD_NEXT, name);
@@ -28,5 +28,5 @@ void *real_find_version(const char *name, const char *version)
 void real_prepare(void)
 {
     for (unsigned i = 0; i < REAL_COUNT; i++)
-        (void)real_find((enum real_name)i);
+        (void)libc_next_find((enum libc_next_name)i);
 }

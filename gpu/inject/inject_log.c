@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject_say.h"
+#include "inject_log.h"
 
 #include "record_extend.h"
 
@@ -33,7 +33,7 @@ static bool is_first(void)
     return !atomic_flag_test_and_set(&said);
 }
 
-void inject_say(const char *format, ...)
+void inject_log_once(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -42,7 +42,7 @@ void inject_say(const char *format, ...)
     va_end(list);
 }
 
-void inject_say_too(const char *format, ...)
+void inject_log_also(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -50,7 +50,7 @@ void inject_say_too(const char *format, ...)
     va_end(list);
 }
 
-void inject_say_no_cupti(const char *format, ...)
+void inject_log_no_cupti(const char *format, ...)
 {
     char before[128];
     va_list list;
@@ -95,7 +95,7 @@ void inject_lost_tell(void)
         all += count;
     }
     if (all)
-        inject_say_too("%" PRIu64 " kernels, copies and sets are not in the file: %s", all, text);
+        inject_log_also("%" PRIu64 " kernels, copies and sets are not in the file: %s", all, text);
 }
 
 void inject_lost_forget(void)

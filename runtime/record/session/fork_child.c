@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "children.h"
+#include "fork_child.h"
 
 #include "node.h"
 #include "recording.h"
@@ -16,12 +16,12 @@
 enum { PATH_BYTES = 4096 };
 
 /* A fork may come at any moment: it finds the one or the other, and both are whole. */
-static _Atomic(struct rbwp_session_config *) inherited;           /* NULL: children do not record */
-static pthread_mutex_t children_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following */
+static _Atomic(struct rbwp_session_config *) inherited; /* NULL: children do not record */
+static pthread_mutex_t fork_child_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following */
 static bool waiting; /* in a child, for its first record */
 static int level_of_parent;
 
-void children_note(const struct rbwp_session_config *given)
+void fork_child_note(const struct rbwp_session_config *given)
 {
     struct rbwp_session_config config = {0}, *noted = NULL;
     if (sized_take(&config, sizeof config, given, "rbwp_session_config", NULL) == RBWP_OK &&
@@ -36,7 +36,7 @@ void children_note(const struct rbwp_session_config *given)
 }
 
 /* Locked. A child that cannot record runs on, as a program does whose session does not start. */
-static void children_start(void)
+static void fork_child_start(void)
 {
     char path[PATH_BYTES];
     struct rbwp_session_config config = *atomic_load(&inherited);
@@ -58,15 +58,15 @@ static void children_start(void)
 
 static void start_if_waiting(void)
 {
-    pthread_mutex_lock(&children_lock);
+    pthread_mutex_lock(&fork_child_lock);
     if (waiting)
-        children_start();
-    pthread_mutex_unlock(&children_lock);
+        fork_child_start();
+    pthread_mutex_unlock(&fork_child_lock);
 }
 
-int children_forked(bool parent_recorded)
+int fork_child_forked(bool parent_recorded)
 {
-    pthread_mutex_init(&children_lock, NULL); /* whoever held it does not exist */
+    pthread_mutex_init(&fork_child_lock, NULL); /* whoever held it does not exist */
     const bool records = atomic_load(&inherited) && (parent_recorded || waiting);
     level_of_parent = records ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
     waiting = level_of_parent > 0;
@@ -74,11 +74,11 @@ int children_forked(bool parent_recorded)
     return level_of_parent;
 }
 
-void children_forget(void)
+void fork_child_forget(void)
 {
-    pthread_mutex_lock(&children_lock);
+    pthread_mutex_lock(&fork_child_lock);
     if (waiting)
         __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
     waiting = false;
-    pthread_mutex_unlock(&children_lock);
+    pthread_mutex_unlock(&fork_child_lock);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "joined.h"
+#include "mpi_job.h"
 
 #include "failure.h"
 #include "rbwp_format.h"
@@ -76,7 +76,7 @@ static struct slot *claim_or_want(struct slots *slots)
     return slot;
 }
 
-static void joined_fill(struct slot *slot, const struct rbwp_packet *packet)
+static void mpi_job_fill(struct slot *slot, const struct rbwp_packet *packet)
 {
     size_t filled = 0;
     for (uint32_t i = 0; i < packet->count; i++) {
@@ -98,7 +98,7 @@ enum rbwp_status slots_send(struct rbwp_mpi *mpi, uint32_t node, int tag,
         return RBWP_AGAIN;
     unsigned at = (unsigned)(slot - slots->slot);
     slot->node = node;
-    joined_fill(slot, packet);
+    mpi_job_fill(slot, packet);
     int code = MPI_Isend(slot->packet, (int)packet->bytes, MPI_BYTE, (int)node, tag, mpi->packets,
                          &slot->request);
     int is_through = 0;
@@ -333,20 +333,20 @@ static void sleep_ns(uint64_t ns)
 }
 
 /* True if something had come, which a worker that looks anyway finds sooner. */
-static bool joined_look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
+static bool mpi_job_look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
 {
     if (pthread_mutex_trylock(&mpi->polling) != 0)
         return false;
     clocks_tick(mpi, now_ticks);
     watch_tick(mpi, now_ticks);
-    bool had = !worker_looks && joined_poll(mpi);
+    bool had = !worker_looks && mpi_job_poll(mpi);
     if (had)
         atomic_store_explicit(&mpi->background_had, true, memory_order_relaxed);
     pthread_mutex_unlock(&mpi->polling);
     return had;
 }
 
-static void *joined_run(void *argument)
+static void *mpi_job_run(void *argument)
 {
     struct rbwp_mpi *mpi = argument;
     prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default adds 50 us to each sleep */
@@ -355,7 +355,7 @@ static void *joined_run(void *argument)
         uint64_t polled_ticks = atomic_load_explicit(&mpi->polled_ticks, memory_order_relaxed);
         uint64_t now_ticks = rbwp_now_ticks();
         bool worker_looks = now_ticks - polled_ticks < rbwp_ticks_from_ns(WORKER_LOOKS_NS);
-        if (joined_look(mpi, now_ticks, worker_looks)) {
+        if (mpi_job_look(mpi, now_ticks, worker_looks)) {
             had_ticks = now_ticks;
             sleep = SHORTEST_NS;
         }
@@ -375,7 +375,7 @@ enum rbwp_status background_start(struct rbwp_mpi *mpi, struct rbwp_error *error
     sigset_t all, before;
     sigfillset(&all); /* the program's handlers are for its own threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&mpi->background, NULL, joined_run, mpi);
+    int code = pthread_create(&mpi->background, NULL, mpi_job_run, mpi);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     mpi->has_background = code == 0;
     return code == 0 ? RBWP_OK : failure(error, RBWP_E_IO, code, "no thread for MPI");
@@ -395,7 +395,7 @@ static void background_stop(struct rbwp_mpi *mpi)
 
 /* ---- for all files of the room -------------------------------------------------------- */
 
-enum rbwp_status joined_failure(struct rbwp_error *error, const char *call, int code)
+enum rbwp_status mpi_job_failure(struct rbwp_error *error, const char *call, int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
@@ -404,7 +404,7 @@ enum rbwp_status joined_failure(struct rbwp_error *error, const char *call, int 
     return failure(error, RBWP_E_IO, 0, "%s failed: %s", call, text);
 }
 
-bool joined_poll(struct rbwp_mpi *mpi)
+bool mpi_job_poll(struct rbwp_mpi *mpi)
 {
     bool sent = slots_poll(mpi);
     bool moved = transfers_poll(mpi);
@@ -417,19 +417,19 @@ static void poll_once(struct rbwp_mpi *mpi)
 {
     pthread_mutex_lock(&mpi->polling);
     if (mpi->ring.packet && mpi->slots.slot)
-        joined_poll(mpi);
+        mpi_job_poll(mpi);
     pthread_mutex_unlock(&mpi->polling);
 }
 
-enum rbwp_status joined_wait(struct rbwp_mpi *mpi, MPI_Request *request, bool busy,
-                             struct rbwp_error *error)
+enum rbwp_status mpi_job_wait(struct rbwp_mpi *mpi, MPI_Request *request, bool busy,
+                              struct rbwp_error *error)
 {
     long sleep_ns = 1000;
     for (;;) {
         int is_done = 0;
         int code = MPI_Test(request, &is_done, MPI_STATUS_IGNORE);
         if (code != MPI_SUCCESS)
-            return joined_failure(error, "MPI_Test", code);
+            return mpi_job_failure(error, "MPI_Test", code);
         if (is_done)
             return RBWP_OK;
         if (!watch_all_are_here(mpi, error))
@@ -486,7 +486,7 @@ static enum rbwp_status initialise(struct rbwp_mpi *mpi, int *argc, char ***argv
     } else {
         int code = MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level);
         if (code != MPI_SUCCESS)
-            return joined_failure(error, "MPI_Init_thread", code);
+            return mpi_job_failure(error, "MPI_Init_thread", code);
         mpi->initialised = true;
     }
     if (level == MPI_THREAD_MULTIPLE)
@@ -518,7 +518,7 @@ static enum rbwp_status take_communicators(struct rbwp_mpi *mpi, struct rbwp_err
     if (code == MPI_SUCCESS)
         code = duplicate(given, &mpi->calls);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Comm_dup", code);
+        return mpi_job_failure(error, "MPI_Comm_dup", code);
     MPI_Comm_rank(mpi->calls, &node);
     MPI_Comm_size(mpi->calls, &nodes);
     mpi->node = (uint32_t)node;
@@ -557,8 +557,8 @@ struct agreed {
     char job[128];   /* id, if the launcher says none */
 };
 
-static enum rbwp_status joined_spread(struct rbwp_mpi *mpi, struct agreed *agreed,
-                                      struct rbwp_error *error)
+static enum rbwp_status mpi_job_spread(struct rbwp_mpi *mpi, struct agreed *agreed,
+                                       struct rbwp_error *error)
 {
     agreed->zero_ns = rbwp_now_ns();
     char host[64] = "";
@@ -568,8 +568,8 @@ static enum rbwp_status joined_spread(struct rbwp_mpi *mpi, struct agreed *agree
     MPI_Request request;
     int code = MPI_Ibcast(agreed, (int)sizeof *agreed, MPI_BYTE, 0, mpi->calls, &request);
     if (code != MPI_SUCCESS)
-        return joined_failure(error, "MPI_Ibcast", code);
-    return joined_wait(mpi, &request, false, error);
+        return mpi_job_failure(error, "MPI_Ibcast", code);
+    return mpi_job_wait(mpi, &request, false, error);
 }
 
 /* The comparison of clocks ends with a barrier; right behind it is the time that all call 0. */
@@ -579,7 +579,7 @@ static enum rbwp_status agree(struct rbwp_mpi *mpi, struct rbwp_error *error)
     if (status != RBWP_OK)
         return status;
     struct agreed agreed;
-    status = joined_spread(mpi, &agreed, error);
+    status = mpi_job_spread(mpi, &agreed, error);
     if (status != RBWP_OK)
         return status;
     int64_t offset_ns = 0;
@@ -615,7 +615,7 @@ static void free_communicator(MPI_Comm *communicator)
 }
 
 /* With a node lost, nothing that waits for it can be called: MPI keeps what it has then. */
-static void joined_leave(struct rbwp_mpi *mpi, bool all_are_here)
+static void mpi_job_leave(struct rbwp_mpi *mpi, bool all_are_here)
 {
     background_stop(mpi);
     if (all_are_here) {
@@ -636,8 +636,8 @@ static void joined_leave(struct rbwp_mpi *mpi, bool all_are_here)
     take_the_one(false);
 }
 
-static enum rbwp_status joined_join(struct rbwp_mpi *mpi, int *argc, char ***argv,
-                                    struct rbwp_error *error)
+static enum rbwp_status mpi_job_join(struct rbwp_mpi *mpi, int *argc, char ***argv,
+                                     struct rbwp_error *error)
 {
     struct rbwp_job_facts facts;
     rbwp_job_get(&facts);
@@ -680,11 +680,11 @@ enum rbwp_status rbwp_mpi_start(const struct rbwp_mpi_config *config, int *argc,
     fill_in(&mpi->config, config);
     make_locks(mpi);
     (void)rbwp_ticks_per_second(); /* decides what rbwp_now_ticks counts */
-    enum rbwp_status status = joined_join(mpi, argc, argv, error);
+    enum rbwp_status status = mpi_job_join(mpi, argc, argv, error);
     if (status == RBWP_OK)
         *mpi_out = mpi;
     else
-        joined_leave(mpi, mpi->nodes <= 1);
+        mpi_job_leave(mpi, mpi->nodes <= 1);
     return status;
 }
 
@@ -711,9 +711,9 @@ enum rbwp_status rbwp_mpi_stop(struct rbwp_mpi *mpi, struct rbwp_error *error)
     finish_clocks(mpi);
     MPI_Request request;
     int code = MPI_Ibarrier(mpi->calls, &request);
-    enum rbwp_status status = code == MPI_SUCCESS ? joined_wait(mpi, &request, false, error)
-                                                  : joined_failure(error, "MPI_Ibarrier", code);
+    enum rbwp_status status = code == MPI_SUCCESS ? mpi_job_wait(mpi, &request, false, error)
+                                                  : mpi_job_failure(error, "MPI_Ibarrier", code);
     atomic_store(&mpi->watch.off, true);
-    joined_leave(mpi, status == RBWP_OK);
+    mpi_job_leave(mpi, status == RBWP_OK);
     return status;
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* yield_hook.h - what long work does between its steps, some ten microseconds apart: who has it
+ * done may let others run there. */
+#ifndef YIELD_HOOK_H
+#define YIELD_HOOK_H
+
+struct yield_hook {
+    void (*run)(struct yield_hook *yield_hook);
+};
+
+/* NULL: nothing. */
+static inline void yield_hook_run(struct yield_hook *yield_hook)
+{
+    if (yield_hook)
+        yield_hook->run(yield_hook);
+}
+
+#endif /* YIELD_HOOK_H */
