@@ -203,7 +203,8 @@ static bool take_end_back(const struct wait *wait)
     if (!wait->item || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
         return false;
     if (self->next == wait->mark + 1 && !self->item && !self->pending) {
-        __atomic_store_n(wait->mark, (uint64_t)0, __ATOMIC_RELEASE);
+        /* Relaxed: who finds 0 reads no further, and the next event is stored to the same word. */
+        __atomic_store_n(wait->mark, (uint64_t)0, __ATOMIC_RELAXED);
         self->next = wait->mark;
         self->item = wait->item;
         mine = true;

@@ -85,6 +85,26 @@ static void test_facts_not_told(void **state)
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
 }
 
+/* A backend has no context of a device that there is not; the last one has. */
+static void test_contexts_refused(void **state)
+{
+    (void)state;
+    fake_devices(2);
+    struct rbwp_gpu_device *device = open_device(NULL);
+    const struct gpu_context *context = rbwp_extend_gpu_context(device);
+    const struct gpu_backend *backend = context->backend;
+    struct gpu_context *other;
+    assert_int_equal(context->driver->devices, 2);
+    for (unsigned ordinal = 2; ordinal < 4; ordinal++) {
+        assert_int_not_equal(backend->context_open(context->driver, ordinal, NULL, &other), GPU_OK);
+        assert_null(other);
+    }
+    assert_int_equal(backend->context_open(context->driver, 1, NULL, &other), GPU_OK);
+    assert_non_null(other);
+    backend->context_close(other);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
 /* A stream of another device is refused; NULL is the default stream where there is one. The driver
  * gets back each context that was taken of it, and no other. */
 static void test_streams_refused(void **state)
@@ -1278,6 +1298,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_driver, fake_setup),
         cmocka_unit_test_setup(test_facts_not_told, fake_setup),
+        cmocka_unit_test_setup(test_contexts_refused, fake_setup),
         cmocka_unit_test_setup(test_streams_refused, fake_setup),
         cmocka_unit_test_setup(test_null_is_no_gpu, fake_setup),
         cmocka_unit_test_setup(test_bracket_times, fake_setup),

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -479,6 +480,12 @@ static void test_threads(void **state)
     assert_int_equal(count_of(text, "\"dropped\":5,"), recorded);
 }
 
+static void runs_on_once(void)
+{
+    void *module = load("rbwp_probed first");
+    CHECK(launch(function_of(module, "first"), NULL) == 0);
+}
+
 static void forks(void)
 {
     void *module = load("rbwp_probed first");
@@ -498,6 +505,61 @@ static void test_fork(void **state)
     (void)state;
     run(forks);
     assert_int_equal(count_of(lines(), "\"raw\""), 2);
+}
+
+/* How many of this process's descriptors lead to the file of lines; the least of them. */
+static int descriptors_of_lines(int *least_out)
+{
+    char wanted[64], path[64], place[256];
+    int count = 0;
+    snprintf(wanted, sizeof wanted, "launches-%d.ndjson", (int)getpid());
+    for (int fd = 1023; fd >= 0; fd--) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        const ssize_t bytes = readlink(path, place, sizeof place - 1);
+        place[bytes > 0 ? bytes : 0] = '\0';
+        if (!strstr(place, wanted))
+            continue;
+        *least_out = fd;
+        count++;
+    }
+    return count;
+}
+
+static void has_one_descriptor(void)
+{
+    int least = -1;
+    runs_on_once();
+    CHECK(descriptors_of_lines(&least) == 1);
+    CHECK(least >= 100);
+}
+
+static void has_few_descriptors(void)
+{
+    int least = -1;
+    runs_on_once();
+    CHECK(descriptors_of_lines(&least) == 1);
+    CHECK(least < 100);
+}
+
+static void allow_few(void)
+{
+    const struct rlimit few = {90, 90};
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+}
+
+/* The file of lines is held once: out of the way of a program that uses descriptors by their
+ * numbers, or, where it may have none as high, by what it got. */
+static void test_descriptors(void **state)
+{
+    (void)state;
+    run(has_one_descriptor);
+    assert_said(NULL);
+    assert_int_equal(count_of(lines(), "\"raw\""), 1);
+    prepare = allow_few;
+    run(has_few_descriptors);
+    prepare = NULL;
+    assert_said(NULL);
+    assert_int_equal(count_of(lines(), "\"raw\""), 1);
 }
 
 static void *launches_for_ever(void *module)
@@ -667,6 +729,7 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_modules_and_contexts_go, set_up),
         cmocka_unit_test_setup(test_threads, set_up),
         cmocka_unit_test_setup(test_fork, set_up),
+        cmocka_unit_test_setup(test_descriptors, set_up),
         cmocka_unit_test_setup(test_exit, set_up),
         cmocka_unit_test_setup(test_missing, set_up),
         cmocka_unit_test_setup(test_toolkit, set_up),

@@ -9,6 +9,7 @@
 #include "cuda_each.h"
 #include "fake_inject.h"
 #include "inject_buffers.h"
+#include "inject_started.h"
 #include "nvtx_program.h"
 #include "rbwp_reader.h"
 #include "rows_support.h"
@@ -188,6 +189,52 @@ static void test_buffers_after_a_fork(void **state)
     atomic_store(&may_go_on, 1);
     pthread_join(thread, NULL);
     assert_int_equal(status, 0);
+}
+
+/* ---- started ranges: those of inject_started.c alone, in this process ---- */
+
+static _Atomic int has_started;
+
+static void *start_one(void *unused)
+{
+    (void)unused;
+    inject_started(5);
+    atomic_store_explicit(&has_started, 1, memory_order_relaxed);
+    return NULL;
+}
+
+static void start_another(void)
+{
+    inject_started(6);
+}
+
+static void end_the_first(void)
+{
+    inject_started_ended(5);
+}
+
+static void look_for_one(void)
+{
+    assert_int_equal(inject_range_now(), 0); /* that of the other thread is not this one's */
+}
+
+/* For ThreadSanitizer: one thread starts a range, then, ordered in time alone, another one deals
+ * with those that are open. */
+static void test_started_by_two_threads(void **state)
+{
+    static void (*const then[])(void) = {start_another, end_the_first, look_for_one};
+    (void)state;
+    for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
+        pthread_t thread;
+        atomic_store(&has_started, 0);
+        assert_int_equal(pthread_create(&thread, NULL, start_one, NULL), 0);
+        while (!atomic_load_explicit(&has_started, memory_order_relaxed))
+            sched_yield();
+        then[i]();
+        pthread_join(thread, NULL);
+        inject_started_ended(5);
+        inject_started_ended(6);
+    }
 }
 
 /* ---- processes ---- */
@@ -595,7 +642,7 @@ static void every_call(void)
         event.message.text = "payload";
         NVTX_CORE(NVTX_MARK_EX, void (*)(attributes))(&event);
     }
-    NVTX_CORE(NVTX_MARK_W, void (*)(const wchar_t *))(L"m\u00e4rk");
+    NVTX_CORE(NVTX_MARK_W, void (*)(const wchar_t *))(L"m\u00e4rk\u20ac\U0001d11e");
     NVTX_CORE(NVTX_MARK_W, void (*)(const wchar_t *))(NULL);
     CHECK(NVTX_CORE(NVTX_PUSH_W, int (*)(const wchar_t *))(L"p\u00fcsh") == 0 && nvtx_pop() == 0);
     event.message_type = NVTX_REGISTERED;
@@ -631,7 +678,7 @@ static void test_every_call(void **state)
         {"payload", 2, 3, UINT64_C(0x3fe0000000000000), false},
         {"payload", 2, 1, 7, false},
         {"payload", 2, 0, 0, false},
-        {"m\xc3\xa4rk", 2, 0, 0, false},
+        {"m\xc3\xa4rk\xe2\x82\xac\xf0\x9d\x84\x9e", 2, 0, 0, false},
         {"", 2, 0, 0, false},
         {"p\xc3\xbcsh", 0, 0, 0, false},
         {"wid\xc3\xa9:t\xc3\xa9xt", 2, 0, 0, false},
@@ -764,6 +811,30 @@ static void test_halves(void **state)
 }
 
 /* ---- windows ---- */
+
+/* Where no session can begin, the first window says so, and none behind it watches anything. */
+static void has_windows_in_vain(void)
+{
+    void *function = function_of("first");
+    CHECK(nvtx_find_tool(handle));
+    for (int i = 0; i < 3; i++) {
+        nvtx_push("step");
+        CHECK(i == 0 || !fake_cupti_watches(CUPTI_CALL_cuLaunchKernel));
+        CHECK(launch(function, NULL) == 0);
+        CHECK(i == 0 || !fake_cupti_watches(CUPTI_CALL_cuLaunchKernel));
+        nvtx_pop();
+        CHECK(!fake_cupti_watches(CUPTI_CALL_cuLaunchKernel));
+    }
+}
+
+static void test_window_without_a_file(void **state)
+{
+    (void)state;
+    setenv("RBWP_INJECT_RANGE", "step", 1);
+    setenv("RBWP_INJECT_FILE", "/nowhere/out.bin", 1);
+    assert_int_equal(run(has_windows_in_vain), 0);
+    assert_said("nothing is recorded");
+}
 
 static void is_in_a_range(void)
 {
@@ -1434,12 +1505,14 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_ranges, set_up),
         cmocka_unit_test_setup(test_every_call, set_up),
         cmocka_unit_test_setup(test_ranges_without_keys, set_up),
+        cmocka_unit_test(test_started_by_two_threads),
         cmocka_unit_test(test_buffers_of_two_threads),
         cmocka_unit_test(test_buffers_again),
         cmocka_unit_test(test_buffers_after_a_fork),
         cmocka_unit_test_setup(test_started, set_up),
         cmocka_unit_test_setup(test_halves, set_up),
         cmocka_unit_test_setup(test_window_of_a_range, set_up),
+        cmocka_unit_test_setup(test_window_without_a_file, set_up),
         cmocka_unit_test_setup(test_window_of_signals, set_up),
         cmocka_unit_test_setup(test_window_of_time, set_up),
         cmocka_unit_test_setup(test_nothing_makes_no_file, set_up),

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows about GPUs, of what the driver says to a thread that launches and CUPTI's thread writes. */
+/*
+ * Rows about GPUs, of what the driver says to a thread that launches and CUPTI's thread writes; and
+ * the clock by which the times of calls get there.
+ */
+#include "clock.h"
+#include "inject_clock.h"
 #include "inject_library.h"
 #include "inject_names.h"
 #include "inject_rows.h"
@@ -14,6 +19,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- the rest of the library ------------------------------------------------------------------
  */
@@ -244,10 +250,55 @@ static void many_shapes(void **state)
     read_table_free(&shapes);
 }
 
+/* ---- the clock -------------------------------------------------------------------------------
+ */
+
+/* Both clocks show the same time, which each reading of one moves by the next of these steps: what
+ * lies between three readings of a look is of one length once, and never so short. */
+static const uint64_t steps[] = {100, 500, 9000, 100, 200, 200, 100, 4000, 10, 100, 300, 300};
+static bool is_stepping; /* else the system's clock is read */
+static uint64_t stepping_ns = 1000000, readings;
+
+static uint64_t step(void)
+{
+    return stepping_ns += steps[readings++ % (sizeof steps / sizeof *steps)];
+}
+
+int __real_clock_gettime(clockid_t clock, struct timespec *time);
+/* Visible: some linkers have shared libraries refer to it too. */
+__attribute__((visibility("default"))) int __wrap_clock_gettime(clockid_t clock,
+                                                                struct timespec *time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
+{
+    if (!is_stepping || clock != CLOCK_MONOTONIC)
+        return __real_clock_gettime(clock, time);
+    const uint64_t now_ns = step();
+    *time = (struct timespec){(time_t)(now_ns / 1000000000), (long)(now_ns % 1000000000)};
+    return 0;
+}
+
+/* The line between ticks and time goes through the middle of the closest readings. */
+static void clocks_are_looked_at_together(void **state)
+{
+    (void)state;
+    clock_replace(step);
+    is_stepping = true;
+    readings = 0;
+    for (int i = 0; i < 2; i++) {
+        inject_ticks_look();
+        assert_int_equal(readings % (sizeof steps / sizeof *steps), 0);
+    }
+    const uint64_t ticks[] = {0, 1000, 1000000, stepping_ns, 2 * stepping_ns};
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        assert_int_equal(inject_ticks_ns(ticks[i]), ticks[i]);
+    is_stepping = false;
+    clock_replace(NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(device_of_another_thread),
-                                       cmocka_unit_test(rows_of_work),
-                                       cmocka_unit_test(many_shapes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(device_of_another_thread), cmocka_unit_test(rows_of_work),
+        cmocka_unit_test(many_shapes), cmocka_unit_test(clocks_are_looked_at_together)};
     return cmocka_run_group_tests_name("inject rows", tests, NULL, NULL);
 }

@@ -333,6 +333,72 @@ static void test_inflater_and_zlib_agree(void **state)
     free(inflater);
 }
 
+/* Bits of a stream, from the lowest of the first byte on. */
+struct bits {
+    uint8_t bytes[64];
+    size_t count;
+};
+
+static void put_bit(struct bits *bits, unsigned bit)
+{
+    bits->bytes[bits->count / 8] |= (uint8_t)(bit << bits->count % 8);
+    bits->count++;
+}
+
+/* The code of a symbol of a block with fixed codes, which are stored from their highest bit on. */
+static void put_fixed(struct bits *bits, unsigned symbol)
+{
+    const unsigned length = symbol < 144 ? 8 : symbol < 256 ? 9 : symbol < 280 ? 7 : 8;
+    const unsigned code = symbol < 144   ? 0x30 + symbol
+                          : symbol < 256 ? 0x190 + symbol - 144
+                          : symbol < 280 ? symbol - 256
+                                         : 0xc0 + symbol - 280;
+    for (unsigned i = length; i-- > 0;)
+        put_bit(bits, code >> i & 1);
+}
+
+/* What behaves as if a code that stands for nothing were the end of the block finds all the rest in
+ * order: the check sum is where it would be then. Other streams with such a code are noticed by
+ * what is behind it. True: taken. */
+static bool takes_as_end(struct inflater *inflater, unsigned symbol, uint8_t literal, size_t count)
+{
+    struct bits bits = {.bytes = {0x78, 0x9c}, .count = 16};
+    uint8_t data[16], sum[4];
+    memset(data, literal, count);
+    const uint32_t adler = (uint32_t)adler32(1, data, (uInt)count);
+    put_bit(&bits, 1);
+    put_bit(&bits, 1);
+    put_bit(&bits, 0);
+    for (size_t i = 0; i < count; i++)
+        put_fixed(&bits, literal);
+    if (symbol == 256)
+        put_fixed(&bits, symbol);
+    const size_t end = (bits.count + 7) / 8;
+    if (symbol != 256)
+        put_fixed(&bits, symbol);
+    for (int i = 0; i < 4; i++)
+        sum[i] = (uint8_t)(adler >> (24 - 8 * i));
+    const uint8_t shared = (uint8_t)((1u << bits.count % 8) - 1);
+    if (bits.count > 8 * end && (sum[0] & shared) != bits.bytes[end])
+        return false; /* the code and the sum cannot both stand there */
+    memcpy(bits.bytes + end, sum, sizeof sum);
+    return agree(inflater, bits.bytes, end + sizeof sum, count);
+}
+
+/* A code that stands for nothing ends no block. */
+static void test_codes_that_stand_for_nothing(void **state)
+{
+    struct inflater *inflater = malloc(sizeof *inflater);
+    (void)state;
+    for (unsigned literal = 0; literal < 256; literal++)
+        for (size_t count = 0; count <= 16; count++) {
+            assert_true(takes_as_end(inflater, 256, (uint8_t)literal, count));
+            assert_false(takes_as_end(inflater, 286, (uint8_t)literal, count));
+            assert_false(takes_as_end(inflater, 287, (uint8_t)literal, count));
+        }
+    free(inflater);
+}
+
 int main(void)
 {
     static enum parser parsers[PARSERS] = {CHEAPEST, HURRIED, GREEDY};
@@ -348,6 +414,7 @@ int main(void)
         WITH(GREEDY),
         cmocka_unit_test(test_check_sum),
         cmocka_unit_test(test_inflater_and_zlib_agree),
+        cmocka_unit_test(test_codes_that_stand_for_nothing),
     };
     return cmocka_run_group_tests_name("deflater", tests, NULL, NULL);
 }

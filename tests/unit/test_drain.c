@@ -10,6 +10,7 @@
 #include "drain.h"
 #include "helper_thread.h"
 #include "recording.h"
+#include "ring.h"
 #include "running.h"
 #include "sanitized.h"
 #include "test_point.h"
@@ -584,6 +585,56 @@ static void test_writer_takes_no_signals(void **state)
     sigaction(SIGUSR1, &old, NULL);
 }
 
+/* ---- the ring --------------------------------------------------------------------------------
+ */
+
+static _Atomic int reader_id, has_begun_to_read;
+
+static void *begin_to_read(void *ring)
+{
+    atomic_store(&reader_id, (int)syscall(SYS_gettid));
+    ring_read_begin(ring);
+    atomic_store(&has_begun_to_read, 1);
+    return NULL;
+}
+
+static bool is_asleep(int thread_id)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread_id);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    return strstr(text, ") S ") != NULL;
+}
+
+/* Who begins to read what is kept waits for what is being added: it sleeps, and does not go on
+ * while another thread holds the ring. */
+static void test_reader_of_a_ring(void **state)
+{
+    (void)state;
+    struct ring *ring;
+    pthread_t thread;
+    int id;
+    struct rbwp_session_config config = test_config(2);
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(ring_new(UINT64_C(4) << 20, 0, &ring), RBWP_OK);
+    ring_hold(ring, true);
+    assert_int_equal(pthread_create(&thread, NULL, begin_to_read, ring), 0);
+    while ((id = atomic_load(&reader_id)) == 0)
+        sched_yield();
+    while (!atomic_load(&has_begun_to_read) && !is_asleep(id))
+        sched_yield();
+    assert_false(atomic_load(&has_begun_to_read));
+    ring_hold(ring, false);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(atomic_load(&has_begun_to_read));
+    ring_read_end(ring);
+    (void)stop(session);
+    ring_free(ring);
+}
+
 static int attach_main(void **state)
 {
     (void)state;
@@ -606,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_deep_item_at_the_cap),
         cmocka_unit_test(test_time_across_chunks),
         cmocka_unit_test(test_writer_takes_no_signals),
+        cmocka_unit_test(test_reader_of_a_ring),
     };
     return cmocka_run_group_tests_name("drain", tests, attach_main, NULL);
 }

@@ -609,6 +609,36 @@ static void unattached_threads_meet_rules(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* Guards: a rule sees each value of its counter and each of its queue's delays, not just a thread's
+ * first in a chunk. */
+static void rules_see_each_row(void **state)
+{
+    (void)state;
+    enum { ROWS = 5 };
+    static struct control_answer answer;
+    static char word[] = "rule", *rule[] = {word};
+    struct rbwp_session_config config = keep_config(2);
+    unsigned slot, counter;
+    config.rules = "counter:depth>100,queue:item of a queue>1ns";
+    assert_int_equal(rbwp_work_item_register("item of a queue", &slot), RBWP_OK);
+    assert_int_equal(rbwp_counter_register("depth", "", &counter), RBWP_OK);
+    struct rbwp_session *session = start(&config);
+    for (int i = 0; i < ROWS; i++) {
+        struct rbwp_ticket ticket;
+        rbwp_counter(counter, 100);
+        rbwp_counter(counter, 101);
+        rbwp_enqueue_at(slot, rbwp_now_ticks() - rbwp_ticks_from_ns(1000), &ticket);
+        rbwp_begin_with(slot, ticket);
+        rbwp_end();
+    }
+    control_carry_out(rule, 1, &answer);
+    answer.text[answer.bytes] = '\0';
+    assert_non_null(strstr(answer.text, "counter:depth>100, met 5 times"));
+    assert_non_null(strstr(answer.text, "queue:item of a queue>1ns, met 5 times"));
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+    (void)stop(session);
+}
+
 /* Guards: a rule whose name nothing has says so while it waits and at the stop; others do not. */
 static void misspelt_rules_are_reported(void **state)
 {
@@ -964,6 +994,7 @@ int main(void)
         cmocka_unit_test(level_raised_while_recording),
         cmocka_unit_test(dump_of_the_last_moment),
         cmocka_unit_test(refused_dumps),
+        cmocka_unit_test(rules_see_each_row),
         cmocka_unit_test(rules_dump),
         cmocka_unit_test(rules_are_met_at_once),
         cmocka_unit_test(unattached_threads_meet_rules),

@@ -2,25 +2,34 @@
 /*
  * For ThreadSanitizer: of two threads one does something behind a lock of the recorder's, then the
  * other does what the lock keeps apart from it. What says "then" orders them in time alone (it is
- * relaxed), so that only the lock makes it no race: without it this is a report, each time.
+ * relaxed), so that only the lock makes it no race: without it this is a report, each time. The
+ * same of what one thread publishes, without a lock, by a store that the other's load pairs with.
  */
 #include "clock.h"
+#include "control_signals.h"
 #include "control_words.h"
-#include "mpi_job.h"
+#include "dump.h"
+#include "folder.h"
+#include "held.h"
 #include "live.h"
+#include "mpi_job.h"
 #include "names.h"
 #include "rbwp_counter.h"
 #include "rbwp_rows.h"
 #include "record_extend.h"
 #include "record_support.h"
 #include "recording.h"
+#include "running.h"
 #include "slot_limits.h"
 #include "tables.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 typedef void (*act_fn)(void);
@@ -121,6 +130,80 @@ static void begin_relog(void)
 static void attach(void)
 {
     assert_int_equal(rbwp_thread_attach("attached"), RBWP_OK);
+}
+
+static void lower_level(void)
+{
+    assert_int_equal(running_set_level(1, NULL), RBWP_OK);
+}
+
+static void dump(void)
+{
+    const struct dump_wish wish = {.why = RBWP_KEPT_CALL};
+    char path[DUMP_PATH_BYTES_MAX];
+    struct rbwp_error error;
+    assert_int_equal(dump_now(&wish, path, &error), RBWP_E_STATE); /* none, or it keeps all */
+}
+
+/* Fails: this session is not written in parts. */
+static void cut(void)
+{
+    const struct dump_wish wish = {.cut = true, .why = RBWP_KEPT_ROTATED};
+    char path[DUMP_PATH_BYTES_MAX];
+    struct rbwp_error error;
+    assert_int_not_equal(dump_now(&wish, path, &error), RBWP_OK);
+}
+
+static void look_at_session(void)
+{
+    static struct running seen;
+    assert_true(running_look(&seen));
+    assert_string_not_equal(seen.trouble, "");
+}
+
+static struct folder live_folder;
+
+static void open_live_file(void)
+{
+    const char *path = test_path("alone.live");
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(folder_open(&live_folder, path) &&
+                live_open(fd, &live_folder.held, folder_name(path)));
+}
+
+static void look_for_relog(void)
+{
+    assert_false(live_relog_is_due());
+}
+
+static int ends[2];
+
+static void take_signal(void)
+{
+    static struct held end; /* the one that the handler sends to */
+    struct rbwp_error error;
+    assert_int_equal(control_signals_take("USR2", &error), RBWP_OK);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), 0);
+    held_take(&end, ends[1]);
+    control_signals_wake(&end);
+}
+
+static void raise_signal(void)
+{
+    assert_int_equal(raise(SIGUSR2), 0);
+}
+
+static struct recording published;
+
+static void publish_recording(void)
+{
+    published.strict = true;
+    __atomic_store_n(&recording_now, &published, __ATOMIC_RELEASE);
+}
+
+static void look_at_recording(void)
+{
+    assert_true(recording_is_there() && recording_now->strict);
 }
 
 static void slow_rows(void)
@@ -263,6 +346,51 @@ static void facts_and_their_log(void **state)
     end();
 }
 
+/* Which session runs, for who sets its level or wants a dump of it; what became of a part. */
+static void running_session(void **state)
+{
+    (void)state;
+    one_then_the_other(begin, lower_level);
+    end();
+    one_then_the_other(begin, dump);
+    one_then_the_other(end, dump);
+    struct rbwp_session_config config = test_config(2);
+    config.keep_bytes = 4u << 20;
+    session = start(&config);
+    one_then_the_other(cut, look_at_session);
+    end();
+}
+
+/* The live file, for who does not record and asks for it. */
+static void live_file_itself(void **state)
+{
+    (void)state;
+    one_then_the_other(open_live_file, look_for_relog);
+    live_close(true);
+    folder_close(&live_folder);
+    (void)unlink(test_path("alone.live"));
+}
+
+/* What a signal's handler wakes. */
+static void signals_end(void **state)
+{
+    (void)state;
+    char byte;
+    one_then_the_other(take_signal, raise_signal);
+    assert_int_equal(recv(ends[0], &byte, 1, 0), 1);
+    control_signals_give_back();
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* A session that begins late, in a forked child, for its other threads: the level says nothing. */
+static void session_that_begins_late(void **state)
+{
+    (void)state;
+    one_then_the_other(publish_recording, look_at_recording);
+    __atomic_store_n(&recording_now, (struct recording *)NULL, __ATOMIC_RELAXED);
+}
+
 static void limits_of_a_slot(void **state)
 {
     (void)state;
@@ -353,6 +481,10 @@ int main(void)
         cmocka_unit_test(rate),
         cmocka_unit_test(log_and_relog),
         cmocka_unit_test(facts_and_their_log),
+        cmocka_unit_test(running_session),
+        cmocka_unit_test(live_file_itself),
+        cmocka_unit_test(signals_end),
+        cmocka_unit_test(session_that_begins_late),
         cmocka_unit_test(limits_of_a_slot),
         cmocka_unit_test(outcome_of_a_rule),
         cmocka_unit_test(clocks_of_a_job),

@@ -8,6 +8,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,46 @@ static void handlers_are_known_by_name(void **state)
     assert_int_equal(red.payload_bytes, 0);
     assert_int_equal(own.count, 1);
     assert_int_equal(own.payload_bytes, 3);
+    job_free(&job);
+}
+
+/* A node's endpoint, which another thread starts. */
+struct starting {
+    struct rbwp_endpoint *endpoint;
+    enum rbwp_status status;
+    _Atomic bool has_tried;
+};
+
+static void *send_once_it_is_started(void *context)
+{
+    struct starting *starting = context;
+    do {
+        starting->status = rbwp_message_send(starting->endpoint, 0, 0, NULL, 0, 0, NULL);
+        atomic_store_explicit(&starting->has_tried, true, memory_order_relaxed);
+        sched_yield();
+    } while (starting->status == RBWP_E_STATE ||
+             starting->status == RBWP_AGAIN); /* its node opens a little later */
+    return NULL;
+}
+
+/* Guards, with ThreadSanitizer: a thread may send as soon as an endpoint has started, though nobody
+ * but the endpoint says so: it sees the handlers, which another thread has registered. */
+static void who_finds_it_started_may_send(void **state)
+{
+    (void)state;
+    struct job job = job_new(1, 0, NULL);
+    struct starting starting = {.endpoint = job.endpoint[0]};
+    struct seen seen = {0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, send_once_it_is_started, &starting), 0);
+    while (!atomic_load_explicit(&starting.has_tried, memory_order_relaxed))
+        sched_yield();
+    job_register(&job, "early", see, &seen);
+    job_start(&job);
+    pthread_join(thread, NULL);
+    assert_int_equal(starting.status, RBWP_OK);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, 1);
     job_free(&job);
 }
 
@@ -870,11 +911,38 @@ static void the_profile_tells_of_messages(void **state)
     }
 }
 
+/* Guards: a call that handled a message is in the profile, though it looks for others, in vain,
+ * before it ends; calls that found nothing are not. */
+static void calls_that_handled_something_are_told(void **state)
+{
+    (void)state;
+    const struct rbwp_session_config config = test_config(1);
+    struct job job = job_new(2, 0, NULL);
+    struct seen seen = {0};
+    const unsigned handler = job_register(&job, "count", see, &seen);
+    job_start(&job);
+    run_rounds(job.manager);
+    rbwp_thread_attach("main");
+    struct rbwp_session *session = start(&config);
+    for (uint64_t i = 1; i <= 3; i++) {
+        send_to(job.endpoint[0], 1, handler, &i, sizeof i);
+        run_rounds(job.manager);
+        assert_int_equal(seen.count, i);
+    }
+    stop(session);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_int_equal(recorded.events, 2 * 3);
+    recorded_free(&recorded);
+    job_free(&job);
+    rbwp_thread_detach();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_memory_for_an_endpoint),
         cmocka_unit_test(handlers_are_known_by_name),
+        cmocka_unit_test(who_finds_it_started_may_send),
         cmocka_unit_test(order_holds_where_senders_wait),
         cmocka_unit_test(unknown_handlers_are_told),
         cmocka_unit_test(refusals_say_why),
@@ -893,6 +961,7 @@ int main(void)
         cmocka_unit_test(no_handler_frees_its_endpoint),
         cmocka_unit_test(nodes_leave_while_others_send),
         cmocka_unit_test(the_profile_tells_of_messages),
+        cmocka_unit_test(calls_that_handled_something_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -239,6 +239,31 @@ static void test_misuse(void **state)
     read_table_free(&table);
 }
 
+/* A mark and a range that is started inside another recording call, as a signal handler may make
+ * them, are refused: no rows, and that call goes on as it was. */
+static void test_inside_another_call(void **state)
+{
+    (void)state;
+    struct rbwp_session *session = start_session(1);
+    rbwp_range_mark(0, 1, (struct rbwp_payload){0});
+    rbwp_self_.in_call = 1;
+    rbwp_range_mark(0, 2, (struct rbwp_payload){0});
+    assert_int_equal(rbwp_self_.in_call, 1);
+    assert_int_equal(rbwp_range_start(0, 3), 0);
+    assert_int_equal(rbwp_self_.in_call, 1);
+    rbwp_self_.in_call = 0;
+    rbwp_range_mark(0, 4, (struct rbwp_payload){0});
+    assert_int_equal(stop(session).misuse_calls, 2);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_SIGNAL), 2);
+    recorded_free(&recorded);
+    struct read_table table = read_table(test_path("test.bin"), "range");
+    assert_int_equal(table.rows, 2);
+    assert_int_equal(read_table_row(&table, 0)[ID], 1);
+    assert_int_equal(read_table_row(&table, 1)[ID], 4);
+    read_table_free(&table);
+}
+
 /* ---- threads ----------------------------------------------------------------------------- */
 
 struct handed {
@@ -480,17 +505,12 @@ int main(int argc, char **argv)
     if (argc > 1)
         return kill_inside(argv[1]);
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_long_range),
-        cmocka_unit_test(test_open_rows_go),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_other_thread),
-        cmocka_unit_test(test_first_row_is_a_stop),
-        cmocka_unit_test(test_started_limit),
-        cmocka_unit_test(test_second_push_is_inline),
-        cmocka_unit_test(test_attached_again),
-        cmocka_unit_test(test_attached_between_sessions),
+        cmocka_unit_test(test_nested),         cmocka_unit_test(test_long_range),
+        cmocka_unit_test(test_open_rows_go),   cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_misuse),         cmocka_unit_test(test_inside_another_call),
+        cmocka_unit_test(test_other_thread),   cmocka_unit_test(test_first_row_is_a_stop),
+        cmocka_unit_test(test_started_limit),  cmocka_unit_test(test_second_push_is_inline),
+        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_attached_between_sessions),
         cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include "rbwp_table.h"
 #include "table_schema.h"
 #include "rbwp_recover.h"
+#include "recover_tail.h"
 #include "rbwp_verify.h"
 #include "unit.h"
 
@@ -1211,6 +1212,32 @@ static void rules_that_can_be_mended(void **state)
     bytes_free(&file);
 }
 
+/* Guards: of more threads than the table takes none is told of, which is no want of memory; all
+ * that are told of in a table that has room for one more. The result begins with its first record
+ * and ends with its last, in whatever order their blocks came. */
+static void more_threads_than_are_told_of(void **state)
+{
+    (void)state;
+    for (uint32_t more = 0; more < 3; more++) {
+        struct recover_tail tail = {0};
+        const uint32_t threads = THREAD_TABLE_MAX - 1 + more;
+        for (uint32_t i = 0; i < threads; i++) {
+            const int64_t first_ns = LIVE_T + (i == 0 ? 2000 : i == 1 ? 1000 : 3000);
+            const struct rbwp_sealed_block block = {.records = 1,
+                                                    .thread_id = i + 1,
+                                                    .first_ns = first_ns,
+                                                    .last_ns = first_ns + (i == 1 ? 9000 : 10)};
+            recover_tail_block(&tail, &block);
+        }
+        assert_int_equal(tail.seen.count, more ? THREAD_TABLE_MAX : threads);
+        assert_int_equal(recover_tail_make(&tail, NULL, NULL, NULL), RBWP_OK);
+        assert_int_equal(tail.trailer.thread_count, more ? 0 : threads);
+        assert_int_equal(tail.trailer.start_ns, LIVE_T + 1000);
+        assert_int_equal(tail.trailer.stop_ns, LIVE_T + 10000);
+        recover_tail_free(&tail);
+    }
+}
+
 /* Guards: what is no RBWP file, or must be understood and is not, is refused. */
 static void refused_files(void **state)
 {
@@ -1415,6 +1442,7 @@ int main(void)
         cmocka_unit_test(golden_files),
         cmocka_unit_test(interleaved_blocks),
         cmocka_unit_test(rules_that_can_be_mended),
+        cmocka_unit_test(more_threads_than_are_told_of),
         cmocka_unit_test(refused_files),
         cmocka_unit_test(failing_sinks),
         cmocka_unit_test(file_that_shrinks),

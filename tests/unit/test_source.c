@@ -125,6 +125,25 @@ static void unreadable_sources_are_errors(void **state)
     close(fd);
 }
 
+/* Guards: in a process without standard input a file is opened as the descriptor 0. */
+static void a_file_may_be_descriptor_0(void **state)
+{
+    (void)state;
+    const int input = dup(STDIN_FILENO);
+    struct source source;
+    close(STDIN_FILENO);
+    const enum rbwp_status status = source_open_path(&source, "/dev/null", &error);
+    const int fd = source.fd;
+    if (status == RBWP_OK)
+        source_close(&source);
+    if (input >= 0) {
+        dup2(input, STDIN_FILENO);
+        close(input);
+    }
+    assert_int_equal(status, RBWP_OK);
+    assert_int_equal(fd, STDIN_FILENO);
+}
+
 /* Guards: offsets that a hostile file makes up do not wrap or make the window grow. */
 static void absurd_offsets_show_nothing(void **state)
 {
@@ -149,6 +168,7 @@ int main(void)
         cmocka_unit_test(views_show_the_bytes),
         cmocka_unit_test(shrinking_file_just_ends),
         cmocka_unit_test(unreadable_sources_are_errors),
+        cmocka_unit_test(a_file_may_be_descriptor_0),
         cmocka_unit_test(absurd_offsets_show_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,37 @@ static void test_hand_over(void **state)
     recorded_free(&recorded);
 }
 
+/* Those whose last chunks are still to be written are no more than there are, and none once they
+ * are written: by these numbers others wait. A thread that goes on is none of them. */
+static void test_none_waits_to_be_written(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session *session = start(&config);
+    pthread_t thread;
+    assert_int_equal(rbwp_thread_attach("goes on"), RBWP_OK);
+    for (int i = 0; i < 5000; i++) {
+        rbwp_begin(1);
+        rbwp_end();
+    }
+    thread_registry_lock();
+    struct thread *const own = thread_registry_first();
+    thread_registry_unlock();
+    while (atomic_load(&own->chunks) > 1) /* the one that is filled */
+        sched_yield();
+    assert_int_equal(thread_registry_orphans(), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, attach_twice, NULL), 0);
+        pthread_join(thread, NULL);
+        assert_in_range(thread_registry_orphans(), 0, 2 * (i + 1));
+    }
+    while (thread_registry_orphans() > 0)
+        sched_yield();
+    assert_int_equal(thread_registry_orphans(), 0);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    (void)stop(session);
+}
+
 /* What a thread counted between two sessions is in neither; its time limit lasts. */
 static void test_between_sessions(void **state)
 {
@@ -133,9 +165,8 @@ static void test_between_sessions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attach_and_detach),
-        cmocka_unit_test(test_long_name),
-        cmocka_unit_test(test_hand_over),
+        cmocka_unit_test(test_attach_and_detach), cmocka_unit_test(test_long_name),
+        cmocka_unit_test(test_hand_over),         cmocka_unit_test(test_none_waits_to_be_written),
         cmocka_unit_test(test_between_sessions),
     };
     return cmocka_run_group_tests_name("thread_registry", tests, NULL, NULL);

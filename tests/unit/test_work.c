@@ -1304,6 +1304,34 @@ static void test_domains(void **state)
     remove_domains();
 }
 
+/* Domains whose workers are not pinned: each item runs on its domain's worker, which has all of the
+ * process's CPUs. */
+static void test_domains_without_pins(void **state)
+{
+    (void)state;
+    if (cpus_allowed() < 2)
+        skip();
+    make_two_domains(nth_cpu(0), nth_cpu(1));
+    struct rbwp_work_manager *manager =
+        start((struct rbwp_work_config){.numa = true, .no_spin = true});
+    const int domains[] = {3, 5};
+    struct item items[2];
+    struct seen seen[2] = {0};
+    for (size_t i = 0; i < 2; i++) {
+        items[i] = (struct item){.manager = manager, .body = look_around, .context = &seen[i]};
+        assert_int_equal(rbwp_work_add(manager, "domain item", run_item, &items[i], domains[i],
+                                       &items[i].handle),
+                         RBWP_OK);
+        make_active(&items[i]);
+    }
+    rbwp_work_drain(manager);
+    assert_int_equal(seen[0].cpus, cpus_allowed());
+    assert_int_equal(seen[1].cpus, cpus_allowed());
+    assert_string_not_equal(seen[0].name, seen[1].name);
+    stop(manager);
+    remove_domains();
+}
+
 /* Two items that block their domain's worker until the roaming one has run again. */
 static struct item roaming, blocking[2];
 
@@ -1393,6 +1421,7 @@ int main(void)
         cmocka_unit_test(test_pin_more_than_cpus),
         cmocka_unit_test(test_worker_thread),
         cmocka_unit_test(test_domains),
+        cmocka_unit_test(test_domains_without_pins),
         cmocka_unit_test(test_requeue_wakes_other_domain),
     };
     alarm(TIMEOUT_S);

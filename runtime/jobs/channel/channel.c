@@ -45,7 +45,9 @@ struct rbwp_channel {
     /* Any thread. */
     _Atomic(struct mail *) inbox; /* push: release; take: acquire, pairs with it */
     _Atomic uint64_t last_id;
-    atomic_bool closing; /* writer: free, before it calls done; reader: submit and cancel */
+    /* Writer: free, before it calls done; reader: submit and cancel. Relaxed: a done that submits
+     * is on that thread, and whoever is refused reads nothing that was written before. */
+    atomic_bool closing;
 
     /* The do_work alone; after rbwp_work_remove, the thread that frees. */
     struct mail *first, **last; /* jobs in order of submission; the first one is under way */
@@ -265,7 +267,7 @@ enum rbwp_status rbwp_channel_submit(struct rbwp_channel *channel,
     enum rbwp_status status = sized_take(&transfer, sizeof transfer, given, "rbwp_transfer", error);
     if (status != RBWP_OK)
         return status;
-    if (atomic_load_explicit(&channel->closing, memory_order_acquire))
+    if (atomic_load_explicit(&channel->closing, memory_order_relaxed))
         return channel_refuse(error, RBWP_E_STATE, "it is being freed and takes no more transfers");
     struct job *job = malloc(sizeof *job + channel_transfer_fill_bytes(&transfer));
     if (!job)
@@ -288,7 +290,7 @@ enum rbwp_status rbwp_channel_submit(struct rbwp_channel *channel,
 
 enum rbwp_status rbwp_channel_cancel(struct rbwp_channel *channel, uint64_t id)
 {
-    if (atomic_load_explicit(&channel->closing, memory_order_acquire))
+    if (atomic_load_explicit(&channel->closing, memory_order_relaxed))
         return RBWP_E_STATE;
     struct mail *mail = malloc(sizeof *mail);
     if (!mail)
@@ -305,7 +307,7 @@ enum rbwp_status rbwp_channel_free(struct rbwp_channel *channel)
     const enum rbwp_status status = rbwp_work_remove(channel->manager, channel->handle);
     if (status != RBWP_OK)
         return status;
-    atomic_store_explicit(&channel->closing, true, memory_order_release);
+    atomic_store_explicit(&channel->closing, true, memory_order_relaxed);
     (void)inbox_take(channel);
     while (channel->first)
         end_job(queue_take(channel, &channel->first), RBWP_E_STATE);

@@ -117,8 +117,10 @@ static enum rbwp_status send_long(struct rbwp_endpoint *endpoint, const struct r
 static enum rbwp_status send_refuse(struct rbwp_endpoint *endpoint, const struct rbwp_send *send,
                                     enum rbwp_status status, struct rbwp_error *error)
 {
-    const char *name =
-        send->handler < endpoint->handler_count ? endpoint->handlers[send->handler].name : "";
+    /* Before the start another thread may register handlers. */
+    const char *name = status != RBWP_E_STATE && send->handler < endpoint->handler_count
+                           ? endpoint->handlers[send->handler].name
+                           : "";
     switch (status) {
     case RBWP_AGAIN:
         atomic_fetch_add_explicit(&endpoint->refused, 1, memory_order_relaxed);

@@ -97,7 +97,9 @@ static void control_signals_note(int number)
     for (size_t i = 0; i < atomic_load_explicit(&taken_count, memory_order_acquire); i++)
         if (taken[i].number == number)
             atomic_fetch_add_explicit(&pending[taken[i].action], 1, memory_order_relaxed);
-    const struct held *end = atomic_load_explicit(&control_signals_waker, memory_order_acquire);
+    /* Relaxed: the descriptor in it, which was stored last, says whether the rest is there
+     * (held.c). */
+    const struct held *end = atomic_load_explicit(&control_signals_waker, memory_order_relaxed);
     if (end && held_is_ours(end))
         (void)!send(end->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     errno = host_errno;
@@ -127,7 +129,8 @@ static enum rbwp_status take(struct taken *one, struct rbwp_error *error)
         return failure(error, RBWP_E_USAGE, 0,
                        "signal %d is the program's own: take another to control the recording by",
                        one->number);
-    taken[taken_count++] = *one;
+    taken[taken_count] = *one; /* before it counts: a handler may look meanwhile */
+    taken_count++;
     if (sigaction(one->number, &handler, NULL) == 0)
         return RBWP_OK;
     taken_count--;
