@@ -2,6 +2,7 @@
 /* One line of counts. */
 #include "left_out.h"
 #include "message.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #include "progress.h"
 #include "quantity.h"
 #include "text_name.h"
+#include "trace_span.h"
 #include "track_order.h"
 
 #include <dirent.h>

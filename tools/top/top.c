@@ -16,6 +16,7 @@
 #include "stacks.h"
 #include "text_name.h"
 #include "trace_pass.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <signal.h>
