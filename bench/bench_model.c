@@ -13,8 +13,8 @@
 #include "bench_random.h"
 #include "kernel_tables.h"
 #include "rbwp_rows.h"
-#include "trace.h"
 #include "trace_source.h"
+#include "trace_span.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -10,6 +10,7 @@
 #include "formats.h"
 #include "message.h"
 #include "span_detail.h"
+#include "trace_span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

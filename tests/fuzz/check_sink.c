@@ -4,6 +4,7 @@
 #include "align.h"
 #include "fuzz.h"
 #include "thread_map.h"
+#include "trace_span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

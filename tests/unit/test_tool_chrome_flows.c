@@ -6,6 +6,7 @@
  */
 #include "align.h"
 #include "importers.h"
+#include "trace_span.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -6,6 +6,7 @@
  * a GPU is no work.
  */
 #include "importers.h"
+#include "trace_span.h"
 #include "unit.h"
 
 #include <inttypes.h>

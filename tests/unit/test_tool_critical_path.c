@@ -3,6 +3,7 @@
  * last, not to one that came while it worked; from a message sent inside a handler to that
  * handler's. */
 #include "critical_path.h"
+#include "trace_span.h"
 #include "unit.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* open_spans.h: begins and ends by key, many of them at once. */
 #include "open_spans.h"
+#include "trace_span.h"
 #include "unit.h"
 
 enum { KEYS = 3 * OPEN_SPANS_CELLS };

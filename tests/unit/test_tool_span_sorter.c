@@ -7,6 +7,7 @@
 #include "span_detail.h"
 #include "span_order.h"
 #include "span_sorter.h"
+#include "trace_axis.h"
 #include "unit.h"
 
 #include <stdlib.h>

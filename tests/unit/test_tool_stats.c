@@ -2,6 +2,7 @@
 /* stats.h: what counts where, told span by span: nesting, lanes, late and unfinished spans, links
  * to filters, the longest calls, losses. Sums over files are tested on the command (cli). */
 #include "stats.h"
+#include "trace_span.h"
 #include "unit.h"
 
 #include <stdio.h>

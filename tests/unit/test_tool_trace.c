@@ -2,6 +2,7 @@
 /* trace.h: numbers, kept texts, unique process names, sinks on another thread. */
 #include "ordered_jobs.h"
 #include "trace.h"
+#include "trace_span.h"
 #include "unit.h"
 
 #include <stdio.h>

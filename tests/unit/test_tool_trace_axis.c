@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace_axis.c: times keep their order on the way onto the axis, come back from it, and lie on the
  * straight lines between the points. */
-#include "trace.h"
+#include "trace_axis.h"
 #include "unit.h"
 
 #include <stddef.h>

@@ -10,7 +10,6 @@
 
 #include "chrome_event.h"
 #include "json_scan.h"
-#include "trace.h"
 #include "trace_source.h"
 
 /* ---- what the times of Chrome JSON count, and from when -------------------------------------- */

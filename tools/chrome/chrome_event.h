@@ -12,6 +12,7 @@
 #include "json_scan.h"
 #include "span_detail.h"
 #include "text_buffer.h"
+#include "trace.h"
 
 /* ---- the args of one event of Chrome JSON, typed --------------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* The other side of tools/export/chrome_args.c and kineto_args.c. */
 #include "chrome_own.h"
 #include "kineto_words.h"
+#include "trace_span.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "grow.h"
 #include "json_text.h"
 #include "own_keys.h"
+#include "trace_detail.h"
 #include "utf8.h"
 
 #include <stdio.h>

@@ -11,8 +11,9 @@
 #define ARGS_JSON_H
 
 #include "out.h"
-#include "trace.h"
 #include "viewer_parts.h"
+
+struct trace_arg;
 
 /* Keys as they are written, by their numbers: few keys are in nearly all spans. Zero is empty. */
 struct args_keys {

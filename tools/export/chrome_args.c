@@ -4,6 +4,7 @@
  * under "rbwp" what the model has beyond that, with times since 1970 as texts.
  */
 #include "chrome_json.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 
@@ -58,7 +59,7 @@ void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
-    const char *key = own_key_of_item(span);
+    const char *key = own_key_of_item(span->category, span->item);
     bool any = false;
     if (span->flags & TRACE_UNFINISHED) {
         chrome_args_separate(chrome, &any);

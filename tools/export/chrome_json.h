@@ -16,7 +16,6 @@
 #include "left_out.h"
 #include "own_keys.h"
 #include "pending_links.h"
-#include "trace.h"
 #include "viewer_parts.h"
 
 /* Durations of which doubles make the right ends.
@@ -39,7 +38,7 @@ struct chrome_lane_ends {
 /* The next span of the lane, number at of its batch. *steps becomes by how many steps it is to be
  * shorter, that of earlier spans of the batch (all are in steps) if it shows that they abut. False
  * without memory. */
-bool chrome_ends_take(struct chrome_lane_ends *lane, const struct trace_span *span, uint32_t at,
+bool chrome_ends_take(struct chrome_lane_ends *lane, int64_t start_ns, int64_t stop_ns, uint32_t at,
                       uint16_t *steps);
 /* No more spans of the batch: those that are still open may abut to whatever comes. */
 void chrome_ends_finish_batch(struct chrome_lane_ends *lane, uint16_t *steps);
@@ -201,15 +200,15 @@ enum exit_code chrome_end(struct chrome *chrome, const char *format);
 /* ---- arguments ---------------------------------------------------------------------- */
 
 /* ,"args":{"slot":3} or nothing, of spans that have no more. */
-static inline char *chrome_put_item(char *at, const struct trace_span *span)
+static inline char *chrome_put_item(char *at, enum trace_category category, uint32_t item)
 {
-    const char *key = own_key_of_item(span);
+    const char *key = own_key_of_item(category, item);
     if (!key)
         return at;
     at = PUT(at, ",\"args\":{\"");
     memcpy(at, key, 4);
     at = PUT(at + 4, "\":");
-    at = put_u64(at, span->item);
+    at = put_u64(at, item);
     *at++ = '}';
     return at;
 }

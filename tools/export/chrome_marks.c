@@ -141,16 +141,16 @@ static void chrome_ends_pop(struct chrome_lane_ends *lane, int64_t start_ns, uin
     }
 }
 
-bool chrome_ends_take(struct chrome_lane_ends *lane, const struct trace_span *span, uint32_t at,
+bool chrome_ends_take(struct chrome_lane_ends *lane, int64_t start_ns, int64_t stop_ns, uint32_t at,
                       uint16_t *steps)
 {
-    struct chrome_open_end made = {.stop_ns = span->stop_ns, .at = at};
-    chrome_ends_pop(lane, span->start_ns, steps);
+    struct chrome_open_end made = {.stop_ns = stop_ns, .at = at};
+    chrome_ends_pop(lane, start_ns, steps);
     steps[at] = 0;
-    if (span->start_ns == span->stop_ns)
+    if (start_ns == stop_ns)
         return true;
     const struct chrome_open_end *outer = lane->depth ? &lane->open[lane->depth - 1] : NULL;
-    if (outer && outer->stop_ns == span->stop_ns)
+    if (outer && outer->stop_ns == stop_ns)
         made.inner = one_more(outer->inner);
     steps[at] = made.inner;
     if (lane->depth == lane->room &&

@@ -16,6 +16,7 @@
  */
 #include "chrome_json.h"
 #include "message.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -242,7 +243,7 @@ static void chrome_write_span(struct chrome *chrome, const struct trace_span *sp
         chrome_write_args(chrome, span, detail);
         out_text(out, "}");
     } else { /* nearly all */
-        at = chrome_put_item(at, span);
+        at = chrome_put_item(at, span->category, span->item);
         *at++ = '}';
         out_end(out, at);
     }
@@ -259,8 +260,8 @@ static void find_steps(struct chrome *chrome, struct chrome_row *row,
     for (uint32_t i = 0; i < count && !chrome->failed; i++) {
         if (spans[i].row >= row->lane_count || !row->lanes[spans[i].row].place_bytes)
             (void)chrome_tid(chrome, spans[i].track, spans[i].row);
-        if (!chrome->failed &&
-            !chrome_ends_take(&row->lanes[spans[i].row].ends, &spans[i], i, chrome->steps))
+        if (!chrome->failed && !chrome_ends_take(&row->lanes[spans[i].row].ends, spans[i].start_ns,
+                                                 spans[i].stop_ns, i, chrome->steps))
             chrome_fail(chrome);
     }
     for (uint32_t i = 0; i < row->lane_count; i++)

@@ -13,7 +13,7 @@
 #include "json_text.h"
 #include "left_out.h"
 #include "message.h"
-#include "span_columns.h"
+#include "span_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>

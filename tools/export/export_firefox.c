@@ -14,7 +14,7 @@
 #include "firefox_values.h"
 #include "json_text.h"
 #include "message.h"
-#include "span_columns.h"
+#include "span_value.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -96,7 +96,8 @@ static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
     uint32_t stack = FIREFOX_NONE;
     if (!(lane->started && span->start_ns < lane->since_ns) &&
         !(around && around->stop_ns < span->stop_ns))
-        stack = firefox_stack_of(firefox, around ? around->stack : FIREFOX_NONE, span);
+        stack = firefox_stack_of(firefox, around ? around->stack : FIREFOX_NONE, span->name,
+                                 span->category);
     if (stack == FIREFOX_NONE) {
         firefox->misfits++;
         return;

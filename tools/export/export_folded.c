@@ -15,6 +15,7 @@
 #include "message.h"
 #include "stack_tree.h"
 #include "text_name.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

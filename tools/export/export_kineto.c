@@ -9,6 +9,7 @@
  */
 #include "kineto_json.h"
 #include "message.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -17,6 +17,7 @@
 #include "message.h"
 #include "pending_links.h"
 #include "thread_map.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -16,6 +16,7 @@
 #include "message.h"
 #include "own_keys.h"
 #include "perfetto_trace.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 
@@ -73,7 +74,7 @@ static inline uint8_t *perfetto_put_span(const struct perfetto *perfetto, uint8_
                                          const struct trace_span *span)
 {
     bool instant = span->flags & TRACE_INSTANT;
-    const char *key = own_key_of_item(span);
+    const char *key = own_key_of_item(span->category, span->item);
     at = pb_u64(at, PF_EVENT_TYPE, instant ? PF_INSTANT : PF_SLICE_BEGIN);
     at = pb_u64(at, PF_EVENT_NAME_IID, (uint64_t)span->name + 1);
     at = pb_u64(at, PF_EVENT_CATEGORY_IID, span->category + 1u);

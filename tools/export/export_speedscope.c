@@ -14,6 +14,7 @@
 #include "message.h"
 #include "spool_print.h"
 #include "thread_map.h"
+#include "trace_span.h"
 #include "track_order.h"
 #include "viewer_parts.h"
 

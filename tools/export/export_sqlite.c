@@ -10,6 +10,7 @@
 #include "export.h"
 #include "left_out.h"
 #include "message.h"
+#include "span_value.h"
 #include "sqlite_database.h"
 
 #include <errno.h>

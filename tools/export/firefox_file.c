@@ -8,6 +8,7 @@
 #include "firefox_values.h"
 #include "json_text.h"
 #include "message.h"
+#include "trace_category.h"
 #include "track_order.h"
 
 #include <stdio.h>
@@ -15,10 +16,9 @@
 
 #define FORMAT_VERSION "63"
 
-uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, const struct trace_span *span)
+uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, uint32_t name, uint8_t category)
 {
-    uint32_t frame =
-        thread_map_number(&firefox->frames, (uint64_t)span->name << 8 | span->category);
+    uint32_t frame = thread_map_number(&firefox->frames, (uint64_t)name << 8 | category);
     if (frame == THREAD_NONE) {
         firefox_fail(firefox);
         return FIREFOX_NONE;

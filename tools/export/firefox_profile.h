@@ -14,6 +14,8 @@
 #include "thread_map.h"
 #include "viewer_parts.h"
 
+struct trace_span;
+
 #define FIREFOX_NONE UINT32_MAX
 
 /* What is kept of a lane's two tables, and of a counter: each a stream, one behind the other, whose
@@ -90,7 +92,8 @@ struct firefox {
 void firefox_fail(struct firefox *firefox);
 
 /* The stack of a span in prefix (FIREFOX_NONE: outermost); FIREFOX_NONE when there are too many. */
-uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, const struct trace_span *span);
+uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, uint32_t name,
+                          uint8_t category);
 static inline uint32_t firefox_frame_name(const struct firefox *firefox, uint32_t frame)
 {
     return (uint32_t)(firefox->frames.ids[frame] >> 8);

@@ -2,6 +2,7 @@
 /* The inner loops of the export: room for all of a piece is asked for once. */
 #include "digits.h"
 #include "firefox_values.h"
+#include "trace_span.h"
 #include "viewer_parts.h"
 
 enum { INSTANT = 0x80 }; /* behind the categories */

@@ -9,7 +9,8 @@
 #define FIREFOX_VALUES_H
 
 #include "spool_print.h"
-#include "trace.h"
+
+struct trace_span;
 
 /* Milliseconds with six decimals, so many bytes at most. */
 #define FIREFOX_MS_MAX 24

@@ -4,6 +4,7 @@
  * have the span back as it was.
  */
 #include "kineto_json.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 

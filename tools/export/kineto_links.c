@@ -9,6 +9,7 @@
  * further inside its span, or is left out.
  */
 #include "kineto_json.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <string.h>

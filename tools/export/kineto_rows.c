@@ -7,6 +7,7 @@
  */
 #include "hash.h"
 #include "kineto_json.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "export.h"
 #include "grow.h"
 #include "message.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

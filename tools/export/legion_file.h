@@ -10,7 +10,7 @@
 
 #include "ordered_jobs.h"
 #include "out.h"
-#include "trace.h"
+#include "trace_text.h"
 
 /* ---- gzip files of one member each, compressed in pieces by all threads ---------------------- */
 

@@ -13,7 +13,7 @@
 #include "ordered_jobs.h"
 #include "out.h"
 #include "parquet_encode.h"
-#include "trace.h"
+#include "trace_text.h"
 
 enum parquet_type {
     PARQUET_TEXT,     /* UTF-8, by a dictionary */

@@ -10,7 +10,7 @@
 #define PENDING_LINKS_H
 
 #include "thread_map.h"
-#include "trace.h"
+#include "trace_link.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
  */
 #include "own_keys.h"
 #include "perfetto_trace.h"
+#include "trace_detail.h"
 
 #include <inttypes.h>
 #include <stdio.h>

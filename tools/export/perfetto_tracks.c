@@ -4,6 +4,7 @@
 #include "grow.h"
 #include "message.h"
 #include "perfetto_trace.h"
+#include "trace_category.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "span_columns.h"
+#include "span_value.h"
 
 #include "export.h"
 #include "grow.h"

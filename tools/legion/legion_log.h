@@ -14,7 +14,7 @@
 #ifndef LEGION_LOG_H
 #define LEGION_LOG_H
 
-#include "trace.h"
+#include "trace_text.h"
 #include "unpack.h"
 
 #define LEGION_MAGIC "FileType: BinaryLegionProf v: "

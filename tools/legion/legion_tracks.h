@@ -12,6 +12,7 @@
 #include "id_texts.h"
 #include "legion_log.h"
 #include "thread_map.h"
+#include "trace.h"
 
 /* ---- what a Legion Prof log calls its tasks, calls and memories ------------------------------ */
 

@@ -18,6 +18,7 @@
 #include "span_sorter.h"
 #include "trace_filter.h"
 #include "importers.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 #include "hash.h"
 #include "message.h"
 #include "perfetto_proto.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

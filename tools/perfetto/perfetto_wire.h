@@ -8,12 +8,12 @@
 #ifndef PERFETTO_WIRE_H
 #define PERFETTO_WIRE_H
 
+#include "trace_text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "trace.h"
 
 struct wire_message {
     const uint8_t *at, *end;

@@ -11,7 +11,7 @@
 #include "ptx_timing.h"
 #include "ptx_walk.h"
 #include "rows_file.h"
-#include "trace.h"
+#include "trace_axis.h"
 
 #include <errno.h>
 #include <fcntl.h>

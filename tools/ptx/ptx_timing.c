@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_timing.h"
-#include "trace.h"
+#include "trace_axis.h"
 
 enum {
     RATE_NS = 10000,       /* so much of a timer's time tells the clock's rate */

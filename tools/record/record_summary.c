@@ -5,6 +5,7 @@
 #include "quantity.h"
 #include "record.h"
 #include "stats_files.h"
+#include "trace_category.h"
 
 #include <inttypes.h>
 #include <stdint.h>

@@ -8,6 +8,7 @@
 #include "page_json.h"
 #include "page_text.h"
 #include "rbwp_format.h"
+#include "trace_category.h"
 
 #include <errno.h>
 

@@ -6,6 +6,7 @@
 #include "message.h"
 #include "page_text.h"
 #include "temporary_file.h"
+#include "trace_detail.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -99,12 +100,12 @@ bool page_data_element(struct page_data *data, const char *id, uint64_t number,
     return true;
 }
 
-static void args_put(struct byte_buffer *bytes, const struct trace_span *span, uint32_t kind,
+static void args_put(struct byte_buffer *bytes, uint32_t track, int64_t start_ns, uint32_t kind,
                      struct trace_text list)
 {
-    buffer_varint(bytes, span->track);
+    buffer_varint(bytes, track);
     buffer_varint(bytes, kind);
-    buffer_le(bytes, (uint64_t)span->start_ns, sizeof span->start_ns);
+    buffer_le(bytes, (uint64_t)start_ns, sizeof start_ns);
     buffer_varint(bytes, list.bytes);
     uint8_t *at = buffer_room(bytes, list.bytes);
     if (!at)
@@ -113,7 +114,7 @@ static void args_put(struct byte_buffer *bytes, const struct trace_span *span, u
     bytes->used += list.bytes;
 }
 
-bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
+bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uint32_t kind,
                    const struct trace_detail *detail, const struct trace_text *names,
                    uint32_t name_count)
 {
@@ -127,7 +128,7 @@ bool page_args_add(struct page_args *args, const struct trace_span *span, uint32
     if (!arg_list_make(detail, names, name_count, &list))
         return false;
     if (list.bytes)
-        args_put(&args->bytes, span, kind, list);
+        args_put(&args->bytes, track, start_ns, kind, list);
     free((char *)(uintptr_t)list.text);
     return !args->bytes.failed;
 }

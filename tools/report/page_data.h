@@ -11,9 +11,12 @@
 
 #include "byte_buffer.h"
 #include "out.h"
-#include "trace.h"
+#include "trace_text.h"
 
 #include <zlib.h>
+
+struct trace_detail;
+struct trace_span;
 
 struct page_data {
     struct out *out;
@@ -52,7 +55,7 @@ struct page_args {
 };
 
 /* False without memory. names: by number, of the trace. */
-bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
+bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uint32_t kind,
                    const struct trace_detail *detail, const struct trace_text *names,
                    uint32_t name_count);
 bool page_args_write(const struct page_args *args, struct page_data *data);

@@ -10,7 +10,7 @@
 
 #include "histogram.h"
 #include "out.h"
-#include "trace.h"
+#include "trace_text.h"
 
 void page_comma(struct out *out);
 void page_exact(struct out *out, uint64_t value);

@@ -14,6 +14,8 @@
 #include "hash.h"
 #include "message.h"
 #include "temporary_file.h"
+#include "trace_link.h"
+#include "trace_span.h"
 
 #include <errno.h>
 #include <stdlib.h>

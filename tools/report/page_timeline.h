@@ -14,7 +14,9 @@
 #include "index_map.h"
 #include "page_data.h"
 #include "summary.h"
-#include "trace.h"
+
+struct trace_link;
+struct trace_span;
 
 /* ---- single spans and links, in tiles that the page unpacks when it shows them --------------- */
 

@@ -10,6 +10,7 @@
 #include "page_json.h"
 #include "rbwp_format.h"
 #include "report_parts.h"
+#include "trace_category.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@
 
 #include "message.h"
 #include "grow.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 #include <string.h>

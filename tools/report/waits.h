@@ -10,7 +10,8 @@
 #define WAITS_H
 
 #include "histogram.h"
-#include "trace.h"
+
+struct trace_span;
 
 enum { WAITS_LONGEST = 200 };
 

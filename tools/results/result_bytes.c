@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "result_bytes.h"
 #include "histogram.h"
+#include "trace_track.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "quantity.h"
 #include "text_name.h"
+#include "trace_span.h"
 #include "track_order.h"
 
 #include <dirent.h>

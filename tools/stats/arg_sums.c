@@ -7,6 +7,7 @@
 
 #include "grow.h"
 #include "hash.h"
+#include "span_sums.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "counter_lines.h"
 
 #include "thread_map.h"
+#include "trace_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "message.h"
 #include "stats_row.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #include "json_text.h"
 #include "stats_tables.h"
 #include "text_name.h"
+#include "trace_category.h"
 
 #include <errno.h>
 #include <inttypes.h>

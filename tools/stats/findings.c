@@ -5,6 +5,7 @@
 
 #include "grow.h"
 #include "quantity.h"
+#include "trace_category.h"
 
 #include <inttypes.h>
 #include <math.h>

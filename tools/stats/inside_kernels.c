@@ -8,6 +8,7 @@
 #include "grow.h"
 #include "message.h"
 #include "stats_row.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "kernel_lines.h"
 #include "grow.h"
 #include "message.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "message_sums.h"
 #include "grow.h"
 #include "stats_row.h"
+#include "trace_link.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "grow.h"
 #include "hash.h"
 #include "message.h"
+#include "span_sums.h"
 #include "stats_fill.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats_rows.h"
 #include "stats_tables.h"
+#include "trace_category.h"
 
 #include <stdlib.h>
 #include <string.h>

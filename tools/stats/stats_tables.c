@@ -5,6 +5,7 @@
 #include "json_text.h"
 #include "result_print.h"
 #include "stats_rows.h"
+#include "trace_category.h"
 #include "stats_tables.h"
 
 #include <string.h>

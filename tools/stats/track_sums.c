@@ -4,6 +4,8 @@
 
 #include "grow.h"
 #include "stats_row.h"
+#include "trace_rows.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 

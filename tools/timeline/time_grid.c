@@ -2,6 +2,7 @@
 /* Cells, and how they double. */
 #include "time_grid.h"
 #include "message.h"
+#include "span_sums.h"
 #include "thread_map.h"
 
 #include <stdlib.h>

@@ -12,6 +12,7 @@
 #include "quantity.h"
 #include "text_name.h"
 #include "time_grid.h"
+#include "trace_span.h"
 #include "track_order.h"
 
 #include <inttypes.h>

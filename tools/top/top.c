@@ -14,6 +14,7 @@
 #include "stacks.h"
 #include "text_name.h"
 #include "trace_pass.h"
+#include "trace_span.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "chrome_flows.h"
 #include "id_texts.h"
 #include "message.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kineto_words.h"
+#include "trace_category.h"
 
 #include <string.h>
 

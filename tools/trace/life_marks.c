@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "life_marks.h"
 #include "span_detail.h"
+#include "trace_span.h"
 
 #include <string.h>
 

@@ -5,6 +5,8 @@
  * wait for the first.
  */
 #include "link_join.h"
+#include "trace_link.h"
+#include "trace_track.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,9 @@
 #define LINK_JOIN_H
 
 #include "merge_sorter.h"
-#include "trace.h"
+
+struct trace_link;
+struct trace_link_end;
 
 struct link_join; /* opaque */
 

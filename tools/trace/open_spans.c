@@ -2,10 +2,18 @@
 /* Lists in one array, a free list in the same. */
 #include "open_spans.h"
 #include "grow.h"
-#include "id_texts.h"
+#include "hash.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+struct open_entry {
+    uint64_t key;
+    uint32_t next; /* index + 1 */
+    struct trace_span span;
+    uint64_t *detail; /* NULL none */
+};
 
 static uint32_t take_free(struct open_spans *open)
 {

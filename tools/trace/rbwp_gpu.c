@@ -5,6 +5,7 @@
 #include "message.h"
 #include "table_bind.h"
 #include "thread_map.h"
+#include "trace_span.h"
 #include "window.h"
 
 #include <inttypes.h>

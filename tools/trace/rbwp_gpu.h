@@ -18,7 +18,6 @@
 #include "rbwp_table.h"
 #include "span_detail.h"
 #include "span_sorter.h"
-#include "trace.h"
 #include "trace_source.h"
 
 /* ---- GPU work and what the file says of it beside its record --------------------------------- */

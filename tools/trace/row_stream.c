@@ -2,6 +2,8 @@
 /* Rows are counted and dealt out by track; those of one track are mostly in order then. */
 #include "row_stream.h"
 #include "grow.h"
+#include "trace_axis.h"
+#include "trace_track.h"
 
 #include <stdlib.h>
 #include <string.h>

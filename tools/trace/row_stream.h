@@ -11,7 +11,12 @@
 #ifndef ROW_STREAM_H
 #define ROW_STREAM_H
 
-#include "trace.h"
+#include "rbwp_table.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace_axis;
 
 /* What was found out of rows before their spans are made, by row. */
 struct row_marks {

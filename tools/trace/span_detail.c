@@ -2,6 +2,7 @@
 /* Arguments come to lie where they will be read, texts are put behind them at the end. */
 #include "span_detail.h"
 #include "grow.h"
+#include "trace_track.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef SPAN_ORDER_H
 #define SPAN_ORDER_H
 
-#include "trace.h"
+#include "trace_span.h"
 
 /* Below, at or above 0, as for qsort. The id decides last: of equal spans the one that began first
  * is the outer one. */

@@ -2,6 +2,7 @@
 #include "stack_tree.h"
 
 #include "grow.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 

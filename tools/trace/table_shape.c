@@ -4,6 +4,7 @@
 #include "grow.h"
 #include "id_texts.h"
 #include "table_bind.h"
+#include "trace_axis.h"
 
 #include <inttypes.h>
 #include <stdio.h>

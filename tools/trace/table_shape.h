@@ -8,6 +8,7 @@
 #include "index_map.h"
 #include "table_bind.h"
 #include "trace.h"
+#include "trace_span.h"
 
 #include <stdbool.h>
 

@@ -5,7 +5,6 @@
  * Names are interned over all sources in one set; texts live in an
  * arena of chunks that do not move, so that sinks may keep pointers.
  */
-#include "trace.h"
 
 #include "grow.h"
 #include "hash.h"
@@ -13,7 +12,9 @@
 #include "link_join.h"
 #include "merge_sorter.h"
 #include "message.h"
+#include "trace.h"
 #include "trace_behind.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before the first point and behind the last one their shifts hold. */
-#include "trace.h"
+
+#include "trace_axis.h"
 
 #include <stdlib.h>
 

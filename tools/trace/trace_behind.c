@@ -5,6 +5,8 @@
  */
 #include "trace_behind.h"
 #include "grow.h"
+#include "trace.h"
+#include "trace_span.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -13,7 +13,14 @@
 #define TRACE_BEHIND_H
 
 #include "ordered_jobs.h"
-#include "trace.h"
+
+#include <stdint.h>
+
+struct trace_sink;
+struct trace_link;
+struct trace_sample;
+struct trace_details;
+struct trace_span;
 
 struct trace_behind;
 

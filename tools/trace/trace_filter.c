@@ -2,6 +2,7 @@
 /* Filters for spans of other profilers. */
 #include "trace_filter.h"
 #include "name_pattern.h"
+#include "trace_span.h"
 
 void trace_filter_start(struct trace_filter *filter, const struct trace_read_options *options,
                         int64_t zero_ns)

@@ -12,7 +12,6 @@
 #define TRACK_BATCH_H
 
 #include "span_batch.h"
-#include "trace.h"
 
 #define TRACK_BATCH_SPANS (64u << 10)
 

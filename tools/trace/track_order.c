@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names are compared piece by piece: digits as a number, all else byte by byte. */
 #include "track_order.h"
+#include "trace_track.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #define CELL_TEXT_H
 
 #include "out.h"
-#include "trace.h"
+#include "trace_text.h"
 
 void cell_csv(struct out *out, struct trace_text text, bool raw);
 void cell_tsv(struct out *out, struct trace_text text, bool raw);

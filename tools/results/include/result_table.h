@@ -11,7 +11,7 @@
 #define RESULT_TABLE_H
 
 #include "out.h"
-#include "trace.h"
+#include "trace_text.h"
 
 #include <stddef.h>
 

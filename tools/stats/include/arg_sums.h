@@ -12,7 +12,10 @@
 
 #include "index_map.h"
 #include "stats_row.h"
-#include "trace.h"
+
+struct trace_arg;
+struct trace_detail;
+struct trace_span;
 
 #define ARG_SUMS_EXACT 32u
 #define ARG_SUMS_TEXTS (64u << 10)

@@ -9,7 +9,6 @@
 #define BUSY_CELLS_H
 
 #include "thread_map.h"
-#include "trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,38 +26,6 @@ struct work_depth {
     uint32_t room;
     bool failed; /* out of memory: ranges enclosed nothing */
 };
-
-/* Spans of a track one after the other. True if the span is work and nothing but ranges encloses
- * it. */
-static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
-{
-    bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION ||
-                 span->category == TRACE_QUEUED || trace_is_waiting(span);
-    if (!range && !depth->room)
-        return span->depth == 0;
-    if (!grow_zeroed32(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {
-        depth->failed = true;
-        return !range && span->depth == 0;
-    }
-    uint16_t *ranges = &depth->ranges[span->row];
-    bool outermost = *ranges >= span->depth;
-    if (outermost)
-        *ranges = (uint16_t)(span->depth + (range && span->depth < UINT16_MAX));
-    return outermost && !range;
-}
-
-/* Of a span that comes next: true if work encloses it. */
-static inline bool work_depth_is_inside(const struct work_depth *depth,
-                                        const struct trace_span *span)
-{
-    return span->row < depth->room ? depth->ranges[span->row] < span->depth : span->depth > 0;
-}
-
-static inline void work_depth_free(struct work_depth *depth)
-{
-    free(depth->ranges);
-    *depth = (struct work_depth){0};
-}
 
 /* The union of intervals, as its length and its gaps.
  *

@@ -9,7 +9,11 @@
 #ifndef COUNTER_LINES_H
 #define COUNTER_LINES_H
 
-#include "trace.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_sample;
 
 enum { COUNTER_CELLS = 512, COUNTER_LINES_MAX = 1000 };
 

@@ -21,7 +21,6 @@
 #include "merge_sorter.h"
 #include "result_table.h"
 #include "stats_report.h"
-#include "trace.h"
 
 /* The critical path through messages (critical_path.h) of files, as a table or
  * as JSON. */

@@ -22,7 +22,10 @@
 #define INSIDE_KERNELS_H
 
 #include "merge_sorter.h"
-#include "trace.h"
+#include "trace_track.h"
+
+struct trace_detail;
+struct trace_span;
 
 #define INSIDE_KERNELS_MAX 4096u /* what comes beyond goes into the last one, "(others)" */
 #define INSIDE_GROUPS_MAX 16u    /* of a kernel; likewise */

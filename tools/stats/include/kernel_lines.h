@@ -16,7 +16,10 @@
 
 #include "histogram.h"
 #include "merge_sorter.h"
-#include "trace.h"
+#include "trace_text.h"
+
+struct trace_detail;
+struct trace_span;
 
 #define KERNEL_LINES_MAX (1u << 16) /* of all kernels; the rest is counted */
 #define KERNEL_EDGES_MAX (1u << 17) /* likewise */

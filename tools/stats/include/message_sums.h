@@ -7,7 +7,9 @@
 #define MESSAGE_SUMS_H
 
 #include "histogram.h"
-#include "trace.h"
+#include "trace_text.h"
+
+struct trace_message;
 
 struct message_time {
     uint64_t total_ns, max_ns;

@@ -12,7 +12,10 @@
 
 #include "busy_cells.h"
 #include "histogram.h"
-#include "trace.h"
+
+struct trace_detail;
+struct trace_sample;
+struct trace_span;
 
 enum { SLOT_TURNS_ROWS = 64, SLOT_TURNS_CALLS = 16384, SLOT_TURNS_OF_TRACK = 2048 };
 

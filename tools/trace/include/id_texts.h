@@ -9,7 +9,7 @@
 #define ID_TEXTS_H
 
 #include "index_map.h"
-#include "trace.h"
+#include "trace_text.h"
 
 #define ID_TEXTS_MAX (4u << 20)
 #define ID_TEXTS_BYTES_MAX (128u << 20)

@@ -10,7 +10,6 @@
 #ifndef JSON_SCAN_H
 #define JSON_SCAN_H
 
-#include "trace.h"
 #include "unpack.h"
 
 #define JSON_TEXT_MAX 4096

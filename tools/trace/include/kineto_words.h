@@ -10,7 +10,7 @@
 #ifndef KINETO_WORDS_H
 #define KINETO_WORDS_H
 
-#include "trace.h"
+#include "trace_text.h"
 
 enum kineto_made {
     KINETO_EXTERNAL_ID,

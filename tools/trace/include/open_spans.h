@@ -9,18 +9,16 @@
 #ifndef OPEN_SPANS_H
 #define OPEN_SPANS_H
 
-#include "trace.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct open_entry;
+struct trace_detail;
+struct trace_span;
 
 #define OPEN_SPANS_MAX (1u << 20)
 #define OPEN_SPANS_CELLS (1u << 12)
 #define OPEN_SPANS_DETAIL_BYTES_MAX (64u << 20)
-
-struct open_entry {
-    uint64_t key;
-    uint32_t next; /* index + 1 */
-    struct trace_span span;
-    uint64_t *detail; /* NULL none */
-};
 
 struct open_spans {
     struct open_entry *entries;

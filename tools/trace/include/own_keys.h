@@ -8,7 +8,8 @@
 #ifndef OWN_KEYS_H
 #define OWN_KEYS_H
 
-#include "trace.h"
+#include "trace_category.h"
+#include "trace_text.h"
 
 #include <string.h>
 
@@ -49,11 +50,11 @@ static inline bool own_key_is_taken(struct trace_text key)
 }
 
 /* "slot" or "item", or NULL where a span has none. */
-static inline const char *own_key_of_item(const struct trace_span *span)
+static inline const char *own_key_of_item(enum trace_category category, uint32_t item)
 {
-    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
+    if (category == TRACE_CALL || category == TRACE_GPU_WORK)
         return "slot";
-    return span->category <= TRACE_SUB_ITEM || span->item ? "item" : NULL;
+    return category <= TRACE_SUB_ITEM || item ? "item" : NULL;
 }
 
 /* The key that the source gave to an argument of an export of ours. */

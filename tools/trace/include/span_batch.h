@@ -8,6 +8,7 @@
 #define SPAN_BATCH_H
 
 #include "trace.h"
+#include "trace_span.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #ifndef SPAN_DETAIL_H
 #define SPAN_DETAIL_H
 
-#include "trace.h"
+#include "trace_detail.h"
 
 #define DETAIL_ARGS_MAX 4096u
 #define DETAIL_TEXT_MAX (512u << 10) /* bytes of all texts of a span; longer ones are cut */

@@ -10,7 +10,8 @@
 #define STACK_TREE_H
 
 #include "index_map.h"
-#include "trace.h"
+
+struct trace_span;
 
 enum { STACK_NONE = 0, STACK_DEPTH_MAX = 256 };
 

@@ -16,7 +16,6 @@
 #include "ordered_jobs.h"
 #include "out.h"
 #include "terminal.h"
-#include "trace.h"
 
 /* What the command line said of it. */
 struct reading_options {

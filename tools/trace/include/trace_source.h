@@ -17,6 +17,7 @@
 #include "filter.h"
 #include "ordered_jobs.h"
 #include "trace.h"
+#include "trace_axis.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,10 @@
 #ifndef TRACK_ORDER_H
 #define TRACK_ORDER_H
 
-#include "trace.h"
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_track;
 
 /* Below, at or above 0 as for qsort. */
 int track_order(const struct trace_track *a, const struct trace_track *b);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace_text.h - texts of a trace: any bytes, not terminated. */
+#ifndef TRACE_TEXT_H
+#define TRACE_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct trace_text {
+    const char *text;
+    uint32_t bytes;
+};
+/* Of a terminated text. */
+static inline struct trace_text trace_text(const char *text)
+{
+    return (struct trace_text){text, (uint32_t)strlen(text)};
+}
+/* By their bytes: below 0, 0 or above 0, as memcmp says it. */
+int trace_text_compare(struct trace_text a, struct trace_text b);
+static inline bool trace_text_same(struct trace_text a, struct trace_text b)
+{
+    return a.bytes == b.bytes && (a.bytes == 0 || memcmp(a.text, b.text, a.bytes) == 0);
+}
+static inline bool trace_text_is(struct trace_text text, const char *wanted)
+{
+    return trace_text_same(text, trace_text(wanted));
+}
+
+#endif /* TRACE_TEXT_H */
