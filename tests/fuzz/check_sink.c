@@ -162,9 +162,9 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
         enum exit_code code =
             source.format == format ? trace_source_read(&source, check.trace, &options) : EXIT_GOOD;
         trace_finish(check.trace);
-        REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+        REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTIAL);
         code = trace_source_close(&source);
-        REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+        REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTIAL);
         trace_free(check.trace);
         align_free(alignment, 1);
     }

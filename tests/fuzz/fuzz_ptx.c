@@ -86,7 +86,7 @@ static void check_folder(const char *folder, const char *path)
     const struct out_options output = {path, true};
     uint32_t count;
     enum exit_code code = ptx_folder_write(folder, &output, &told);
-    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTIAL);
     REQUIRE((access(path, F_OK) == 0) == (code != EXIT_BAD_DATA));
     ptx_folder_told_free(&told);
     if (code != EXIT_BAD_DATA) {
@@ -98,7 +98,7 @@ static void check_folder(const char *folder, const char *path)
     }
     code = ptx_folder_active(folder, folder, (struct ptx_sanitizing){.dead = true, .merge = true},
                              &count);
-    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTIAL);
 }
 
 static void remove_all(const char *folder)

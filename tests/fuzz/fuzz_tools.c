@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct way *way = &ways[(sum ^ sum >> 16) % (sizeof ways / sizeof ways[0])];
     int in = memory_file(data, size), out = memory_file("", 0);
     enum exit_code code = run(way, in, out);
-    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTIAL);
     REQUIRE(way->text ? text_file_is_visible(out) : json_file_is_valid(out));
     close(in);
     close(out);

@@ -1229,7 +1229,7 @@ static void more_threads_than_are_told_of(void **state)
                                                     .last_ns = first_ns + (i == 1 ? 9000 : 10)};
             recover_tail_block(&tail, &block);
         }
-        assert_int_equal(tail.seen.count, more ? THREAD_TABLE_MAX : threads);
+        assert_int_equal(tail.seen.map.count, more ? THREAD_TABLE_MAX : threads);
         assert_int_equal(recover_tail_make(&tail, NULL, NULL, NULL), RBWP_OK);
         assert_int_equal(tail.trailer.thread_count, more ? 0 : threads);
         assert_int_equal(tail.trailer.start_ns, LIVE_T + 1000);

@@ -115,7 +115,7 @@ static void test_empty_calls_leave_nothing(void **state)
     assert_int_equal(rbwp_work_stop(manager, false, NULL), RBWP_OK);
 }
 
-/* An empty call that outran its slice is kept, and is that long. */
+/* An empty call that exceeded_time_limit its slice is kept, and is that long. */
 static void test_long_empty_call_is_kept(void **state)
 {
     (void)state;

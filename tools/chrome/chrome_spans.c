@@ -206,7 +206,7 @@ void chrome_spans_free(struct chrome_spans *spans)
     sample_sorter_stop(&spans->samples);
     chrome_ranges_stop(&spans->ranges);
     span_detail_free(&spans->detail);
-    kept_losses_free(&spans->losses);
+    deferred_losses_free(&spans->losses);
     open_spans_free(&spans->open);
     free(spans);
 }
@@ -505,7 +505,7 @@ static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome
         .bytes = chrome_args_u64(event->args, "bytes"),
         .first_ns = (int64_t)chrome_args_u64(event->args, "first_ns"),
         .last_ns = (int64_t)chrome_args_u64(event->args, "last_ns")};
-    kept_losses_add_named(&spans->losses, loss, name);
+    deferred_losses_add_named(&spans->losses, loss, name);
 }
 
 /* Those of our own exports are told though nothing may be in them. */
@@ -578,7 +578,7 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
     if (event->phase == 'M')
         return;
     if (!chrome_spans_knows(event->phase))
-        spans->left_out[event->phase & (CHROME_PHASES - 1)]++;
+        spans->dropped[event->phase & (CHROME_PHASES - 1)]++;
     else if (event->bad_time)
         spans->bad_times++;
     else if (!event->has_time)
@@ -631,13 +631,13 @@ static void tell_left_out(const struct chrome_spans *spans)
     size_t used = 0;
     for (int phase = 0; phase < CHROME_PHASES && used < sizeof list - 64; phase++) {
         const char *what = "";
-        if (!spans->left_out[phase])
+        if (!spans->dropped[phase])
             continue;
         for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
             if (phase && strchr(kinds[i].phases, phase))
                 what = kinds[i].what;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64 " ",
-                                 used ? ", " : "", spans->left_out[phase]);
+                                 used ? ", " : "", spans->dropped[phase]);
         used += phase > ' ' && phase < 0x7f
                     ? (size_t)snprintf(list + used, sizeof list - used, "%c%s", phase, what)
                     : (size_t)snprintf(list + used, sizeof list - used, "of no known phase");
@@ -654,7 +654,7 @@ bool chrome_spans_finish(struct chrome_spans *spans)
         chrome_ranges_finish(&spans->ranges, spans->trace, &spans->spans, &spans->detail);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
-    kept_losses_tell(&spans->losses, spans->trace);
+    deferred_losses_emit(&spans->losses, spans->trace);
     bool whole =
         chrome_spans_report(spans, spans->bad_times, "events have times that cannot be; left out");
     whole &= chrome_spans_report(spans, spans->no_times, "events have no time; left out");

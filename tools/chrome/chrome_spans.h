@@ -13,7 +13,7 @@
 #include "chrome_flows.h"
 #include "chrome_own.h"
 #include "id_texts.h"
-#include "kept_losses.h"
+#include "deferred_losses.h"
 #include "merge_sorter.h"
 #include "open_spans.h"
 #include "span_detail.h"
@@ -117,10 +117,10 @@ struct chrome_spans {
     struct open_spans open;
     struct sample_sorter samples;
     struct detail_maker detail;
-    struct kept_losses losses; /* of our own exports */
-    bool ours;                 /* it is an export of this program */
-    bool kineto;               /* in Kineto's form */
-    struct chrome_kineto form; /* of the event, in that */
+    struct deferred_losses losses; /* of our own exports */
+    bool ours;                     /* it is an export of this program */
+    bool kineto;                   /* in Kineto's form */
+    struct chrome_kineto form;     /* of the event, in that */
     /* The span that came last: ends of flows that follow it are its own. */
     struct {
         bool valid;
@@ -130,9 +130,9 @@ struct chrome_spans {
     } last;
     bool by_correlation; /* nothing else tells which call launched a kernel */
     uint64_t bad_times, no_times, strays, unfinished, backwards;
-    uint64_t not_numbers;             /* values of counters */
-    uint64_t crowded;                 /* begins that found no room */
-    uint64_t left_out[CHROME_PHASES]; /* by phase; 0: none or no single character */
+    uint64_t not_numbers;            /* values of counters */
+    uint64_t crowded;                /* begins that found no room */
+    uint64_t dropped[CHROME_PHASES]; /* by phase; 0: none or no single character */
 };
 
 /* NULL without memory. */

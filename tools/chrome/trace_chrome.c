@@ -185,7 +185,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     chrome_document_free(&document);
     json_scan_stop(scan);
     free(scan);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct trace_format trace_format_chrome = {

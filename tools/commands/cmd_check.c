@@ -32,7 +32,7 @@
 
 /* Puts files with messages onto one axis, and tells if a message was handled before it was sent by
  * more than the clocks' bounds, which nodes have no file, and which files are not of one job:
- * EXIT_PARTLY then. */
+ * EXIT_PARTIAL then. */
 enum exit_code check_messages(const struct input_options *inputs, struct operands files);
 
 static bool check_begin(struct trace_pass *pass)
@@ -57,7 +57,7 @@ enum exit_code check_messages(const struct input_options *inputs, struct operand
         .align = {.whole_job = inputs->shard.of == 0, .quiet = true},
     };
     enum exit_code code = trace_pass(&nothing_maker, NULL, &options, files);
-    return code == EXIT_GOOD ? EXIT_GOOD : EXIT_PARTLY; /* each file was read before */
+    return code == EXIT_GOOD ? EXIT_GOOD : EXIT_PARTIAL; /* each file was read before */
 }
 
 /* ---- cmd check ------------------------------------------------------------------------------- */
@@ -154,8 +154,8 @@ static bool check_show_break(void *context, const struct rbwp_problem *problem)
 static enum exit_code check_judge(const struct rbwp_verify_result *result, enum rbwp_status status)
 {
     if (status < 0)
-        return result->blocks + result->opaque_blocks ? EXIT_PARTLY : EXIT_BAD_DATA;
-    return result->breaks || result->cut ? EXIT_PARTLY : EXIT_GOOD;
+        return result->blocks + result->opaque_blocks ? EXIT_PARTIAL : EXIT_BAD_DATA;
+    return result->breaks || result->cut ? EXIT_PARTIAL : EXIT_GOOD;
 }
 
 /* "1 break; ", "2 breaks; ". */
@@ -194,15 +194,15 @@ static void refused_text(void *context, const char *sentence)
 static void losses_text(struct check *check, const struct losses *losses)
 {
     losses_each_refused(losses->refused, refused_text, check);
-    if (losses->records == 0 && losses->records_most == 0 && losses->left_out == 0)
+    if (losses->records == 0 && losses->records_most == 0 && losses->dropped == 0)
         return;
     line_head(check);
     out_format(check->out, "its writer counts %" PRIu64 " records as missing", losses->records);
     if (losses->records_most)
         out_format(check->out, " and up to %" PRIu64 " lost with the program's memory",
                    losses->records_most);
-    if (losses->left_out)
-        out_format(check->out, ", %" PRIu64 " entries had no room in its tables", losses->left_out);
+    if (losses->dropped)
+        out_format(check->out, ", %" PRIu64 " entries had no room in its tables", losses->dropped);
     out_text(check->out, "\n");
 }
 
@@ -261,7 +261,7 @@ const struct result_column check_columns[] = {
     CHECK("lost_records", RESULT_COUNT, losses.records),
     CHECK("lost_records_most", RESULT_COUNT, losses.records_most),
     CHECK("refused_calls", RESULT_COUNT, losses.refused_calls),
-    CHECK("left_out", RESULT_COUNT, losses.left_out),
+    CHECK("left_out", RESULT_COUNT, losses.dropped),
     CHECK("unknown_losses", RESULT_COUNT, losses.unknown),
     RESULT_LAST};
 

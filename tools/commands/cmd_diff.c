@@ -130,7 +130,7 @@ static enum exit_code write_page(const struct diff_options *options, struct oper
         return EXIT_BAD_DATA;
     bool whole = diff_page_write(&out, &(struct diff_page){diff, stats, files.words});
     enum exit_code code = out_close(&out);
-    return whole ? code : exit_worse(code, EXIT_PARTLY);
+    return whole ? code : exit_worse(code, EXIT_PARTIAL);
 }
 
 static enum exit_code diff_compare(const struct diff_options *options, const struct runs *runs)

@@ -47,10 +47,10 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
         info_json(out, &info);
     else
         info_text(out, &info);
-    enum exit_code code = info.tables.broken || info.tables.failed ? EXIT_PARTLY : EXIT_GOOD;
+    enum exit_code code = info.tables.broken || info.tables.failed ? EXIT_PARTIAL : EXIT_GOOD;
     if (info.map.full) {
         message_plain("%s: too many threads, or out of memory: some are in the sums only", path);
-        code = EXIT_PARTLY;
+        code = EXIT_PARTIAL;
     }
     info_free(&info);
     return exit_worse(code, input_close(&input));

@@ -361,9 +361,9 @@ static enum exit_code repair_run(void *config, struct operands files)
     if (is_packed(&repair))
         return code;
     if (find_names(&repair) && make_file(&repair))
-        code =
-            exit_worse(rbwp_recover_lost(&repair.result) || repair.breaks ? EXIT_PARTLY : EXIT_GOOD,
-                       repair_report(&repair));
+        code = exit_worse(rbwp_recover_lost(&repair.result) || repair.breaks ? EXIT_PARTIAL
+                                                                             : EXIT_GOOD,
+                          repair_report(&repair));
     free_names(&repair);
     return code;
 }

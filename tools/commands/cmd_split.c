@@ -118,7 +118,7 @@ static enum exit_code split_report(const struct split_command *command, const ch
     if (result->opaque_blocks)
         message_plain("%" PRIu64 " opaque blocks were left out: they have no time and no thread",
                       result->opaque_blocks);
-    return exit_worse(result->broken_blocks ? EXIT_PARTLY : EXIT_GOOD, out_close(&out));
+    return exit_worse(result->broken_blocks ? EXIT_PARTIAL : EXIT_GOOD, out_close(&out));
 }
 
 /* ---- the command ----------------------------------------------------------------------- */

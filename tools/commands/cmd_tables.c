@@ -63,7 +63,7 @@ static enum exit_code tables_one_file(struct out *out, const struct tables_optio
     else if (!table_list(out, &input, options->json, &broken))
         code = EXIT_BAD_DATA;
     if (broken)
-        code = exit_worse(code, EXIT_PARTLY);
+        code = exit_worse(code, EXIT_PARTIAL);
     return exit_worse(code, input_close(&input));
 }
 

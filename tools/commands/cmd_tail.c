@@ -676,7 +676,7 @@ static enum exit_code tell_missing(const struct tail *tail, const char *path)
     if (!tail->failed && !tail->builder.failed)
         return EXIT_GOOD;
     message_plain("%s: not all blocks could be held in memory; lines are missing", path);
-    return EXIT_PARTLY;
+    return EXIT_PARTIAL;
 }
 
 /* A file that was just made may not have its header yet. */

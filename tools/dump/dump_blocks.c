@@ -366,7 +366,7 @@ enum exit_code dump_blocks(struct dump *dump, struct input *input)
     if (start_blocks(&blocks, input, &names)) {
         write_file(&blocks, input);
         code = blocks.failed || blocks.tables.tables.broken || blocks.tables.tables.failed
-                   ? EXIT_PARTLY
+                   ? EXIT_PARTIAL
                    : EXIT_GOOD;
     }
     ordered_jobs_free(blocks.jobs, stop_job);

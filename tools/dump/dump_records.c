@@ -49,7 +49,7 @@ enum exit_code dump_records(struct dump *dump, struct input *input)
     filter_start(&filter, &dump->options->filter, input->reader, &names);
     if (table_dump_begin(&tables, dump, input)) {
         all_lines(dump, input, &filter, &names, &tables);
-        code = tables.tables.broken || tables.tables.failed ? EXIT_PARTLY : EXIT_GOOD;
+        code = tables.tables.broken || tables.tables.failed ? EXIT_PARTIAL : EXIT_GOOD;
     }
     table_dump_end(&tables);
     filter_stop(&filter);

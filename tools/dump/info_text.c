@@ -286,7 +286,7 @@ static void losses(struct out *out, const struct info *info, const struct rbwp_t
 }
 
 /* What the tables leave out, so that nobody takes them for all there was. */
-static void left_out(struct out *out, const struct rbwp_trailer *trailer)
+static void dropped(struct out *out, const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = 0; i < trailer->left_count; i++) {
         const struct rbwp_left *left = &trailer->left[i];
@@ -588,7 +588,7 @@ void info_text(struct out *out, const struct info *info)
     problems(out, reader);
     if (trailer) {
         losses(out, info, trailer);
-        left_out(out, trailer);
+        dropped(out, trailer);
         session(out, trailer);
         job(out, trailer);
         clock_facts(out, info, trailer);

@@ -412,7 +412,7 @@ static enum exit_code processes_gather(struct family *family, struct operands fi
     for (int i = 0; i < files.count; i++) {
         struct input input;
         if (!open_settled(&input, files.words[i])) {
-            code = EXIT_PARTLY;
+            code = EXIT_PARTIAL;
             continue;
         }
         bool taken = family_add(family, &input);

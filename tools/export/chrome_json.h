@@ -13,7 +13,7 @@
 #include "args_json.h"
 #include "export.h"
 #include "json_text.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "own_keys.h"
 #include "pending_links.h"
 #include "viewer_parts.h"
@@ -99,7 +99,7 @@ struct chrome {
     struct pending_links links;
     struct thread_map counters; /* hashes of their processes and names */
     struct thread_map groups;   /* of lanes, where blocks are processes */
-    struct left_out left_out;
+    struct dropped dropped;
     struct chrome_category category;
     struct args_keys keys;
     uint16_t *steps; /* of the spans of a batch, by which they are shorter */

@@ -105,7 +105,7 @@ bool chrome_is_full(void *context)
 
 enum exit_code chrome_end(struct chrome *chrome, const char *format)
 {
-    left_out_tell(chrome->pass, format, chrome->left_out);
+    dropped_report(chrome->pass, format, chrome->dropped);
     if (chrome->text.failed)
         chrome_fail(chrome);
     bool whole = !chrome->failed;
@@ -114,7 +114,7 @@ enum exit_code chrome_end(struct chrome *chrome, const char *format)
     pending_links_free(&chrome->links);
     free(chrome->steps);
     free(chrome);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 /* Durations that add up: a stack a lane of the spans around the next one. */

@@ -3,7 +3,7 @@
 #include "export.h"
 
 #include "formats.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "message.h"
 #include "out.h"
 #include "progress.h"

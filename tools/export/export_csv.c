@@ -11,7 +11,7 @@
 #include "export.h"
 #include "grow.h"
 #include "json_text.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "message.h"
 #include "span_value.h"
 
@@ -84,7 +84,7 @@ struct lines {
     struct csv_chunk *chunk; /* being filled; NULL: none */
     bool failed;             /* arguments are left out */
     bool cut;                /* lines are */
-    struct left_out left_out;
+    struct dropped dropped;
 };
 
 /* ---- columns ---------------------------------------------------------------------- */
@@ -395,7 +395,7 @@ static void csv_settle(void *context)
 static void csv_on_link(void *context, const struct trace_link *link)
 {
     struct lines *lines = context;
-    lines->left_out.links += link->kind != TRACE_LAUNCH;
+    lines->dropped.links += link->kind != TRACE_LAUNCH;
 }
 
 static bool csv_is_full(void *context)
@@ -450,10 +450,10 @@ static enum exit_code csv_end(struct trace_pass *pass)
     if (!whole)
         message(lines->cut ? "out of memory; lines are left out"
                            : "out of memory; some arguments are left out");
-    left_out_tell(pass, lines->shape->name, lines->left_out);
+    dropped_report(pass, lines->shape->name, lines->dropped);
     ordered_jobs_free(lines->jobs, csv_stop_chunk);
     free(lines);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct exporter exporter_csv = {

@@ -291,7 +291,7 @@ static void firefox_on_samples(void *context, uint32_t track, const struct trace
         row->streams = add_streams(firefox, COUNTER_STREAMS);
     for (size_t i = 0; i < count && row->streams != SPOOL_NONE; i++) {
         if (!isfinite(trace_sample_value(&samples[i]))) {
-            firefox->left_out.counters++;
+            firefox->dropped.counters++;
             continue;
         }
         spool_put_near(&firefox->spool, row->streams + COUNTER_TIME, samples[i].time_ns);
@@ -331,7 +331,7 @@ static void firefox_on_name(void *context, uint32_t number, struct trace_text na
 static void firefox_on_link(void *context, const struct trace_link *link)
 {
     struct firefox *firefox = context;
-    firefox->left_out.links += link->kind != TRACE_LAUNCH;
+    firefox->dropped.links += link->kind != TRACE_LAUNCH;
 }
 
 static void firefox_on_loss(void *context, const struct trace_loss *loss)
@@ -430,7 +430,7 @@ static enum exit_code firefox_end(struct trace_pass *pass)
     for (uint32_t i = 0; i < firefox->row_count; i++)
         end_samples(firefox, &firefox->rows[i]);
     firefox_write(firefox);
-    left_out_tell(pass, "firefox", firefox->left_out);
+    dropped_report(pass, "firefox", firefox->dropped);
     if (firefox->misfits)
         message("firefox: %" PRIu64 " spans are markers, but not in the call tree",
                 firefox->misfits);
@@ -438,7 +438,7 @@ static enum exit_code firefox_end(struct trace_pass *pass)
         firefox_fail(firefox);
     bool whole = !firefox->failed && !firefox->spool.failed;
     free_firefox(firefox);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct exporter exporter_firefox = {

@@ -11,7 +11,7 @@
  * Spans that overlap partly are not inside each other, so lanes do not appear.
  */
 #include "export.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "message.h"
 #include "stack_tree.h"
 #include "text_name.h"
@@ -26,7 +26,7 @@ struct folded {
     struct trace_pass *pass;
     struct stack_tree stacks; /* groups are tracks, and what is in them are names */
     bool has_work;            /* stacks are of work; else of ranges and the like */
-    struct left_out left_out;
+    struct dropped dropped;
     bool told;
 };
 
@@ -52,13 +52,13 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
                             const struct trace_details *details)
 {
     struct folded *folded = context;
-    folded->left_out.details += left_out_arguments(spans, count, details);
+    folded->dropped.details += dropped_arguments(spans, count, details);
     for (size_t i = 0; i < count && !folded->stacks.failed; i++)
         if (spans[i].flags & TRACE_INSTANT) {
-            folded->left_out.points++;
+            folded->dropped.points++;
         } else {
             const bool works = is_work(folded, &spans[i]);
-            folded->left_out.no_work += !works;
+            folded->dropped.no_work += !works;
             if (works && !folded->has_work)
                 take_work(folded);
             if (works || !folded->has_work)
@@ -137,12 +137,12 @@ static enum exit_code folded_end(struct trace_pass *pass)
     if (folded->stacks.cut)
         message("more than %d different stacks; the time of others is in those around them",
                 STACKS_MAX);
-    folded->left_out.no_work *= folded->has_work;
-    left_out_tell(pass, "folded", folded->left_out);
+    folded->dropped.no_work *= folded->has_work;
+    dropped_report(pass, "folded", folded->dropped);
     bool whole = !folded->stacks.failed && !folded->stacks.cut;
     stack_tree_free(&folded->stacks);
     free(folded);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct exporter exporter_folded = {

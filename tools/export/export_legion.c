@@ -11,7 +11,7 @@
  * agree.
  */
 #include "export.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "legion_file.h"
 #include "legion_ids.h"
 #include "message.h"
@@ -68,7 +68,7 @@ struct legion_export {
     uint32_t name_room;
     struct thread_map ids;     /* those that are taken */
     struct linked_spans tasks; /* spans that were written as such */
-    struct left_out left_out;
+    struct dropped dropped;
     uint64_t clamped;
     uint64_t launches, creators; /* links that came, those of them that are told */
     bool failed, crowded;
@@ -396,7 +396,7 @@ static void legion_on_spans(void *context, const struct trace_span *spans, size_
                             const struct trace_details *details)
 {
     struct legion_export *legion = context;
-    legion->left_out.details += left_out_arguments(spans, count, details);
+    legion->dropped.details += dropped_arguments(spans, count, details);
     struct legion_track *track =
         spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
     for (size_t i = 0; track && track->known && i < count && !legion->failed; i++)
@@ -408,7 +408,7 @@ static void legion_on_link(void *context, const struct trace_link *link)
 {
     struct legion_export *legion = context;
     legion->launches += link->kind == TRACE_LAUNCH;
-    legion->left_out.links += link->kind != TRACE_LAUNCH;
+    legion->dropped.links += link->kind != TRACE_LAUNCH;
 }
 
 static bool legion_is_full(void *context)
@@ -471,9 +471,9 @@ static enum exit_code legion_end(struct trace_pass *pass)
     if (legion->failed)
         code = EXIT_BAD_DATA;
     if (legion->launches > legion->creators)
-        legion->left_out.links += legion->launches - legion->creators;
+        legion->dropped.links += legion->launches - legion->creators;
     if (!legion->failed)
-        left_out_tell(pass, "legion", legion->left_out);
+        dropped_report(pass, "legion", legion->dropped);
     for (uint32_t i = 0; i < legion->track_room; i++) {
         for (uint32_t lane = 0; lane < legion->tracks[i].lane_room; lane++)
             free(legion->tracks[i].lanes[lane].open);

@@ -528,7 +528,7 @@ static enum exit_code npz_end(struct trace_pass *pass)
     }
     if (failed)
         out_discard(&pass->out);
-    left_out_tell(pass, "npz", export->columns.left_out);
+    dropped_report(pass, "npz", export->columns.dropped);
     free_export(export);
     return failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }

@@ -42,11 +42,11 @@ struct parquet_tables {
     struct trace_text *texts;
     uint32_t value_room, there_room, place_room, text_room;
     struct parquet_bytes repaired;
-    uint64_t left_out; /* rows */
-    bool failed;       /* the user was told */
+    uint64_t dropped; /* rows */
+    bool failed;      /* the user was told */
 };
 
-/* Finishes the files. EXIT_GOOD, or EXIT_PARTLY if one of them is not whole. */
+/* Finishes the files. EXIT_GOOD, or EXIT_PARTIAL if one of them is not whole. */
 enum exit_code parquet_tables_finish(struct parquet_tables *tables);
 
 struct parquet_table {
@@ -352,7 +352,7 @@ static void parquet_tables_take(struct parquet_tables *tables, const struct trac
     struct parquet_table *table = rows->table < tables->count ? &tables->tables[rows->table] : NULL;
     if (!table || !table->open || tables->failed || !parquet_make_room(tables, these->rows) ||
         !begin_file(tables, table, these->schema)) {
-        tables->left_out += these->rows;
+        tables->dropped += these->rows;
         return;
     }
     struct parquet *parquet = &table->parquet;
@@ -382,12 +382,12 @@ static enum exit_code export_parquet_finish(struct parquet_tables *tables,
         parquet_finish(&table->parquet);
     whole = whole && !parquet_failed(&table->parquet);
     enum exit_code code = out_close(&table->out);
-    return code != EXIT_GOOD || whole ? code : EXIT_PARTLY;
+    return code != EXIT_GOOD || whole ? code : EXIT_PARTIAL;
 }
 
 enum exit_code parquet_tables_finish(struct parquet_tables *tables)
 {
-    enum exit_code code = tables->failed ? EXIT_PARTLY : EXIT_GOOD;
+    enum exit_code code = tables->failed ? EXIT_PARTIAL : EXIT_GOOD;
     for (uint32_t i = 0; i < tables->count; i++) {
         struct parquet_table *table = &tables->tables[i];
         if (table->open)
@@ -654,8 +654,8 @@ static enum exit_code parquet_end(struct trace_pass *pass)
     if (parquet_failed(&table->parquet))
         parquet_fail(table);
     enum exit_code code = parquet_tables_finish(&table->tables);
-    table->columns.left_out.rows = table->tables.left_out;
-    left_out_tell(pass, "parquet", table->columns.left_out);
+    table->columns.dropped.rows = table->tables.dropped;
+    dropped_report(pass, "parquet", table->columns.dropped);
     code = table->failed ? EXIT_BAD_DATA : code;
     free_table(table);
     return code;

@@ -114,7 +114,7 @@ static void write_detailed(struct perfetto *perfetto, struct lane_state *lane,
         if (i < LINKS_MAX)
             at = pb_fixed64(at, PF_EVENT_FLOW_END, arrow_number(link->number));
         else
-            perfetto->left_out.links++;
+            perfetto->dropped.links++;
     if (detail)
         at = perfetto_put_details(perfetto, at, detail);
     end_packet(packets, pb_close(event, at));
@@ -231,7 +231,7 @@ static enum exit_code perfetto_end(struct trace_pass *pass)
     }
     if (pass->trace)
         perfetto_write_facts(perfetto);
-    left_out_tell(pass, "perfetto", perfetto->left_out);
+    dropped_report(pass, "perfetto", perfetto->dropped);
     if (perfetto->text.failed)
         perfetto_fail(perfetto);
     bool whole = packet_file_finish(&perfetto->file) && !perfetto->failed;
@@ -244,7 +244,7 @@ static enum exit_code perfetto_end(struct trace_pass *pass)
     free(perfetto->rows);
     free(perfetto->pids);
     free(perfetto);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct exporter exporter_perfetto = {

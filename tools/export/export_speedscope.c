@@ -10,7 +10,7 @@
  */
 #include "export.h"
 #include "json_text.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "message.h"
 #include "spool_print.h"
 #include "thread_map.h"
@@ -51,7 +51,7 @@ struct speedscope {
     uint32_t *names;  /* of frames */
     uint32_t frame_room, name_room, frame_count;
     uint64_t profiles, misfits;
-    struct left_out left_out;
+    struct dropped dropped;
     struct viewer_text text;
     bool failed;
 };
@@ -174,11 +174,11 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
 {
     struct speedscope *speedscope = context;
     struct speedscope_row *row = &speedscope->rows[spans[0].track];
-    speedscope->left_out.details += left_out_arguments(spans, count, details);
+    speedscope->dropped.details += dropped_arguments(spans, count, details);
     for (size_t i = 0; i < count && !speedscope->failed; i++) {
         struct profile *profile = NULL;
         if (spans[i].flags & TRACE_INSTANT)
-            speedscope->left_out.points++;
+            speedscope->dropped.points++;
         else if ((profile = profile_of(speedscope, row, spans[i].row)))
             speedscope_on_span(speedscope, profile, &spans[i]);
     }
@@ -325,7 +325,7 @@ static enum exit_code speedscope_end(struct trace_pass *pass)
 {
     struct speedscope *speedscope = pass->state;
     write_file(speedscope);
-    left_out_tell(pass, "speedscope", speedscope->left_out);
+    dropped_report(pass, "speedscope", speedscope->dropped);
     if (speedscope->misfits)
         message("speedscope: %" PRIu64 " spans left out that overlap others of their row",
                 speedscope->misfits);
@@ -333,7 +333,7 @@ static enum exit_code speedscope_end(struct trace_pass *pass)
         speedscope_fail(speedscope);
     bool whole = !speedscope->failed && !speedscope->spool.failed && !speedscope->misfits;
     free_speedscope(speedscope);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct exporter exporter_speedscope = {

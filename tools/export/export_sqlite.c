@@ -8,7 +8,7 @@
  * byte, at which SQLite's functions end a text, U+FFFD as well.
  */
 #include "export.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "message.h"
 #include "span_value.h"
 #include "sqlite_database.h"
@@ -517,7 +517,7 @@ static enum exit_code sqlite_end(struct trace_pass *pass)
     (void)(execute(database, sqlite_indices) && execute(database, sqlite_views) &&
            execute(database, "COMMIT; PRAGMA optimize;"));
     close_database(database);
-    left_out_tell(pass, "sqlite", (struct left_out){0});
+    dropped_report(pass, "sqlite", (struct dropped){0});
     enum exit_code code = database->failed ? EXIT_BAD_DATA : EXIT_GOOD;
     free(database);
     return code;

@@ -9,7 +9,7 @@
 #define FIREFOX_PROFILE_H
 
 #include "export.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "spool_print.h"
 #include "thread_map.h"
 #include "viewer_parts.h"
@@ -84,7 +84,7 @@ struct firefox {
     int64_t first_ns, last_ns; /* of all spans and counters, when timed */
     struct kept_facts facts, losses;
     struct viewer_text text;
-    struct left_out left_out;
+    struct dropped dropped;
     uint64_t misfits;
     bool failed;
 };

@@ -169,14 +169,14 @@ void kineto_write_before(struct chrome *chrome, const struct trace_span *span,
     if (is_launched(chrome, span, detail))
         write_launch(chrome, detail, facts);
     else
-        chrome->left_out.links += pending_links_launch(&chrome->links, span->id);
+        chrome->dropped.links += pending_links_launch(&chrome->links, span->id);
     for (const struct pending_link *link = pending_links_of(&chrome->links, span->id); link;
          link = pending_links_next(&chrome->links, link)) {
         struct arrow begin = begin_of(chrome, link);
         if (link->from_ns <= span->stop_ns)
             kineto_links_write_arrow(chrome, &begin);
         else
-            chrome->left_out.links++;
+            chrome->dropped.links++;
     }
 }
 

@@ -300,7 +300,7 @@ enum exit_code legion_file_close(struct legion_file *file)
     if (!whole)
         message("out of memory; %s is cut", file->out.name);
     free(file->record);
-    return exit_worse(whole ? EXIT_GOOD : EXIT_PARTLY, out_close(&file->out));
+    return exit_worse(whole ? EXIT_GOOD : EXIT_PARTIAL, out_close(&file->out));
 }
 
 /* ---- records --------------------------------------------------------------------- */

@@ -135,7 +135,7 @@ uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
     const struct trace *trace = perfetto->pass->trace;
     size_t bytes;
     uint32_t count = fitting(perfetto, detail, &bytes);
-    perfetto->left_out.details += count < detail->arg_count;
+    perfetto->dropped.details += count < detail->arg_count;
     if (detail->category)
         at = perfetto_put_text(perfetto, at, PF_EVENT_CATEGORY,
                                trace_label_of(trace, detail->category), TEXT_BYTES_MAX);

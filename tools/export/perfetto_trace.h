@@ -11,7 +11,7 @@
 
 #include "export.h"
 #include "index_map.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "ordered_jobs.h"
 #include "out.h"
 #include "pending_links.h"
@@ -216,7 +216,7 @@ struct perfetto {
     struct pending_links links;
     struct told_names told;
     struct kept_facts facts;
-    struct left_out left_out;
+    struct dropped dropped;
     bool failed, last_started;
 };
 

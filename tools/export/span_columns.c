@@ -412,7 +412,7 @@ void span_columns_finish(struct span_columns *columns)
 static void span_columns_on_link(void *context, const struct trace_link *link)
 {
     struct span_columns *columns = context;
-    columns->left_out.links += link->kind != TRACE_LAUNCH;
+    columns->dropped.links += link->kind != TRACE_LAUNCH;
 }
 
 static void span_columns_on_fact(void *context, const char *key, struct trace_text value)

@@ -11,7 +11,7 @@
 #define SPAN_COLUMNS_H
 
 #include "args_json.h"
-#include "left_out.h"
+#include "dropped_report.h"
 #include "parquet_encode.h"
 #include "trace_pass.h"
 
@@ -124,7 +124,7 @@ struct span_columns_user {
 struct span_columns {
     const struct trace_pass *pass;
     struct span_columns_user user;
-    struct left_out left_out;
+    struct dropped dropped;
     uint64_t losses; /* so far */
     uint32_t chosen; /* bit of a column: it is wanted */
     bool wants_args;

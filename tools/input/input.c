@@ -286,7 +286,7 @@ enum exit_code input_code(const struct input *input)
         return EXIT_GOOD;
     const struct rbwp_tables *tables = rbwp_reader_tables(input->reader);
     bool something = input->blocks || tables->work_item_count || tables->sub_item_count;
-    return something ? EXIT_PARTLY : EXIT_BAD_DATA;
+    return something ? EXIT_PARTIAL : EXIT_BAD_DATA;
 }
 
 /* The reader's text says what, where (file offset) and which rule. */

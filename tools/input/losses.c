@@ -43,7 +43,7 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
             losses.refused[loss->cause] += loss->count;
     }
     for (uint32_t i = 0; trailer && i < trailer->left_count; i++)
-        losses.left_out += trailer->left[i].entries;
+        losses.dropped += trailer->left[i].entries;
     return losses;
 }
 
@@ -98,7 +98,7 @@ void losses_tell(const char *name, const struct rbwp_trailer *trailer)
     if (lost.unknown)
         message_plain("%s: %" PRIu64 " losses of causes that this version does not know", name,
                       lost.unknown);
-    if (lost.left_out)
+    if (lost.dropped)
         tell_left_out(name, trailer);
     if (trailer && trailer->kept_count && trailer->kept->from_ns &&
         trailer->kept->why != RBWP_KEPT_SPLIT)

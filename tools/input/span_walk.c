@@ -202,7 +202,7 @@ static enum exit_code span_walk_report(const struct span_walk *walk)
     if (walk->failed || builder->failed)
         message_plain("%s: not all blocks could be held in memory; spans are missing", name);
     bool whole = !walk->failed && !builder->failed && late == 0;
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 void span_walk_start(struct span_walk *walk)

@@ -456,7 +456,7 @@ static void events_tell(struct events_job *job, const struct event_file *file)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].count) {
             message("%s: damaged: %" PRIu64 " %s", file->dump.name, kinds[i].count, kinds[i].what);
-            job->code = exit_worse(job->code, EXIT_PARTLY);
+            job->code = exit_worse(job->code, EXIT_PARTIAL);
         }
     uint64_t dropped = stats->dropped - (file->missing < stats->dropped ? file->missing : 0);
     if (dropped)

@@ -294,7 +294,7 @@ static bool lanes_look_at(struct lanes *lanes, struct lanes_file *file)
     tell_damage(file);
     tell_rest(file);
     if (rbwp_lanes_damage(&file->stats) || file->dump.cut)
-        lanes->code = exit_worse(lanes->code, EXIT_PARTLY);
+        lanes->code = exit_worse(lanes->code, EXIT_PARTIAL);
     lanes->dropped += file->stats.dropped;
     return true;
 }
@@ -428,7 +428,7 @@ static enum exit_code write_warpscope(struct lanes *lanes, struct operands files
     warpscope_json_end(json);
     free(json);
     enum exit_code code = exit_worse(lanes->code, out_close(&out));
-    return good ? code : exit_worse(code, EXIT_PARTLY);
+    return good ? code : exit_worse(code, EXIT_PARTIAL);
 }
 
 /* Numbers of names are looked up once. */

@@ -650,7 +650,7 @@ static enum exit_code legion_report(const struct legion_source *source,
     bool whole = !*log->problem && !source->impossible && !source->backwards &&
                  !source->tracks.failed && !source->names.texts.full && !source->spans.failed &&
                  !source->join.lone_waits;
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 static void legion_add_facts(const struct legion_source *source, const struct trace_facts *facts,

@@ -416,7 +416,7 @@ static void add_category(struct perfetto_event *event, struct trace_text text)
 static void add_flow(struct perfetto_event *event, uint64_t id, bool ends)
 {
     if (event->flow_count == PERFETTO_FLOWS) {
-        event->left_out++;
+        event->dropped++;
         return;
     }
     event->flows[event->flow_count].id = id;
@@ -508,7 +508,7 @@ static void take_field(const struct perfetto_state *state, const struct perfetto
     case PF_EVENT_ANNOTATION:
         break; /* when it is a span */
     default:
-        event->left_out++;
+        event->dropped++;
     }
 }
 

@@ -115,7 +115,7 @@ struct perfetto_event {
     uint64_t correlation;
     bool has_value;
     struct trace_sample value;   /* of a counter, without a time */
-    uint64_t left_out;           /* fields of other kinds, flows that are too many */
+    uint64_t dropped;            /* fields of other kinds, flows that are too many */
     struct wire_message message; /* for its arguments */
 };
 

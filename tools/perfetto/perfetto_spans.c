@@ -40,7 +40,7 @@ void perfetto_spans_free(struct perfetto_spans *spans)
     sample_sorter_stop(&spans->samples);
     open_spans_free(&spans->open);
     span_detail_free(&spans->detail);
-    kept_losses_free(&spans->losses);
+    deferred_losses_free(&spans->losses);
     text_buffer_free(&spans->json);
     free(spans);
 }
@@ -270,14 +270,14 @@ static void take_own_loss(struct perfetto_spans *spans, const struct perfetto_pa
     span_detail_start(&spans->detail);
     perfetto_event_args(event, &args);
     loss.process = trace_track_of(spans->trace, loss.track)->process;
-    kept_losses_add_named(&spans->losses, loss, event->name);
+    deferred_losses_add_named(&spans->losses, loss, event->name);
 }
 
 /* What a writer says that it left out before this packet. */
 static void take_gap(struct perfetto_spans *spans, const struct perfetto_track *track,
                      uint32_t told, int64_t time_ns)
 {
-    kept_losses_add(
+    deferred_losses_add(
         &spans->losses,
         &(struct trace_loss){.process = trace_track_of(spans->trace, told)->process,
                              .track = told,
@@ -341,7 +341,7 @@ static void perfetto_spans_take_counter(struct perfetto_spans *spans, struct per
 {
     struct trace_sample sample = event->value;
     if (!event->has_value) {
-        spans->left_out++;
+        spans->dropped++;
         return;
     }
     if (sample.whole && track->incremental) {
@@ -350,7 +350,7 @@ static void perfetto_spans_take_counter(struct perfetto_spans *spans, struct per
     }
     if (sample.whole && track->scale > 1 &&
         __builtin_mul_overflow(sample.value.i64, track->scale, &sample.value.i64)) {
-        spans->left_out++;
+        spans->dropped++;
         return;
     }
     sample.time_ns = time_ns;
@@ -379,7 +379,7 @@ static void take_typed(struct perfetto_spans *spans, const struct perfetto_packe
         perfetto_spans_add_span(spans, &span, span_detail_finish(&spans->detail));
         break;
     default:
-        spans->left_out++;
+        spans->dropped++;
     }
 }
 
@@ -389,7 +389,7 @@ void perfetto_spans_take(struct perfetto_spans *spans, const struct perfetto_pac
     struct perfetto_track *track = perfetto_tracks_find(spans->tracks, event->track);
     bool own_instant = spans->ours && event->type == PF_INSTANT;
     time_ns += spans->zero_ns;
-    spans->left_out += event->left_out;
+    spans->dropped += event->dropped;
     if (!track || (own_instant && perfetto_event_is(event, "fact")))
         return;
     if (own_instant && perfetto_event_is(event, "loss")) {
@@ -437,7 +437,7 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     end_open(spans);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool whole = sample_sorter_finish(&spans->samples, spans->trace);
-    kept_losses_tell(&spans->losses, spans->trace);
+    deferred_losses_emit(&spans->losses, spans->trace);
     whole &= perfetto_spans_report(spans, spans->backwards,
                                    "events end before they begin; shown as points");
     whole &= perfetto_spans_report(spans, spans->strays, "ends have no begin; left out");
@@ -449,7 +449,7 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     (void)perfetto_spans_report(spans, spans->unfinished,
                                 "begins have no end; shown until their track's last");
     (void)perfetto_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
-    (void)perfetto_spans_report(spans, spans->left_out,
+    (void)perfetto_spans_report(spans, spans->dropped,
                                 "parts of events are of other kinds; left out");
     bool failed =
         spans->detail.failed || spans->open.failed || spans->json.failed || spans->losses.failed;

@@ -11,7 +11,7 @@
 
 #include "chrome_flows.h"
 #include "id_texts.h"
-#include "kept_losses.h"
+#include "deferred_losses.h"
 #include "open_spans.h"
 #include "perfetto_event.h"
 #include "perfetto_wire.h"
@@ -92,8 +92,8 @@ struct perfetto_spans {
     struct open_spans open;
     struct detail_maker detail;
     struct text_buffer json;
-    uint64_t strays, unfinished, backwards, crowded, left_out;
-    struct kept_losses losses; /* our own exports', and gaps that a trace itself tells of */
+    uint64_t strays, unfinished, backwards, crowded, dropped;
+    struct deferred_losses losses; /* our own exports', and gaps that a trace itself tells of */
 };
 
 /* NULL without memory. */

@@ -256,7 +256,7 @@ struct perfetto_source {
     int64_t first_ns, last_ns;      /* by the trace's clock; first > last: no event */
     int64_t zero_time_ns, shift_ns; /* of our own exports: of the first process */
     struct made_of made_of;
-    struct kind_count left_out[KINDS_MAX]; /* packets, by their field */
+    struct kind_count dropped[KINDS_MAX]; /* packets, by their field */
     uint32_t kinds;
     uint64_t other_kinds, no_times, no_state, bad;
 };
@@ -320,15 +320,15 @@ static void count_kind(struct perfetto_source *source, uint32_t field)
     uint32_t i = 0;
     if (is_about_trace(field))
         return;
-    while (i < source->kinds && source->left_out[i].field != field)
+    while (i < source->kinds && source->dropped[i].field != field)
         i++;
     if (i == KINDS_MAX) {
         source->other_kinds++;
         return;
     }
     if (i == source->kinds)
-        source->left_out[source->kinds++] = (struct kind_count){.field = field};
-    source->left_out[i].count++;
+        source->dropped[source->kinds++] = (struct kind_count){.field = field};
+    source->dropped[i].count++;
 }
 
 /* noting: tracks are taken; else kinds are counted. */
@@ -472,7 +472,7 @@ static void tell_left_out(const struct perfetto_source *source, const char *name
     char list[1024] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < source->kinds && used < sizeof list - 64; i++) {
-        const struct kind_count *kind = &source->left_out[i];
+        const struct kind_count *kind = &source->dropped[i];
         const char *what = NULL;
         for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
             what = known[k].field == kind->field ? known[k].what : what;
@@ -556,7 +556,7 @@ static enum exit_code read_perfetto(struct trace_source *opened, struct trace *t
     whole = perfetto_spans_finish(spans) && whole;
     perfetto_add_facts(source, trace, opened, options);
     perfetto_spans_free(spans);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 const struct trace_format trace_format_perfetto = {

@@ -261,7 +261,7 @@ static enum exit_code annotate_folder(const struct ptx_tool_options *tool, struc
             for (uint32_t i = 0; i < all.count && good; i++)
                 good = put_kernel(&all, &all.kernels[i], walk.path, &out, i == 0);
             code = exit_worse(good ? EXIT_GOOD : EXIT_BAD_DATA, out_close(&out));
-            code = exit_worse(code, walk.refused ? EXIT_PARTLY : EXIT_GOOD);
+            code = exit_worse(code, walk.refused ? EXIT_PARTIAL : EXIT_GOOD);
         }
     }
     for (uint32_t i = 0; i < all.count; i++)

@@ -553,7 +553,7 @@ enum exit_code ptx_folder_write(const char *path, const struct out_options *outp
     bool good = out_may_create(output, (struct operands){0}) && ptx_walk_begin(&walk) &&
                 write_file(&walk, output, told);
     ptx_walk_end(&walk);
-    return !good ? EXIT_BAD_DATA : walk.refused ? EXIT_PARTLY : EXIT_GOOD;
+    return !good ? EXIT_BAD_DATA : walk.refused ? EXIT_PARTIAL : EXIT_GOOD;
 }
 
 void ptx_folder_told_free(struct ptx_folder_told *told)

@@ -111,5 +111,5 @@ enum exit_code ptx_folder_active(const char *folder, const char *to, struct ptx_
     }
     free(pass.maps);
     ptx_walk_end(&walk);
-    return !good ? EXIT_BAD_DATA : walk.refused ? EXIT_PARTLY : EXIT_GOOD;
+    return !good ? EXIT_BAD_DATA : walk.refused ? EXIT_PARTIAL : EXIT_GOOD;
 }

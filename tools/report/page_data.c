@@ -121,7 +121,7 @@ bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uin
     if (!detail || detail->arg_count == 0)
         return true;
     if (args->bytes.used >= PAGE_ARGS_BYTES) {
-        args->left_out++;
+        args->dropped++;
         return true;
     }
     struct trace_text list;

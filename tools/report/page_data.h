@@ -51,7 +51,7 @@ enum { PAGE_ARGS_BYTES = 8 << 20 };
 /* Zero is none. */
 struct page_args {
     struct byte_buffer bytes;
-    uint64_t left_out; /* spans */
+    uint64_t dropped; /* spans */
 };
 
 /* False without memory. names: by number, of the trace. */

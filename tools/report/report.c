@@ -328,7 +328,7 @@ static enum exit_code report_end(struct trace_pass *pass)
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
         report->stats.inside.failed || report->stats.lines.failed ||
         report->stats.concurrency.levels == 0)
-        code = EXIT_PARTLY;
+        code = EXIT_PARTIAL;
     report_free(report);
     return code;
 }

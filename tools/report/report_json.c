@@ -547,7 +547,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     page_number(out, "lost", stats->lost_records);
     page_number(out, "open_spans", stats->open_spans);
     page_number(out, "hidden", report->timeline.hidden);
-    page_number(out, "args_left_out", report->args.left_out);
+    page_number(out, "args_left_out", report->args.dropped);
     page_number(out, "workers", stats->workers);
     page_number(out, "worker_busy_ns", stats->worker_busy_ns);
     page_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));

@@ -363,7 +363,7 @@ static enum exit_code stacks_end(struct trace_pass *pass)
         free(stacks->tracks[i].open);
     free(stacks->tracks);
     free(stacks);
-    return whole || pass->nothing ? EXIT_GOOD : EXIT_PARTLY;
+    return whole || pass->nothing ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 enum exit_code stacks_show(const struct stacks_options *options, struct operands files)

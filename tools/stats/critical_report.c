@@ -229,7 +229,7 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
     const struct stats_report_options *options = pass->asked;
     struct critical_report_view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
-        return EXIT_PARTLY; /* the user was told */
+        return EXIT_PARTIAL; /* the user was told */
     if (path->messages == 0) {
         message("no message has both of its ends in these files: there is no path through them "
                 "(messages are recorded at level 2)");
@@ -245,13 +245,13 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
                                  options->top.set ? options->top.count : LINES_DEFAULT,
                                  terminal_colors(&options->reading.terminal, pass->out.fd));
     free(view.lines);
-    return good ? EXIT_GOOD : EXIT_PARTLY;
+    return good ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 static enum exit_code critical_report_end(struct trace_pass *pass)
 {
     struct critical_path *path = pass->state;
-    enum exit_code code = EXIT_PARTLY;
+    enum exit_code code = EXIT_PARTIAL;
     if (pass->trace) {
         critical_path_finish(path);
         code = critical_report_show(pass, path);

@@ -253,7 +253,7 @@ static bool begin_line(struct kernel_lines_finishing *finishing, const struct re
     if (!kernel)
         return false;
     if (lines->line_count == KERNEL_LINES_MAX) {
-        lines->left_out++;
+        lines->dropped++;
         return true;
     }
     if (!grow_zeroed32(&lines->lines, &lines->line_room, lines->line_count + 1,
@@ -357,7 +357,7 @@ static void end_edge(struct kernel_lines_finishing *finishing)
     if (!kernel)
         return;
     if (lines->edge_count == KERNEL_EDGES_MAX) {
-        lines->left_out++;
+        lines->dropped++;
     } else if (!grow_zeroed32(&lines->edges, &lines->edge_room, lines->edge_count + 1,
                               sizeof *lines->edges)) {
         kernel_lines_fail(lines);
@@ -378,7 +378,7 @@ static void end_probe(struct kernel_lines_finishing *finishing)
     if (!kernel)
         return;
     if (lines->probe_count == KERNEL_LINES_MAX) {
-        lines->left_out++;
+        lines->dropped++;
     } else if (!grow_zeroed32(&lines->probes, &lines->probe_room, lines->probe_count + 1,
                               sizeof *lines->probes)) {
         kernel_lines_fail(lines);

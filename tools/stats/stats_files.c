@@ -43,7 +43,7 @@ static void add_up(struct file_job *job)
             job->source, trace, &(struct trace_read_options){.axis = job->axis, .clip = true});
         trace_finish(trace);
         if (trace_failed(trace))
-            job->code = exit_worse(job->code, EXIT_PARTLY);
+            job->code = exit_worse(job->code, EXIT_PARTIAL);
         job->code = exit_worse(job->code, trace_source_close(job->source));
     }
     stats_finish(&job->stats);
@@ -383,7 +383,7 @@ static enum exit_code load_end(struct trace_pass *pass)
 {
     struct stats_load *load = load_of(pass);
     stats_finish(&load->stats);
-    return load->stats.failed ? EXIT_PARTLY : EXIT_GOOD;
+    return load->stats.failed ? EXIT_PARTIAL : EXIT_GOOD;
 }
 
 enum exit_code stats_load(struct stats_load *load, struct operands files)

@@ -98,7 +98,7 @@ static enum exit_code stats_report_end(struct trace_pass *pass)
     report_show(pass, stats, sections);
     bool whole = !stats->failed && !stats->inside.failed && !stats->lines.failed &&
                  stats->concurrency.levels > 0;
-    enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTLY;
+    enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTIAL;
     stats_free(stats);
     free(stats);
     return code;

@@ -628,7 +628,7 @@ static enum exit_code timeline_end(struct trace_pass *pass)
     free(timeline->shown.order);
     free(timeline->lives);
     free(timeline);
-    return whole ? EXIT_GOOD : EXIT_PARTLY;
+    return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 enum exit_code timeline_show(const struct timeline_options *options, struct operands files)

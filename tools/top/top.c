@@ -274,7 +274,7 @@ static bool top_sample_add(struct top_sample *sample, const char *file)
     free(gathering.program_of);
     free(gathering.process_of);
     free(gathering.tracks);
-    return code == EXIT_GOOD || code == EXIT_PARTLY;
+    return code == EXIT_GOOD || code == EXIT_PARTIAL;
 }
 
 static void top_sample_free(struct top_sample *sample)

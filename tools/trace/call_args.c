@@ -33,7 +33,7 @@ struct loading {
     struct call_args *args;
     struct rbwp_reader *reader;
     uint16_t columns[COLUMNS_argument];
-    uint64_t left_out;
+    uint64_t dropped;
     uint64_t before; /* how many there were */
     int64_t from_ns, until_ns;
 };
@@ -73,7 +73,7 @@ static void call_args_on_rows(struct loading *loading, const struct rbwp_rows *r
             begun_ns >= loading->until_ns)
             continue; /* of a later version, or of another file */
         if (args->count == CALL_ARGS_MAX) {
-            loading->left_out++;
+            loading->dropped++;
             continue;
         }
         args->failed =
@@ -232,7 +232,7 @@ static int by_call(const void *left, const void *right)
 
 static void call_args_report(const struct loading *loading, const char *name)
 {
-    if (loading->left_out)
+    if (loading->dropped)
         message("%s: arguments beyond %u are left out", name, CALL_ARGS_MAX);
     if (loading->args->failed)
         message("%s: out of memory; arguments of calls are missing", name);
@@ -251,7 +251,7 @@ static void forget_rows(struct loading *loading)
     for (uint32_t i = 0; i < args->map.count && i < args->thread_room; i++)
         args->threads[i].count = args->threads[i].before;
     args->count = loading->before;
-    loading->left_out = 0;
+    loading->dropped = 0;
 }
 
 static void load_all(struct loading *loading, const struct rbwp_trailer *trailer)

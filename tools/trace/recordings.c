@@ -113,12 +113,12 @@ static enum exit_code join(struct trace_source **parts, int count, bool *gone,
     last.earlier = calloc((size_t)count, sizeof *last.earlier);
     if (!last.earlier) {
         message("out of memory");
-        return EXIT_PARTLY;
+        return EXIT_PARTIAL;
     }
     for (int i = 0; i < count; i++) {
         const bool covered = is_covered(parts, count, i);
         if (!covered && before && !tell_gap(before, parts[i]))
-            code = exit_worse(code, EXIT_PARTLY);
+            code = exit_worse(code, EXIT_PARTIAL);
         last.has_gap |= !covered && before && is_gap(before, parts[i]);
         before = covered ? before : parts[i];
         last.number = parts[i]->number < last.number ? parts[i]->number : last.number;
@@ -167,7 +167,7 @@ enum exit_code recordings_join(struct trace_source *sources, int *count)
     int kept = 0, left = 0;
     struct trace_source **order = calloc((size_t)*count + 1, sizeof *order);
     bool *gone = calloc((size_t)*count + 1, sizeof *gone);
-    enum exit_code code = EXIT_PARTLY;
+    enum exit_code code = EXIT_PARTIAL;
     for (int i = 0; order && i < *count; i++)
         if (sources[i].facts.identity.kept && sources[i].facts.identity.session_ns)
             order[kept++] = &sources[i];

@@ -13,7 +13,7 @@
 #include "merge_sorter.h"
 #include "message.h"
 #include "trace.h"
-#include "trace_behind.h"
+#include "async_sink.h"
 #include "trace_span.h"
 
 #include <inttypes.h>
@@ -186,7 +186,7 @@ struct named_process {
 
 struct trace {
     struct trace_sink sink;
-    struct trace_behind *behind; /* NULL: the sink is called at once */
+    struct async_sink *behind; /* NULL: the sink is called at once */
     int64_t origin_ns;
     struct trace_totals totals;
     struct named_process *processes;
@@ -221,14 +221,14 @@ struct trace *trace_new(const struct trace_sink *sink, int64_t origin_ns)
 void trace_work_behind(struct trace *trace, struct job_threads *threads)
 {
     if (job_threads_count(threads) > 1) /* without memory it goes on without */
-        trace->behind = trace_behind_new(&trace->sink, threads);
+        trace->behind = async_sink_new(&trace->sink, threads);
 }
 
 /* Before anything that the sink may look up is changed, and before it is called from here. */
 static inline void trace_settle(struct trace *trace)
 {
     if (trace->behind)
-        trace_behind_settle(trace->behind);
+        async_sink_settle(trace->behind);
     if (trace->sink.settle)
         trace->sink.settle(trace->sink.context);
 }
@@ -237,7 +237,7 @@ void trace_free(struct trace *trace)
 {
     if (!trace)
         return;
-    trace_behind_free(trace->behind);
+    async_sink_free(trace->behind);
     for (struct arena_chunk *chunk = trace->arena, *next; chunk; chunk = next) {
         next = chunk->next;
         free(chunk);
@@ -269,7 +269,7 @@ bool trace_failed(const struct trace *trace)
 bool trace_is_full(const struct trace *trace)
 {
     if (trace->failed || trace->behind)
-        return trace->failed || trace_behind_is_full(trace->behind);
+        return trace->failed || async_sink_is_full(trace->behind);
     return trace->sink.full && trace->sink.full(trace->sink.context);
 }
 
@@ -467,7 +467,7 @@ void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t
     totals->spans += count;
     for (size_t i = 0; details && i < count; i++)
         totals->details += spans[i].detail != 0;
-    if (trace->behind && !trace_behind_spans(trace->behind, spans, count, details))
+    if (trace->behind && !async_sink_spans(trace->behind, spans, count, details))
         trace_out_of_memory(trace);
     else if (!trace->behind && trace->sink.spans)
         trace->sink.spans(trace->sink.context, spans, count, details);
@@ -479,7 +479,7 @@ void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_s
     if (count == 0 || trace_is_full(trace))
         return;
     trace->totals.samples += count;
-    if (trace->behind && !trace_behind_samples(trace->behind, track, samples, count))
+    if (trace->behind && !async_sink_samples(trace->behind, track, samples, count))
         trace_out_of_memory(trace);
     else if (!trace->behind && trace->sink.samples)
         trace->sink.samples(trace->sink.context, track, samples, count);
@@ -516,7 +516,7 @@ void trace_add_link(struct trace *trace, struct trace_link link)
     if (trace_is_full(trace))
         return;
     link.id = ++trace->totals.links;
-    if (trace->behind && !trace_behind_link(trace->behind, &link))
+    if (trace->behind && !async_sink_link(trace->behind, &link))
         trace_out_of_memory(trace);
     else if (!trace->behind && trace->sink.link)
         trace->sink.link(trace->sink.context, &link);

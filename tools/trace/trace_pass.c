@@ -22,11 +22,11 @@
  */
 
 /* Closes what is not of the job that most files are of, and of two processes of one rank the one
- * that was given later, tells what is left out, and closes the gaps. EXIT_PARTLY if anything was.
+ * that was given later, tells what is left out, and closes the gaps. EXIT_PARTIAL if anything was.
  */
 enum exit_code job_files_choose(struct trace_source *sources, int *count);
 
-/* Tells which ranks of the job have no file. EXIT_PARTLY if there are any. */
+/* Tells which ranks of the job have no file. EXIT_PARTIAL if there are any. */
 enum exit_code job_files_missing(const struct trace_source *sources, int count);
 
 enum { JOBS_MAX = 64, MISSING_SHOWN = 10 };
@@ -106,7 +106,7 @@ static const struct trace_source **pass_sort(const struct trace_source *sources,
     return order;
 }
 
-static void leave_out_twice(const struct trace_source *sources, int count, bool *left_out)
+static void leave_out_twice(const struct trace_source *sources, int count, bool *dropped)
 {
     const struct trace_source **order = pass_sort(sources, count);
     for (int i = 1, first = 0; order && i < count; i++) {
@@ -116,14 +116,14 @@ static void leave_out_twice(const struct trace_source *sources, int count, bool 
         }
         message("%s: is of rank %" PRIu32 " of the job, as %s is, but of another process: left out",
                 order[i]->name, order[i]->facts.job.rank, order[first]->name);
-        left_out[order[i] - sources] = true;
+        dropped[order[i] - sources] = true;
     }
     free(order);
 }
 
 /* ---- all together --------------------------------------------------------------------------- */
 
-static void leave_out_others(const struct trace_source *sources, int count, bool *left_out)
+static void leave_out_others(const struct trace_source *sources, int count, bool *dropped)
 {
     char own[128], chosen[128];
     const struct trace_source *job = find_job(sources, count);
@@ -134,7 +134,7 @@ static void leave_out_others(const struct trace_source *sources, int count, bool
         name_job(own, sizeof own, &source->facts.job);
         name_job(chosen, sizeof chosen, &job->facts.job);
         message("%s: is of %s, where %s is of %s: left out", source->name, own, job->name, chosen);
-        left_out[i] = true;
+        dropped[i] = true;
     }
 }
 
@@ -142,20 +142,20 @@ enum exit_code job_files_choose(struct trace_source *sources, int *count)
 {
     enum exit_code code = EXIT_GOOD;
     int kept = 0;
-    bool *left_out = calloc((size_t)*count + 1, sizeof *left_out);
-    if (!left_out) {
+    bool *dropped = calloc((size_t)*count + 1, sizeof *dropped);
+    if (!dropped) {
         message("out of memory");
-        return EXIT_PARTLY;
+        return EXIT_PARTIAL;
     }
-    leave_out_others(sources, *count, left_out);
-    leave_out_twice(sources, *count, left_out);
+    leave_out_others(sources, *count, dropped);
+    leave_out_twice(sources, *count, dropped);
     for (int i = 0; i < *count; i++) {
-        if (left_out[i])
-            code = exit_worse(EXIT_PARTLY, trace_source_close(&sources[i]));
+        if (dropped[i])
+            code = exit_worse(EXIT_PARTIAL, trace_source_close(&sources[i]));
         else
             sources[kept++] = sources[i];
     }
-    free(left_out);
+    free(dropped);
     *count = kept;
     return code;
 }
@@ -191,7 +191,7 @@ enum exit_code job_files_missing(const struct trace_source *sources, int count)
     free(order);
     if (gone)
         tell_missing(missing, gone, ranks);
-    return gone ? EXIT_PARTLY : EXIT_GOOD;
+    return gone ? EXIT_PARTIAL : EXIT_GOOD;
 }
 
 /* ---- processes are shown in the order of their files, parents above their children ----------- */
@@ -472,7 +472,7 @@ static enum exit_code judge_links(const struct trace_pass *pass)
     if (totals->too_early == 0)
         return EXIT_GOOD;
     tell_too_early(pass->trace);
-    return pass->options->raw_times ? EXIT_GOOD : EXIT_PARTLY;
+    return pass->options->raw_times ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 static enum exit_code write_trace(struct trace_pass *pass, const struct trace_sources *sources)
@@ -504,7 +504,7 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct trace_so
     }
     code = exit_worse(code, pass->maker->end(pass));
     if (pass->trace && trace_failed(pass->trace))
-        code = exit_worse(code, EXIT_PARTLY); /* the user was told */
+        code = exit_worse(code, EXIT_PARTIAL); /* the user was told */
     trace_free(pass->trace);
     return code;
 }
@@ -521,7 +521,7 @@ enum exit_code trace_pass_write(struct trace_pass *pass, const struct trace_sour
     if (!packs || out_gzip_start(&pass->out, pass->threads)) {
         code = write_trace(pass, sources);
         if (packs && !out_gzip_finish(&pass->out))
-            code = exit_worse(code, EXIT_PARTLY);
+            code = exit_worse(code, EXIT_PARTIAL);
     }
     return exit_worse(code, out_close(&pass->out));
 }

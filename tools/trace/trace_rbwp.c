@@ -8,7 +8,7 @@
 #include "call_args.h"
 #include "catalog_join.h"
 #include "file_facts.h"
-#include "kept_losses.h"
+#include "deferred_losses.h"
 #include "life_marks.h"
 #include "loss_text.h"
 #include "losses.h"
@@ -76,7 +76,7 @@ struct rbwp_source {
     struct table_rows tables;
     struct call_args args;
     struct range_rows ranges;
-    struct kept_losses losses, damages;
+    struct deferred_losses losses, damages;
     struct span_walk *walk;
     bool failed;
 };
@@ -719,16 +719,16 @@ static void take_damage(void *context, const struct span_damage *damage)
     struct rbwp_source *source = context;
     const struct trace_axis *axis = &source->options->axis;
     bool timed = damage->first_ns || damage->last_ns, one = damage->has_block;
-    kept_losses_add(&source->damages,
-                    &(struct trace_loss){
-                        .process = source->process,
-                        .track = one ? track_of_thread(source, damage->thread_id) : TRACE_NONE,
-                        .cause = trace_text("damaged"),
-                        .count = damage->records,
-                        .bytes = damage->bytes,
-                        .first_ns = timed ? trace_on_axis(axis, damage->first_ns) : 0,
-                        .last_ns = timed ? trace_on_axis(axis, damage->last_ns) : 0,
-                    });
+    deferred_losses_add(&source->damages,
+                        &(struct trace_loss){
+                            .process = source->process,
+                            .track = one ? track_of_thread(source, damage->thread_id) : TRACE_NONE,
+                            .cause = trace_text("damaged"),
+                            .count = damage->records,
+                            .bytes = damage->bytes,
+                            .first_ns = timed ? trace_on_axis(axis, damage->first_ns) : 0,
+                            .last_ns = timed ? trace_on_axis(axis, damage->last_ns) : 0,
+                        });
 }
 
 static bool rbwp_is_full(void *context)
@@ -836,16 +836,16 @@ static void add_losses(struct rbwp_source *source)
         struct rbwp_thread *thread =
             loss->thread_id ? rbwp_find_thread(source, loss->thread_id, loss->first_ns) : NULL;
         bool timed = loss->first_ns || loss->last_ns;
-        kept_losses_add(&source->losses,
-                        &(struct trace_loss){
-                            .process = source->process,
-                            .track = thread ? thread->batch.track : TRACE_NONE,
-                            .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
-                            .refused = refused ? loss->cause : 0,
-                            .count = loss->count,
-                            .first_ns = timed ? trace_on_axis(axis, loss->first_ns) : 0,
-                            .last_ns = timed ? trace_on_axis(axis, loss->last_ns) : 0,
-                        });
+        deferred_losses_add(&source->losses,
+                            &(struct trace_loss){
+                                .process = source->process,
+                                .track = thread ? thread->batch.track : TRACE_NONE,
+                                .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
+                                .refused = refused ? loss->cause : 0,
+                                .count = loss->count,
+                                .first_ns = timed ? trace_on_axis(axis, loss->first_ns) : 0,
+                                .last_ns = timed ? trace_on_axis(axis, loss->last_ns) : 0,
+                            });
     }
 }
 
@@ -902,8 +902,8 @@ static void free_reading(struct rbwp_source *source)
     range_rows_stop(&source->ranges);
     call_args_free(&source->args);
     rbwp_catalog_free(source->catalog);
-    kept_losses_free(&source->losses);
-    kept_losses_free(&source->damages);
+    deferred_losses_free(&source->losses);
+    deferred_losses_free(&source->damages);
     filter_stop(&source->filter);
 }
 
@@ -933,7 +933,7 @@ static void begin_complete(struct rbwp_source *source, const struct trace_identi
 }
 
 /* Of a part that is not read. */
-static void know_thread(void *context, uint64_t thread_id, int64_t time_ns)
+static void track_for_thread(void *context, uint64_t thread_id, int64_t time_ns)
 {
     struct rbwp_thread *thread = rbwp_find_thread(context, thread_id, time_ns);
     if (thread)
@@ -1105,7 +1105,7 @@ static enum exit_code rbwp_read_files(struct rbwp_source *source, struct trace_s
     limit_rows(source, opened, opened->earlier_count);
     if (!source->has_earlier && find_window(source, &window)) {
         source->walk->window = &window;
-        source->walk->thread = know_thread;
+        source->walk->thread = track_for_thread;
     }
     if (source->has_earlier)
         span_walk_part(source->walk, source->input, join, SPAN_NO_CUT, INT64_MAX);
@@ -1155,8 +1155,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     good &= table_rows_finish(&source->tables);
     good &= range_rows_finish(&source->ranges);
     (void)trace_new_ids(trace, source->last_id);
-    kept_losses_tell(&source->losses, trace);
-    kept_losses_tell(&source->damages, trace);
+    deferred_losses_emit(&source->losses, trace);
+    deferred_losses_emit(&source->damages, trace);
     for (uint32_t i = 0; i < opened->earlier_count; i++)
         add_recording_fact(source, &opened->earlier[i].facts);
     rbwp_add_facts(source, &opened->facts, &walk);
@@ -1165,7 +1165,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
         rbwp_fail(source);
     if (source->failed || source->threads_left_out || !good || source->broken_tables ||
         trace_failed(trace))
-        code = exit_worse(code, EXIT_PARTLY);
+        code = exit_worse(code, EXIT_PARTIAL);
     free_reading(source);
     return code;
 }

@@ -17,8 +17,8 @@ enum exit_code {
     EXIT_GOOD = 0,
     EXIT_BAD_DATA = 1, /* nothing of an input could be read, or the output could not be written */
     EXIT_USAGE = 2,
-    EXIT_PARTLY = 3, /* something was read, and damage was reported */
-    EXIT_SLOWER = 4  /* diff: all was read, and something got slower than is tolerated */
+    EXIT_PARTIAL = 3, /* something was read, and damage was reported */
+    EXIT_SLOWER = 4   /* diff: all was read, and something got slower than is tolerated */
 };
 
 /* The worse of two: bad data, then partly, then good. */

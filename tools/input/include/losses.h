@@ -14,7 +14,7 @@
 struct losses {
     uint64_t records, records_most, refused_calls, unknown;
     uint64_t refused[RBWP_LOSS_CAUSE_MAX + 1]; /* of those, by cause (loss_text.h) */
-    uint64_t left_out; /* entries that the trailer's tables lack (SPEC.md, "LEFT") */
+    uint64_t dropped; /* entries that the trailer's tables lack (SPEC.md, "LEFT") */
 };
 
 /* True for causes that lost records, false for calls that were refused and for "at most". */

@@ -95,7 +95,7 @@ void span_walk_part(struct span_walk *walk, struct input *input, enum span_join 
                     int64_t cut_ns, int64_t until_ns);
 enum exit_code span_walk_finish(struct span_walk *walk);
 
-/* Walks, reports what is wrong with the spans, and returns EXIT_GOOD or EXIT_PARTLY. The state of
+/* Walks, reports what is wrong with the spans, and returns EXIT_GOOD or EXIT_PARTIAL. The state of
  * the input is reported when it is closed. */
 enum exit_code span_walk(struct span_walk *walk, struct input *input);
 

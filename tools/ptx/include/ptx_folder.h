@@ -32,7 +32,7 @@ struct ptx_folder_told {
     char *texts; /* of the lines */
 };
 
-/* Writes the profile to output->path, which may not be standard output. EXIT_PARTLY: something was
+/* Writes the profile to output->path, which may not be standard output. EXIT_PARTIAL: something was
  * refused; EXIT_BAD_DATA: nothing was written. Messages are given. told is to be freed in any case.
  */
 enum exit_code ptx_folder_write(const char *folder, const struct out_options *output,
@@ -49,7 +49,7 @@ struct ptx_sanitizing {
  * For a second run with fewer probes: writes HASH.active.json into the folder `to`, made if need
  * be, for each map whose launches have records, by the rules of rbwp ptx sanitize over all of them
  * (of launches that lost records dead probes stay). rbwp-ptxas takes them from RBWP_PTX_ACTIVE.
- * count_out: how many. EXIT_PARTLY: something was refused; EXIT_BAD_DATA: none was written.
+ * count_out: how many. EXIT_PARTIAL: something was refused; EXIT_BAD_DATA: none was written.
  */
 enum exit_code ptx_folder_active(const char *folder, const char *to, struct ptx_sanitizing how,
                                  uint32_t *count_out);

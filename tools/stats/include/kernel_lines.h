@@ -57,8 +57,8 @@ struct kernel_lines {
     struct kernel_probe *probes;
     struct kernel_edge *edges;
     uint32_t kernel_count, line_count, probe_count, edge_count;
-    uint64_t left_out; /* lines, probes and edges beyond the most */
-    bool failed;       /* out of memory or of disk, which the user was told */
+    uint64_t dropped; /* lines, probes and edges beyond the most */
+    bool failed;      /* out of memory or of disk, which the user was told */
 
     /* While spans come. */
     struct merge_sorter records, lanes;

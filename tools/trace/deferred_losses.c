@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kept_losses.h"
+#include "deferred_losses.h"
 #include "loss_text.h"
 #include "thread_map.h"
 
@@ -22,7 +22,7 @@ static void put_together(struct trace_loss *last, const struct trace_loss *loss)
     last->last_ns = last->last_ns > loss->last_ns ? last->last_ns : loss->last_ns;
 }
 
-void kept_losses_add(struct kept_losses *kept, const struct trace_loss *loss)
+void deferred_losses_add(struct deferred_losses *kept, const struct trace_loss *loss)
 {
     if (kept->count == KEPT_LOSSES_MAX) {
         put_together(&kept->list[kept->count - 1].loss, loss);
@@ -37,17 +37,18 @@ void kept_losses_add(struct kept_losses *kept, const struct trace_loss *loss)
     snprintf(made->cause, sizeof made->cause, "%.*s", (int)loss->cause.bytes, loss->cause.text);
 }
 
-void kept_losses_add_named(struct kept_losses *kept, struct trace_loss loss, struct trace_text name)
+void deferred_losses_add_named(struct deferred_losses *kept, struct trace_loss loss,
+                               struct trace_text name)
 {
     const char *colon = name.bytes ? memchr(name.text, ':', name.bytes) : NULL;
     const char *end = name.text + name.bytes;
     const char *cause = colon && colon + 2 <= end ? colon + 2 : name.text;
     loss.cause = (struct trace_text){cause, (uint32_t)(end - cause)};
     loss.refused = loss_refused_cause(cause, loss.cause.bytes);
-    kept_losses_add(kept, &loss);
+    deferred_losses_add(kept, &loss);
 }
 
-void kept_losses_tell(const struct kept_losses *kept, struct trace *trace)
+void deferred_losses_emit(const struct deferred_losses *kept, struct trace *trace)
 {
     for (uint32_t i = 0; i < kept->count; i++) {
         struct trace_loss loss = kept->list[i].loss;
@@ -56,8 +57,8 @@ void kept_losses_tell(const struct kept_losses *kept, struct trace *trace)
     }
 }
 
-void kept_losses_free(struct kept_losses *kept)
+void deferred_losses_free(struct deferred_losses *kept)
 {
     free(kept->list);
-    *kept = (struct kept_losses){0};
+    *kept = (struct deferred_losses){0};
 }

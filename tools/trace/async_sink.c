@@ -3,7 +3,7 @@
  * Batches are words: a head, and behind it what it tells of. Spans of one call
  * stay together, since sinks look at the first one's track.
  */
-#include "trace_behind.h"
+#include "async_sink.h"
 #include "grow.h"
 #include "trace.h"
 #include "trace_span.h"
@@ -15,12 +15,12 @@
 enum { BEHIND_BATCH_WORDS = 32 << 10 }; /* from here on it goes to the sink */
 
 struct batch {
-    struct trace_behind *behind;
+    struct async_sink *behind;
     uint64_t *words;
     uint32_t count, room;
 };
 
-struct trace_behind {
+struct async_sink {
     const struct trace_sink *sink;
     struct ordered_jobs *jobs;
     struct batch *batch; /* that is being filled; NULL: none */
@@ -86,7 +86,7 @@ static uint32_t words_behind(const struct head *head)
     }
 }
 
-static bool behind_ask(struct trace_behind *behind)
+static bool behind_ask(struct async_sink *behind)
 {
     bool full = behind->sink->full && behind->sink->full(behind->sink->context);
     if (full)
@@ -97,7 +97,7 @@ static bool behind_ask(struct trace_behind *behind)
 static void behind_run(void *context)
 {
     struct batch *batch = context;
-    struct trace_behind *behind = batch->behind;
+    struct async_sink *behind = batch->behind;
     for (uint32_t at = 0; at < batch->count && !behind_ask(behind);) {
         struct head head;
         memcpy(&head, batch->words + at, sizeof head);
@@ -116,9 +116,9 @@ static void behind_stop(void *context)
 
 /* ---- from the reader ------------------------------------------------------------------- */
 
-struct trace_behind *trace_behind_new(const struct trace_sink *sink, struct job_threads *threads)
+struct async_sink *async_sink_new(const struct trace_sink *sink, struct job_threads *threads)
 {
-    struct trace_behind *behind = calloc(1, sizeof *behind);
+    struct async_sink *behind = calloc(1, sizeof *behind);
     if (!behind)
         return NULL;
     behind->sink = sink;
@@ -129,14 +129,14 @@ struct trace_behind *trace_behind_new(const struct trace_sink *sink, struct job_
     return NULL;
 }
 
-static void submit(struct trace_behind *behind)
+static void submit(struct async_sink *behind)
 {
     if (behind->batch && behind->batch->count)
         ordered_jobs_submit(behind->jobs);
     behind->batch = NULL;
 }
 
-void trace_behind_settle(struct trace_behind *behind)
+void async_sink_settle(struct async_sink *behind)
 {
     submit(behind);
     while (ordered_jobs_take(behind->jobs))
@@ -144,16 +144,16 @@ void trace_behind_settle(struct trace_behind *behind)
     behind->under_way = false;
 }
 
-void trace_behind_free(struct trace_behind *behind)
+void async_sink_free(struct async_sink *behind)
 {
     if (!behind)
         return;
-    trace_behind_settle(behind);
+    async_sink_settle(behind);
     ordered_jobs_free(behind->jobs, behind_stop);
     free(behind);
 }
 
-bool trace_behind_is_full(struct trace_behind *behind)
+bool async_sink_is_full(struct async_sink *behind)
 {
     if (!behind->under_way) /* then nobody else asks */
         return behind_ask(behind);
@@ -161,7 +161,7 @@ bool trace_behind_is_full(struct trace_behind *behind)
 }
 
 /* Takes a free batch if none is being filled. */
-static struct batch *batch_to_fill(struct trace_behind *behind)
+static struct batch *batch_to_fill(struct async_sink *behind)
 {
     if (behind->batch)
         return behind->batch;
@@ -174,7 +174,7 @@ static struct batch *batch_to_fill(struct trace_behind *behind)
 }
 
 /* Where what is behind the head goes; NULL without memory. */
-static uint64_t *behind_add(struct trace_behind *behind, const struct head *head)
+static uint64_t *behind_add(struct async_sink *behind, const struct head *head)
 {
     uint32_t words = BEHIND_HEAD_WORDS + words_behind(head);
     if (behind->batch && behind->batch->count + words > BEHIND_BATCH_WORDS)
@@ -194,8 +194,8 @@ static bool behind_is_possible(size_t count, size_t words)
     return count < UINT32_MAX / 64 && words < UINT32_MAX / 4;
 }
 
-bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *spans, size_t count,
-                        const struct trace_details *details)
+bool async_sink_spans(struct async_sink *behind, const struct trace_span *spans, size_t count,
+                      const struct trace_details *details)
 {
     struct head head = {
         .kind = SPANS, .count = (uint32_t)count, .detail_words = details ? details->count : 0};
@@ -211,8 +211,8 @@ bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *sp
     return true;
 }
 
-bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
-                          const struct trace_sample *samples, size_t count)
+bool async_sink_samples(struct async_sink *behind, uint32_t track,
+                        const struct trace_sample *samples, size_t count)
 {
     struct head head = {.kind = SAMPLES, .track = track, .count = (uint32_t)count};
     uint64_t *at =
@@ -223,7 +223,7 @@ bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
     return true;
 }
 
-bool trace_behind_link(struct trace_behind *behind, const struct trace_link *link)
+bool async_sink_link(struct async_sink *behind, const struct trace_link *link)
 {
     uint64_t *at = behind->sink->link ? behind_add(behind, &(struct head){.kind = LINK}) : NULL;
     if (!at)

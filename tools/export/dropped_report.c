@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One line of counts. */
-#include "left_out.h"
+#include "dropped_report.h"
 #include "export.h"
 #include "grow.h"
 #include "message.h"
@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-uint64_t left_out_arguments(const struct trace_span *spans, size_t count,
-                            const struct trace_details *details)
+uint64_t dropped_arguments(const struct trace_span *spans, size_t count,
+                           const struct trace_details *details)
 {
     uint64_t found = 0;
     for (size_t i = 0; details && i < count; i++) {
@@ -55,17 +55,17 @@ static void sum_up(const struct trace_pass *pass, struct export_file *file)
     summary->failed = true;
 }
 
-void left_out_tell(const struct trace_pass *pass, const char *format, struct left_out left_out)
+void dropped_report(const struct trace_pass *pass, const char *format, struct dropped dropped)
 {
     if (!pass->trace || pass->nothing)
         return;
     const struct trace_totals *totals = trace_totals(pass->trace);
     struct export_file file = {
         .totals = *totals,
-        .dropped = {pass->sink.link ? left_out.links : totals->links,
-                    pass->sink.samples ? left_out.counters : totals->samples, left_out.points,
-                    left_out.no_work, left_out.details, pass->sink.loss ? 0 : totals->losses,
-                    pass->sink.rows ? left_out.rows : totals->rows,
+        .dropped = {pass->sink.link ? dropped.links : totals->links,
+                    pass->sink.samples ? dropped.counters : totals->samples, dropped.points,
+                    dropped.no_work, dropped.details, pass->sink.loss ? 0 : totals->losses,
+                    pass->sink.rows ? dropped.rows : totals->rows,
                     pass->sink.fact ? 0 : totals->own_facts, totals->unjudged_rows}};
     static const char *const words[EXPORT_DROPPED][2] = {DROPPED_KINDS(WORDS)};
     char line[512];

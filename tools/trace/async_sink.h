@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_behind.h - a sink that works behind the reader, on another thread.
+ * async_sink.h - a sink that runs on another thread than the reader.
  *
  * What comes often (spans, samples, links) is copied into batches, which the
  * sink gets in the order in which they came, one at a time. Before anything
  * else happens to the trace its owner waits until the sink has them all
- * (trace_behind_settle): what the sink looks up of the trace stays as it is
+ * (async_sink_settle): what the sink looks up of the trace stays as it is
  * while it runs, and everything comes in the order that it would have without
  * threads. Memory is a few batches.
  */
-#ifndef TRACE_BEHIND_H
-#define TRACE_BEHIND_H
+#ifndef ASYNC_SINK_H
+#define ASYNC_SINK_H
 
 #include "ordered_jobs.h"
 
@@ -22,24 +22,24 @@ struct trace_sample;
 struct trace_details;
 struct trace_span;
 
-struct trace_behind;
+struct async_sink;
 
 /* The sink stays where it is. NULL without memory. */
-struct trace_behind *trace_behind_new(const struct trace_sink *sink, struct job_threads *threads);
+struct async_sink *async_sink_new(const struct trace_sink *sink, struct job_threads *threads);
 /* What was not passed on is. NULL is fine. */
-void trace_behind_free(struct trace_behind *behind);
+void async_sink_free(struct async_sink *behind);
 
 /* As the functions of the sink. False without memory. */
-bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *spans, size_t count,
-                        const struct trace_details *details);
-bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
-                          const struct trace_sample *samples, size_t count);
-bool trace_behind_link(struct trace_behind *behind, const struct trace_link *link);
+bool async_sink_spans(struct async_sink *behind, const struct trace_span *spans, size_t count,
+                      const struct trace_details *details);
+bool async_sink_samples(struct async_sink *behind, uint32_t track,
+                        const struct trace_sample *samples, size_t count);
+bool async_sink_link(struct async_sink *behind, const struct trace_link *link);
 
 /* Returns when the sink has all that came. */
-void trace_behind_settle(struct trace_behind *behind);
+void async_sink_settle(struct async_sink *behind);
 /* Whether the sink says so; while batches are under way, whether it did the last time that it was
  * asked: before each call and behind the last one. */
-bool trace_behind_is_full(struct trace_behind *behind);
+bool async_sink_is_full(struct async_sink *behind);
 
-#endif /* TRACE_BEHIND_H */
+#endif /* ASYNC_SINK_H */
