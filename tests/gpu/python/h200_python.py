@@ -535,9 +535,9 @@ def exports(language):
         same("files", [Path(path).name for path in written], ["trace_rank0.json", "trace.json"])
         for path in written:
             found = json.loads(Path(path).read_text())
-            spans = [event for event in found["traceEvents"] if event.get("ph") == "X"]
-            print(f"    {Path(path).name}: {len(spans)} spans")
-            assert spans
+            spans = [event for event in found["traceEvents"] if event.get("ph") in ("X", "i")]
+            print(f"    {Path(path).name}: {len(spans)} events")
+            assert spans # a copy of some words may be shorter than the clock's step: then it is a point
         buffer = rbwp.LaneBuffer(4, 1, 32, events={1: "work", 2: "mark"})
         run_lanes(language, buffer, 3)
         trace = buffer.decode()
