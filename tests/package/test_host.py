@@ -127,8 +127,15 @@ class Lanes(unittest.TestCase):
                 self.assertEqual(trace.stats["dropped"], 6 * 3)
                 self.assertEqual(set(trace.spans["sm"][trace.spans["kind"] == 0].tolist()), {7, 8, 9})
             self.assertEqual({row.event for row in trace.durations()}, {"mma"})
+            shown = io.StringIO()
+            trace.print_durations(shown)
+            self.assertIn("mma", shown.getvalue())
             lanes.reset()
             self.assertEqual((len(lanes.decode().spans), lanes.dropped()), (0, 0))
+
+    def test_the_smallest_buffer(self):
+        lanes = rbwp.LaneBuffer(1, 1, 1, device="numpy")
+        self.assertEqual((lanes.arguments()[1:], len(lanes.decode().spans)), ((1, 1, 1, 1), 0))
 
     def test_wrong_arguments_are_named(self):
         good = {"num_blocks": 2, "num_groups": 2, "max_records": 4, "device": "numpy"}
@@ -243,6 +250,10 @@ class Events(unittest.TestCase):
             self.assertEqual(tracing.export("nowhere.json"), [])
         self.assertEqual([str(one.message).split(":")[0] for one in seen], ["reset", "export"])
         self.assertEqual((tracing.counts(), len(tracing.decode().events), tracing.enabled), ((0, 0), 0, False))
+
+    def test_the_smallest_buffer(self):
+        lanes = rbwp.LaneBuffer(1, 1, 1, device="numpy")
+        self.assertEqual((lanes.arguments()[1:], len(lanes.decode().spans)), ((1, 1, 1, 1), 0))
 
     def test_wrong_arguments_are_named(self):
         good = {"rank": 0, "num_ranks": 2, "heap_bases": [0, 0], "device": "numpy"}
