@@ -252,7 +252,7 @@ def lone_once(folder, run, rng):
     return unmodified_once(folder, run, rng, "run.bin")
 
 
-def fork_child_once(folder, run, rng):
+def children_once(folder, run, rng):
     return unmodified_once(folder, run, rng, "run-%p.bin", "6")
 
 

@@ -251,10 +251,6 @@ class Events(unittest.TestCase):
         self.assertEqual([str(one.message).split(":")[0] for one in seen], ["reset", "export"])
         self.assertEqual((tracing.counts(), len(tracing.decode().events), tracing.enabled), ((0, 0), 0, False))
 
-    def test_the_smallest_buffer(self):
-        lanes = rbwp.LaneBuffer(1, 1, 1, device="numpy")
-        self.assertEqual((lanes.arguments()[1:], len(lanes.decode().spans)), ((1, 1, 1, 1), 0))
-
     def test_wrong_arguments_are_named(self):
         good = {"rank": 0, "num_ranks": 2, "heap_bases": [0, 0], "device": "numpy"}
         for name, value, error in (("rank", 2, ValueError), ("rank", -1, ValueError), ("num_ranks", 0, ValueError),

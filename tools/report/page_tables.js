@@ -53,7 +53,7 @@ function fillAlerts() {
   if (Number(data.lost) > 0)
     alertLine(`${exact(data.lost)} records were lost when this was recorded: what is shown is not everything. See Losses below; red stretches of the timeline are where it happened.`, true);
   const told = [[KEPT_DROPPED, count => `has the newest part of a recording; ${count} records before it were not kept`],
-    [/^process\.(\d+)\.dropped\.(.*)$/, (count, what) => `${count} ${what.replaceAll("_", " ")} had no room in its tables`],
+    [/^process\.(\d+)\.left_out\.(.*)$/, (count, what) => `${count} ${what.replaceAll("_", " ")} had no room in its tables`],
     [/^process\.(\d+)\.lost\.cause_(.*)$/, (count, cause) => `${count} losses of cause ${cause}, which this version does not know`]];
   for (const [pattern, text] of told)
     for (const [key, value] of data.facts) {

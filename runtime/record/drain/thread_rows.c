@@ -35,6 +35,7 @@ void thread_rows_show(struct thread *thread, struct row_place *place, struct rbw
                       enum rule_watch watch)
 {
     unsigned at = 0;
+    own->thread_number = thread->thread_id; /* another one in a forked child */
     if (place->held == own)
         return;
     while (at < ROW_PLACES_SHOWN_MAX && thread->shown[at].own && thread->shown[at].own != own)
@@ -43,7 +44,6 @@ void thread_rows_show(struct thread *thread, struct row_place *place, struct rbw
         return;
     thread->shown[at].watch = watch;
     atomic_store_explicit(&thread->shown[at].own, own, memory_order_release);
-    own->thread_number = thread->thread_id;
     move(own, place->held);
     place->held = own;
 }
