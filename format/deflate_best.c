@@ -62,7 +62,7 @@ static void deflate_best_hash_units(struct deflater *state, const uint8_t *data,
             memcpy(at + k, &four, sizeof four);
             memcpy(at + k + 4, &four, sizeof four);
         }
-        breathe_at(state, i);
+        yield_at(state, i);
     }
     memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
 }
@@ -87,7 +87,7 @@ static void find_candidates(struct deflater *state, size_t units)
             state->candidate[i][context] = state->last[context][h[context]];
             state->last[context][h[context]] = (uint16_t)state->unit[i];
         }
-        breathe_at(state, i);
+        yield_at(state, i);
     }
 }
 
@@ -166,7 +166,7 @@ static void find_ways(struct deflater *state, const uint8_t *data, uint32_t size
                 quiet_until = state->unit[i] + length - LONG_MATCH_REST_BYTES;
         }
         take_way(state, i + 1, make_way(way_gain(state->best[i]), 0, 0, 1));
-        breathe_at(state, i);
+        yield_at(state, i);
     }
 }
 

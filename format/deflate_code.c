@@ -183,7 +183,7 @@ void code_put_literals(const struct piece_code *code, const uint8_t *data, uint3
     *writer = out;
 }
 
-#define TOKENS_PER_BREATH 4096u
+#define TOKENS_PER_YIELD 4096u
 
 void code_put_tokens(const struct deflater *state, const struct piece_code *code,
                      struct bit_writer *writer)
@@ -198,7 +198,7 @@ void code_put_tokens(const struct deflater *state, const struct piece_code *code
     struct bit_writer out = *writer;
     for (size_t i = 0; i < state->tokens; i++) {
         uint32_t token = state->token[i];
-        if (i % TOKENS_PER_BREATH == TOKENS_PER_BREATH - 1)
+        if (i % TOKENS_PER_YIELD == TOKENS_PER_YIELD - 1)
             yield_hook_run(state->yield_hook);
         if (token < MATCH_FLAG) {
             put_bits(&out, code->literal_word[token], code->length[token]);

@@ -89,7 +89,7 @@ static void deflate_greedy_hash_units(struct deflater *state, const uint8_t *dat
     const uint32_t *unit = state->unit;
     for (size_t i = 0; i < units; i++) {
         state->hash[i] = hash_unit(data + unit[i], unit[i + 1] - unit[i]);
-        breathe_at(state, i);
+        yield_at(state, i);
     }
     memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
 }
@@ -104,7 +104,7 @@ void parse_greedy(struct deflater *state, const uint8_t *data, uint32_t size, si
         const uint32_t position = unit[i], end = at + length;
         const bool is_inside = position < end;
         uint32_t next_from = 0;
-        breathe_at(state, i);
+        yield_at(state, i);
         if (unit[i + 1] - position < GREEDY_BYTES_MIN)
             continue;
         if (is_inside && (unit[i + 1] <= end || position < at + GREEDY_BYTES_MIN)) {

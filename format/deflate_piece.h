@@ -6,8 +6,8 @@
 #ifndef DEFLATE_PIECE_H
 #define DEFLATE_PIECE_H
 
-#include "yield_hook.h"
 #include "deflater.h"
+#include "yield_hook.h"
 
 #define PIECE_BYTES                                                                                \
     65536u /* positions fit 16 bits; a unit never begins at 0, which marks "none"                  \
@@ -102,10 +102,10 @@ static inline void put_match(struct deflater *state, uint32_t length, uint32_t d
 }
 
 /* Behind each unit of a loop. */
-#define UNITS_PER_BREATH 1024u
-static inline void breathe_at(const struct deflater *state, size_t unit)
+#define UNITS_PER_YIELD 1024u
+static inline void yield_at(const struct deflater *state, size_t unit)
 {
-    if (unit % UNITS_PER_BREATH == UNITS_PER_BREATH - 1)
+    if (unit % UNITS_PER_YIELD == UNITS_PER_YIELD - 1)
         yield_hook_run(state->yield_hook);
 }
 

@@ -23,7 +23,7 @@ struct checked_thread {
 
 struct mark_checker {
     const struct rbwp_trailer *trailer;
-    struct thread_table map;
+    struct thread_table known;
     struct checked_thread *threads;
     uint32_t thread_room, open_total;
     uint32_t mark, item;      /* the next ones to compare */
@@ -55,10 +55,10 @@ void mark_checker_free(struct mark_checker *checker)
 {
     if (!checker)
         return;
-    for (uint32_t i = 0; i < checker->map.map.count && i < checker->thread_room; i++)
+    for (uint32_t i = 0; i < checker->known.map.count && i < checker->thread_room; i++)
         free(checker->threads[i].open);
     free(checker->threads);
-    thread_table_free(&checker->map);
+    thread_table_free(&checker->known);
     free(checker);
 }
 
@@ -72,7 +72,7 @@ static bool says_what_is_open(struct mark_checker *checker, const struct rbwp_ma
     if (mark->open_count != checker->open_total || at > trailer->open_item_count ||
         mark->open_count > trailer->open_item_count - at)
         return false;
-    for (uint32_t i = 0; i < checker->map.map.count; i++)
+    for (uint32_t i = 0; i < checker->known.map.count; i++)
         for (uint32_t j = 0; j < checker->threads[i].count; j++)
             if (!trailer_entries_equal("OPEN", &checker->threads[i].open[j],
                                        &trailer->open_items[at++]))
@@ -169,11 +169,11 @@ static bool verify_marks_on_record(struct mark_checker *checker, struct checked_
 static struct checked_thread *verify_marks_find_thread(struct mark_checker *checker,
                                                        const struct rbwp_block *block)
 {
-    struct thread_entry *entry = thread_table_add(&checker->map, block->header.thread_id);
-    if (!entry || !grow_zeroed32(&checker->threads, &checker->thread_room, checker->map.map.count,
+    struct thread_entry *entry = thread_table_add(&checker->known, block->header.thread_id);
+    if (!entry || !grow_zeroed32(&checker->threads, &checker->thread_room, checker->known.map.count,
                                  sizeof *checker->threads))
         return NULL;
-    struct checked_thread *thread = &checker->threads[entry - checker->map.entries];
+    struct checked_thread *thread = &checker->threads[entry - checker->known.entries];
     if (thread->first.offset == 0)
         thread->first = (struct rbwp_first_block){block->header.thread_id, block->offset,
                                                   block->first_ns, block->last_ns};
@@ -239,9 +239,9 @@ static bool fit_the_index(const struct rbwp_trailer *trailer)
 static bool are_first_blocks(const struct mark_checker *checker)
 {
     const struct rbwp_trailer *trailer = checker->trailer;
-    if (trailer->first_block_count != checker->map.map.count)
+    if (trailer->first_block_count != checker->known.map.count)
         return false;
-    for (uint32_t i = 0; i < checker->map.map.count; i++)
+    for (uint32_t i = 0; i < checker->known.map.count; i++)
         if (!trailer_entries_equal("FRST", &trailer->first_blocks[i], &checker->threads[i].first))
             return false;
     return true;

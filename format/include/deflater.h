@@ -35,7 +35,7 @@ void deflater_hurry(struct deflater *state, bool hurries);
 
 struct yield_hook;
 
-/* Taken every some ten microseconds from now on. NULL: none. */
+/* Run every ten microseconds or so from now on. NULL: none. */
 void deflater_yield_by(struct deflater *state, struct yield_hook *yield_hook);
 
 /* Bytes that data and out must have allocated beyond their sizes: both are accessed in whole

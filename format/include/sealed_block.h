@@ -58,7 +58,7 @@ static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns
  * bytes. Other levels know no hurry. */
 void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries);
 
-/* Taken while a block is compressed; NULL: none. */
+/* Run while a block is compressed; NULL: none. */
 void block_encoder_yield_by(struct rbwp_block_encoder *encoder, struct yield_hook *yield_hook);
 
 /* Gives a finished block another sequence number, in the caller's copy of its bytes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* yield_hook.h - what long work does between its steps, some ten microseconds apart: who has it
- * done may let others run there. */
+/* yield_hook.h - called by long work between its steps, some ten microseconds apart: its
+ * owner may let other threads run there. */
 #ifndef YIELD_HOOK_H
 #define YIELD_HOOK_H
 

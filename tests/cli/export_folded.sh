@@ -50,14 +50,14 @@ def have(path):
     return own
 
 
-# With --json it says what it wrote, and what it left out; the export goes elsewhere.
+# With --json it says what it wrote, and what it dropped; the export goes elsewhere.
 output = f"{work}/summed.folded"
 run = lambda *words: subprocess.run([rbwp, *words], capture_output=True, text=True)
 done = run("export", "--to", "folded", "--json", "-o", output, f"{golden}/gpu_work.bin")
 file, = json.loads(done.stdout)["files"]
 spans = json.loads(run("dump", "--spans", f"{golden}/gpu_work.bin").stdout)
 assert (done.returncode, file["file"], file["bytes"], file["spans"]) == (0, output, len(open(output, "rb").read()), len(spans)), done
-told = re.search(r"folded: left out (\d+) links?", done.stderr)
+told = re.search(r"folded: dropped (\d+) links?", done.stderr)
 assert file["dropped"]["links"] == int(told[1]) if told else sum(file["dropped"].values()) == 0, done
 rows = run("merge", "--to", "folded", "--csv", "files", "-f", "-o", output, f"{golden}/gpu_work.bin").stdout.splitlines()
 assert len(rows) == 2 and rows[0].startswith("file,bytes,spans,links,") and rows[1].startswith(f"{output},{file['bytes']},{len(spans)},"), rows

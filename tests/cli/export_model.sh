@@ -100,7 +100,7 @@ def lines():
         for k, v in row.items():
             assert (json.loads(v) if k == "args" and v else v) == (str(int(o[k])) if isinstance(o.get(k), bool) else o[k] if k == "args" and k in o else str(o.get(k, ""))), (k, v, o)
     for kind in "csv", "ndjson", "tsv":
-        assert said(kind).endswith(f"{kind}: left out 2 links, 5 values of counters, 1 mark of a loss"), said(kind)
+        assert said(kind).endswith(f"{kind}: dropped 2 links, 5 values of counters, 1 mark of a loss"), said(kind)
 
 
 def parquet():
@@ -114,7 +114,7 @@ def parquet():
         assert row.pop("instant") == (o["name"] == "mark") and (row.pop("parent") or 0) == o.pop("parent")
         assert json.loads(row.pop("args") or "{}") == o.pop("args", {}) and {k: v for k, v in row.items() if v is not None} == o, (row, o)
     assert len(rows) == len(objects) == 8
-    assert said("parquet").endswith("parquet: left out 2 links, 5 values of counters"), said("parquet")
+    assert said("parquet").endswith("parquet: dropped 2 links, 5 values of counters"), said("parquet")
 
 
 def sqlite():
@@ -136,7 +136,7 @@ def sqlite():
 
 def speedscope():
     assert len(json.load(open(f"{work}/out.speedscope"))["profiles"]) == 3
-    assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("speedscope")
+    assert said("speedscope").endswith("speedscope: dropped 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("speedscope")
 
 
 def firefox():
@@ -154,7 +154,7 @@ def firefox():
     assert [(c.name, c.process, c.values) for c in profile.counters] == [
         ("GPU 2.1, power (W)", "node 2", [(1010, 70.5), (1020, 70.5 + (0.1 - 70.5))]), ("queue depth", "node 2", [(1000, 0), (1100, 2**53 + 1), (1200, -4)])], profile.counters
     assert profile.extra["Lost"] == {"a full buffer": "12 records"}
-    assert said("firefox") == "rbwp: firefox: left out 2 links", said("firefox")
+    assert said("firefox") == "rbwp: firefox: dropped 2 links", said("firefox")
 
 
 chrome()
@@ -164,6 +164,6 @@ lines()
 parquet()
 sqlite()
 speedscope()
-assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("folded")
+assert said("folded").endswith("folded: dropped 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("folded")
 P
 finish

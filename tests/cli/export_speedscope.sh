@@ -66,7 +66,7 @@ for name, make in ("hostile", x.hostile_names), ("overlap", x.overlapping_gpu), 
 
 # By suffix, also compressed: the longest one that fits. Arrows have no place in it.
 done = subprocess.run([rbwp, "export", "-o", f"{work}/a.speedscope.json.gz", f"{work}/overlap.bin"], check=True, stderr=subprocess.PIPE)
-assert b"speedscope: left out 8 links\n" in done.stderr, done.stderr
+assert b"speedscope: dropped 8 links\n" in done.stderr, done.stderr
 assert json.load(gzip.open(f"{work}/a.speedscope.json.gz"))["profiles"]
 P
 

@@ -116,7 +116,7 @@ for version in "1006", "1007", "1008", "1011":
         assert len(now[1]) == len(now[2]) == launches, (len(now[1]), len(now[2]))
 # Launches that are guessed are no creators; a log of a log is the same again.
 export(f"{work}/gpu")
-assert "legion: left out 20 links" in run("merge", "--to=legion", "-f", "-o", f"{work}/prof_0.gz", f"{work}/gpu")[1]
+assert "legion: dropped 20 links" in run("merge", "--to=legion", "-f", "-o", f"{work}/prof_0.gz", f"{work}/gpu")[1]
 assert content(f"{work}/prof_0.gz")[1:] == ([], []) and content(f"{work}/prof_0.gz")[0] == content(f"{work}/gpu")[0]
 export(f"{work}/known")
 shutil.copy(f"{work}/prof_0.gz", f"{work}/once.gz")

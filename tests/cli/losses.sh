@@ -76,7 +76,7 @@ run("export", "-f", "-o", f"{work}/own.parquet", f"{work}/torn")
 assert f"{len(torn)} bytes of the file, process 0, damaged".encode() in open(f"{work}/own.parquet", "rb").read()
 for form in "csv", "tsv", "ndjson", "folded", "speedscope", "legion":
     error = run("export", f"--to={form}", "-f", "-o", f"{work}/own_%.{form}", f"{work}/torn")[1]
-    assert "left out" in error and "2 marks of losses" in error, (form, error)
+    assert "dropped " in error and "2 marks of losses" in error, (form, error)
 
 # Calls that were refused, by cause: loud in every view, never among the records that were lost.
 NOT_ATTACHED = "20 calls not recorded: the thread was not attached; call rbwp_thread_attach in each thread that records"
@@ -129,7 +129,7 @@ spans = [json.loads(line) for line in run("export", "--to", "ndjson", f"{work}/p
 assert {s.get("own_category") for s in spans} == {"compaction"}, spans[0]
 for form in "csv", "ndjson", "folded", "speedscope", "legion":  # they have no place for it
     error = run("export", "-f", "--to", form, "-o", f"{work}/own.{form}", f"{work}/part", code=0)[1]
-    assert f"{form}: left out " in error and f"{len(FACTS)} facts about the recording" in error, (form, error)
+    assert f"{form}: dropped " in error and f"{len(FACTS)} facts about the recording" in error, (form, error)
 assert "facts about" not in run("export", "-f", "--to", "csv", f"{work}/refused", code=0)[1]
 run("report", "-f", "-o", f"{work}/page.html", f"{work}/part", code=0)
 data = Page(f"{work}/page.html").data

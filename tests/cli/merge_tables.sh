@@ -67,7 +67,7 @@ assert one.links == launches[0] and two.links == launches[1], (len(one.links), l
 across = [l for l in both.links if l[0] != "launch"]
 assert sorted((l[1], l[3], l[4], l[6]) for l in across) == sorted((f"node {1 - n}", round(0.5 + i / 5, 3), f"node {n}", 5 + i / 1000) for n in (0, 1) for i in range(3)), across
 assert "7 ends of links lead nowhere" in one.said and "2 ends of links lead nowhere" in both.said, (one.said, both.said)
-left = [int(re.search(r"left out (\d+) rows of tables", c.said)[1]) for c in (one, two, both)]
+left = [int(re.search(r"dropped (\d+) rows of tables", c.said)[1]) for c in (one, two, both)]
 assert left[2] == left[0] + left[1] > 2, left
 # All views agree on what there is.
 stats = json.loads(run("stats", "--json", A, B)[0])

@@ -59,7 +59,7 @@ def check_database(path):
     done = subprocess.run([rbwp, "export", "-o", f"{work}/rows.sqlite", path], capture_output=True, text=True)
     if "without SQLite" in done.stderr:
         return
-    assert done.returncode == 0 and "sqlite: left out" not in done.stderr, done
+    assert done.returncode == 0 and "sqlite: dropped" not in done.stderr, done
     db = sqlite3.connect(f"{work}/rows.sqlite")
     assert db.execute("SELECT * FROM rows_setting ORDER BY row").fetchall() == [(0, 1, "limit", 0, T, b"a,b"), (0, 2, "limit", -1, T, b"a,b")]
     assert db.execute('SELECT * FROM "rows_Setting_2" ORDER BY row').fetchall() == [(0, 1, 2.0**64, "NaN", None, None, 5), (0, 2, 1, 0.5, "limit", 1, 6)]
@@ -80,10 +80,10 @@ def check_parquet(path):
     assert [c.name for c in odd.columns] == ["process", "row", "row_2", "_2", 'a"b', 'A"B_2', "_2_2"]
     assert str(rows(odd)) == str([("node 0", 1, 2**64 - 1, math.nan, None, None, 5), ("node 0", 2, 1, 0.5, "limit", 1, 6)]), rows(odd)
     done = subprocess.run([rbwp, "export", "--to", "parquet", "-o", "-", path], capture_output=True)
-    assert done.returncode == 0 and b"parquet: left out 3 links, 80 values of counters, 4 rows of tables" in done.stderr, done.stderr
+    assert done.returncode == 0 and b"parquet: dropped 3 links, 80 values of counters, 4 rows of tables" in done.stderr, done.stderr
     done = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
     filtered = subprocess.run([rbwp, "export", "-f", "-o", f"{work}/few.sqlite", "--thread", "100", path], capture_output=True)
-    assert b"without SQLite" in filtered.stderr or b"sqlite: left out 4 rows of tables that filters know nothing of" in filtered.stderr, filtered
+    assert b"without SQLite" in filtered.stderr or b"sqlite: dropped 4 rows of tables that filters know nothing of" in filtered.stderr, filtered
     os.unlink(f"{work}/rows.parquet")
     again = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
     assert (done.returncode, again.returncode) == (1, 3) and "rows.setting.parquet" in again.stderr and "4 rows of tables" in again.stderr, again

@@ -79,7 +79,7 @@ plain = b"".join(tracks + events)
 packed = b"".join(packet((50, zlib.compress(b"".join(piece)))) for piece in (tracks, events))
 for data in (plain, b"".join(events + tracks), gzip.compress(plain), packed, gzip.compress(packed)):
     code, spans, error = run(data)
-    assert code == 0 and error == "rbwp export: ndjson: left out 2 links, 5 values of counters\n" and flat(spans) == sorted(want), (code, error, flat(spans))
+    assert code == 0 and error == "rbwp export: ndjson: dropped 2 links, 5 values of counters\n" and flat(spans) == sorted(want), (code, error, flat(spans))
 
 # All that they say, as Chrome JSON has it.
 code, trace, error = run(plain, "chrome")

@@ -203,30 +203,30 @@ static void test_remembered_costs(void **state)
     deflater_free(records);
 }
 
-static unsigned breaths;
+static unsigned yields;
 
-static void count_breath(struct yield_hook *yield_hook)
+static void count_yield(struct yield_hook *yield_hook)
 {
     (void)yield_hook;
-    breaths++;
+    yields++;
 }
 
 /* Who gives way while it compresses can do so every some ten microseconds, whatever the parse. */
-static void test_breathes(void **state)
+static void test_yields(void **state)
 {
     enum { ROOM = 60000 };
-    struct yield_hook yield_hook = {count_breath};
+    struct yield_hook yield_hook = {count_yield};
     uint8_t *data = malloc(ROOM + DEFLATER_SLACK);
     uint32_t *unit = malloc((ROOM / 3) * sizeof *unit);
     struct deflater *records = make(*(enum parser *)*state);
     const size_t units = make_records(data, ROOM, unit), size = unit[units - 1];
-    breaths = 0;
+    yields = 0;
     deflater_yield_by(records, &yield_hook);
     run(records, data, size, unit, units - 1);
-    assert_in_range(breaths, units / 512, units / 128);
+    assert_in_range(yields, units / 512, units / 128);
     deflater_yield_by(records, NULL);
     run(records, data, size, unit, units - 1);
-    assert_in_range(breaths, units / 512, units / 128);
+    assert_in_range(yields, units / 512, units / 128);
     deflater_free(records);
     free(unit);
     free(data);
@@ -407,7 +407,7 @@ int main(void)
     cmocka_unit_test_prestate(test_everything, &parsers[parser]),                                  \
         cmocka_unit_test_prestate(test_finds_repetitions, &parsers[parser]),                       \
         cmocka_unit_test_prestate(test_remembered_costs, &parsers[parser]),                        \
-        cmocka_unit_test_prestate(test_breathes, &parsers[parser]),                                \
+        cmocka_unit_test_prestate(test_yields, &parsers[parser]),                                  \
         cmocka_unit_test_prestate(test_records_shrink_as_ever, &parsers[parser])
         WITH(CHEAPEST),
         WITH(HURRIED),

@@ -913,7 +913,7 @@ static void the_profile_tells_of_messages(void **state)
 
 /* Guards: a call that handled a message is in the profile, though it looks for others, in vain,
  * before it ends; calls that found nothing are not. */
-static void calls_that_handled_something_are_told(void **state)
+static void calls_that_handled_something_are_reported(void **state)
 {
     (void)state;
     const struct rbwp_session_config config = test_config(1);
@@ -961,7 +961,7 @@ int main(void)
         cmocka_unit_test(no_handler_frees_its_endpoint),
         cmocka_unit_test(nodes_leave_while_others_send),
         cmocka_unit_test(the_profile_tells_of_messages),
-        cmocka_unit_test(calls_that_handled_something_are_told),
+        cmocka_unit_test(calls_that_handled_something_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1212,10 +1212,10 @@ static void rules_that_can_be_mended(void **state)
     bytes_free(&file);
 }
 
-/* Guards: of more threads than the table takes none is told of, which is no want of memory; all
- * that are told of in a table that has room for one more. The result begins with its first record
- * and ends with its last, in whatever order their blocks came. */
-static void more_threads_than_are_told_of(void **state)
+/* Guards: of more threads than fit into the table none is listed, and that is no lack of memory;
+ * all are where it has room for one more. The result begins with its first record and ends with its
+ * last, in whatever order their blocks came. */
+static void more_threads_than_fit(void **state)
 {
     (void)state;
     for (uint32_t more = 0; more < 3; more++) {
@@ -1442,7 +1442,7 @@ int main(void)
         cmocka_unit_test(golden_files),
         cmocka_unit_test(interleaved_blocks),
         cmocka_unit_test(rules_that_can_be_mended),
-        cmocka_unit_test(more_threads_than_are_told_of),
+        cmocka_unit_test(more_threads_than_fit),
         cmocka_unit_test(refused_files),
         cmocka_unit_test(failing_sinks),
         cmocka_unit_test(file_that_shrinks),

@@ -75,6 +75,6 @@ void dropped_report(const struct trace_pass *pass, const char *format, struct dr
             used += snprintf(line + used, sizeof line - (size_t)used, "%s%" PRIu64 " %s",
                              used ? ", " : "", file.dropped[i], words[i][file.dropped[i] > 1]);
     if (used)
-        message("%s: left out %s", format, line);
+        message("%s: dropped %s", format, line);
     sum_up(pass, &file);
 }

@@ -154,7 +154,7 @@ static void perfetto_on_spans(void *context, const struct trace_span *spans, siz
             lane = perfetto_lane(perfetto, span->track, span->row, span->start_ns);
         if (!lane)
             return;
-        perfetto_tell_name(perfetto, lane, span->name);
+        perfetto_intern_name(perfetto, lane, span->name);
         close_spans(perfetto, lane, span->start_ns);
         open_span(perfetto, lane, span, trace_detail_of(details, span));
     }
@@ -239,8 +239,8 @@ static enum exit_code perfetto_end(struct trace_pass *pass)
     viewer_text_free(&perfetto->text);
     pending_links_free(&perfetto->links);
     kept_facts_free(&perfetto->facts);
-    free(perfetto->told.keys);
-    index_map_free(&perfetto->told.places);
+    free(perfetto->interned.keys);
+    index_map_free(&perfetto->interned.places);
     free(perfetto->rows);
     free(perfetto->pids);
     free(perfetto);

@@ -3,7 +3,7 @@
  * perfetto_trace.h - a Perfetto trace being written: what its parts share.
  *
  * perfetto_tracks.c has processes, tracks, packet sequences and names,
- * perfetto_args.c what is told of a span beside its name, perfetto_links.c
+ * perfetto_args.c what stands of a span beside its name, perfetto_links.c
  * what is written last (arrows, losses, facts), export_perfetto.c events.
  */
 #ifndef PERFETTO_TRACE_H
@@ -197,8 +197,8 @@ struct row {
     bool has_spans;
 };
 
-/* Which names a sequence was told: sequence << 32 | name. */
-struct told_names {
+/* Which names a sequence has: sequence << 32 | name. */
+struct interned_names {
     uint64_t *keys;
     struct index_map places;
     uint32_t count, room;
@@ -214,7 +214,7 @@ struct perfetto {
     struct viewer_ids ids;
     struct viewer_text text;
     struct pending_links links;
-    struct told_names told;
+    struct interned_names interned;
     struct kept_facts facts;
     struct dropped dropped;
     bool failed, last_started;
@@ -267,7 +267,7 @@ void perfetto_take_track(void *context, const struct trace_track *track);
 /* The lane, with its sequence begun at time_ns if this is its first event; NULL without memory. */
 struct lane_state *perfetto_lane(struct perfetto *perfetto, uint32_t track, uint32_t lane,
                                  int64_t time_ns);
-void perfetto_tell_name(struct perfetto *perfetto, const struct lane_state *lane, uint32_t name);
+void perfetto_intern_name(struct perfetto *perfetto, const struct lane_state *lane, uint32_t name);
 
 /* ---- spans with more than a name ---------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes and tracks as descriptors; a packet sequence for each lane, and the names it was told.
+/* Processes and tracks as descriptors; a packet sequence for each lane, and the names it has.
  */
 #include "grow.h"
 #include "message.h"
@@ -223,27 +223,28 @@ struct lane_state *perfetto_lane(struct perfetto *perfetto, uint32_t track, uint
 
 /* ---- names ------------------------------------------------------------------------ */
 
-static bool is_told(const struct told_names *told, uint64_t key)
+static bool is_interned(const struct interned_names *interned, uint64_t key)
 {
-    for (uint32_t step = 0, i; (i = index_map_next(&told->places, key, &step)) != INDEX_NONE;)
-        if (told->keys[i] == key)
+    for (uint32_t step = 0, i; (i = index_map_next(&interned->places, key, &step)) != INDEX_NONE;)
+        if (interned->keys[i] == key)
             return true;
     return false;
 }
 
-void perfetto_tell_name(struct perfetto *perfetto, const struct lane_state *lane, uint32_t name)
+void perfetto_intern_name(struct perfetto *perfetto, const struct lane_state *lane, uint32_t name)
 {
-    struct told_names *told = &perfetto->told;
+    struct interned_names *interned = &perfetto->interned;
     struct packets *packets = &perfetto->file.packets;
     uint64_t key = (uint64_t)lane->sequence << 32 | name;
-    if (is_told(told, key))
+    if (is_interned(interned, key))
         return;
-    if (!grow_array32(&told->keys, &told->room, told->count + 1, sizeof *told->keys) ||
-        !index_map_add(&told->places, key, told->count)) {
+    if (!grow_array32(&interned->keys, &interned->room, interned->count + 1,
+                      sizeof *interned->keys) ||
+        !index_map_add(&interned->places, key, interned->count)) {
         perfetto_fail(perfetto);
         return;
     }
-    told->keys[told->count++] = key;
+    interned->keys[interned->count++] = key;
     struct trace_text text = trace_name_of(perfetto->pass->trace, name);
     uint8_t *at = begin_packet(packets, NAME_BYTES_MAX, lane->sequence, PF_NEEDS_STATE);
     uint8_t *data = pb_open(at, PF_PACKET_INTERNED_DATA);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deferred_losses.h - losses that are found while spans are read, told when all are known, so that
- * every track has been told before. Beyond KEPT_LOSSES_MAX they are put together in the last one.
+ * deferred_losses.h - losses that are found while spans are read, and emitted when all are known,
+ * behind every track. Beyond KEPT_LOSSES_MAX they are added to the last one.
  */
 #ifndef DEFERRED_LOSSES_H
 #define DEFERRED_LOSSES_H
