@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "folded"
-import collections, glob, json, re, subprocess, sys
+import collections, glob, json, os, re, subprocess, sys
 
 rbwp, golden, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -57,8 +57,15 @@ done = run("export", "--to", "folded", "--json", "-o", output, f"{golden}/gpu_wo
 file, = json.loads(done.stdout)["files"]
 spans = json.loads(run("dump", "--spans", f"{golden}/gpu_work.bin").stdout)
 assert (done.returncode, file["file"], file["bytes"], file["spans"]) == (0, output, len(open(output, "rb").read()), len(spans)), done
-told = re.search(r"folded: dropped (\d+) links?", done.stderr)
-assert file["dropped"]["links"] == int(told[1]) if told else sum(file["dropped"].values()) == 0, done
+assert file["first"] == min(s["begin"] for s in spans if s.get("begin") is not None) and not any(file["dropped"].values()) and not done.stderr, done
+# What the sentence says was dropped, kind by kind; without a span there is no first one.
+subprocess.run([os.environ["MAKE_MODEL"], f"{work}/model.bin", "rows"], check=True)
+done = run("export", "--to", "folded", "--json", "-f", "-o", output, f"{work}/model.bin")
+dropped = json.loads(done.stdout)["files"][0]["dropped"]
+said = [int(n) for n in re.findall(r"(\d+) ", done.stderr.partition("folded: dropped ")[2])]
+assert said == [n for n in dropped.values() if n] and (dropped["links"], dropped["counter_values"], dropped["points"]) == (76, 80, 4), done
+nothing, = json.loads(run("export", "--to", "folded", "--json", "-f", "-o", output, f"{golden}/empty.bin").stdout)["files"]
+assert (nothing["spans"], nothing["first"], nothing["last"]) == (0, None, None), nothing
 rows = run("merge", "--to", "folded", "--csv", "files", "-f", "-o", output, f"{golden}/gpu_work.bin").stdout.splitlines()
 assert len(rows) == 2 and rows[0].startswith("file,bytes,spans,links,") and rows[1].startswith(f"{output},{file['bytes']},{len(spans)},"), rows
 done = run("export", "--to", "folded", "--json", f"{golden}/gpu_work.bin")

@@ -220,6 +220,9 @@ const struct option export_report_table[] = {
 /* ---- what was written --------------------------------------------------------------- */
 
 RESULT_MAKES(export_bytes, export_file, result_file_bytes(row->path))
+RESULT_MAKES(export_time, export_file,
+             row->totals.spans ? result_i64(what ? row->totals.last_ns : row->totals.first_ns)
+                               : result_nothing())
 
 #define TOTAL(key, unit, field) RESULT_PLAIN(key, unit, struct export_file, totals.field)
 static const struct result_column export_file_columns[] = {
@@ -231,8 +234,8 @@ static const struct result_column export_file_columns[] = {
     TOTAL("table_rows", RESULT_COUNT, rows),
     TOTAL("lost_records", RESULT_COUNT, lost_records),
     TOTAL("refused_calls", RESULT_COUNT, refused_calls),
-    TOTAL("first", RESULT_TIME, first_ns),
-    TOTAL("last", RESULT_TIME, last_ns),
+    {"first", NULL, 0, RESULT_TIME, RESULT_MADE(export_time, 0), .nullable = true},
+    {"last", NULL, 0, RESULT_TIME, RESULT_MADE(export_time, 1), .nullable = true},
     {"dropped", NULL, 0, RESULT_PART, .part = dropped_columns},
     RESULT_LAST};
 static const struct result_table export_files_table = {"files", NULL, export_file_columns,
