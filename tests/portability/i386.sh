@@ -7,7 +7,7 @@
 need debootstrap util-linux python3 cmake ninja-build gcc pkg-config libcmocka-dev zlib1g-dev
 
 system=$dir/system
-packages=(gcc g++ clang libc6-dev cmake ninja-build pkg-config zlib1g-dev libsqlite3-dev libcmocka-dev python3 python3-numpy
+packages=(gcc g++ clang libc6-dev cmake ninja-build pkg-config zlib1g-dev libsqlite3-dev libcmocka-dev python3 python3-numpy python3-pytest
     ocl-icd-libopencl1 pocl-opencl-icd openmpi-bin libopenmpi-dev mpich libmpich-dev slurmctld slurmd slurm-client munge
     python3-distributed python3-pandas util-linux ccache)
 
