@@ -20,13 +20,13 @@ static void on_answer(void *context, const struct gpu_fact *fact)
 
 static void call(struct launch_calls *calls, uint64_t id, int64_t begin_ns, int64_t end_ns)
 {
-    launch_calls_add(calls, &(struct span){.kind = SPAN_COARSE,
-                                           .id = id,
-                                           .thread_id = THREAD,
-                                           .has_begin = true,
-                                           .has_end = true,
-                                           .begin_ns = begin_ns,
-                                           .end_ns = end_ns});
+    launch_calls_add(calls, &(struct record_pair){.kind = PAIR_COARSE,
+                                                  .id = id,
+                                                  .thread_id = THREAD,
+                                                  .has_begin = true,
+                                                  .has_end = true,
+                                                  .begin_ns = begin_ns,
+                                                  .end_ns = end_ns});
 }
 
 static void launched(struct launch_calls *calls, int64_t launch_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* span_walk.h: what is known of a thread, by its id; also of very many. */
-#include "span_walk.h"
+/* pair_walk.h: what is known of a thread, by its id; also of very many. */
+#include "pair_walk.h"
 #include "unit.h"
 
 #include <stdlib.h>

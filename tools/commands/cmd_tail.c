@@ -17,7 +17,7 @@
 #include "quantity.h"
 #include "rbwp_recover.h"
 #include "reorder.h"
-#include "spans.h"
+#include "record_pairs.h"
 #include "text_name.h"
 #include "thread_map.h"
 
@@ -41,10 +41,10 @@
 
 #define TAIL_LINES_MAX (1u << 20)
 
-/* A line: a span, or a record with its thread. */
+/* A line: a pair, or a record with its thread. */
 struct tail_line {
     bool is_record;
-    struct span span;
+    struct record_pair pair;
     uint64_t thread_id;
     struct rbwp_record record;
 };
@@ -111,32 +111,32 @@ static void text_sub_item(struct tail_lines *lines, unsigned id, int64_t time_ns
     text_known(lines->out, names_find(&lines->names->sub_items, id, time_ns), "sub-item", id);
 }
 
-static void text_duration(struct out *out, const struct span *span)
+static void text_duration(struct out *out, const struct record_pair *pair)
 {
     char text[QUANTITY_BYTES];
-    const char *shown = span->has_end ? "no begin" : "not ended";
-    if (span_has_duration(span))
-        shown = quantity_duration(text, span_duration_ns(span));
+    const char *shown = pair->has_end ? "no begin" : "not ended";
+    if (pair_has_duration(pair))
+        shown = quantity_duration(text, pair_duration_ns(pair));
     out_format(out, "%13s  ", shown);
 }
 
-static void text_span(struct tail_lines *lines, const struct span *span)
+static void text_pair(struct tail_lines *lines, const struct record_pair *pair)
 {
     struct out *out = lines->out;
-    int64_t time_ns = span_name_time_ns(span);
-    text_time(out, span->has_end ? span->end_ns : span->begin_ns, lines->zero_ns);
-    text_duration(out, span);
-    text_thread(lines, span->thread_id, time_ns);
-    for (uint32_t i = 0; i < span->depth && i < 20; i++)
+    int64_t time_ns = pair_name_time_ns(pair);
+    text_time(out, pair->has_end ? pair->end_ns : pair->begin_ns, lines->zero_ns);
+    text_duration(out, pair);
+    text_thread(lines, pair->thread_id, time_ns);
+    for (uint32_t i = 0; i < pair->depth && i < 20; i++)
         out_text(out, "  ");
-    if (span->kind == SPAN_FINE && span->has_begin)
-        text_sub_item(lines, span->sub_item, time_ns);
-    else if (span->kind == SPAN_FINE)
+    if (pair->kind == PAIR_FINE && pair->has_begin)
+        text_sub_item(lines, pair->sub_item, time_ns);
+    else if (pair->kind == PAIR_FINE)
         out_text(out, "(sub-item not known)");
     else
-        text_slot(lines, span->has_begin ? span->slot : -1, time_ns);
-    if (span->kind == SPAN_GPU)
-        out_format(out, " on GPU processor %" PRIx64, span->proc_id);
+        text_slot(lines, pair->has_begin ? pair->slot : -1, time_ns);
+    if (pair->kind == PAIR_GPU)
+        out_format(out, " on GPU processor %" PRIx64, pair->proc_id);
     out_text(out, "\n");
 }
 
@@ -164,11 +164,11 @@ static void print(struct tail_lines *lines, const struct tail_line *line)
     } else if (line->is_record) {
         text_record(lines, line->thread_id, &line->record);
     } else if (lines->ndjson) {
-        json_span(lines->out, lines->file, lines->names, &line->span, NULL,
+        json_span(lines->out, lines->file, lines->names, &line->pair, NULL,
                   (struct rbwp_text){"", 0});
         out_text(lines->out, "\n");
     } else {
-        text_span(lines, &line->span);
+        text_pair(lines, &line->pair);
     }
 }
 
@@ -383,7 +383,7 @@ struct tail {
     struct input input;
     struct names names;
     struct reorder reorder;
-    struct span_builder builder;
+    struct pair_builder builder;
     struct tail_lines lines;
     struct tail_shown shown;
     bool alone;            /* FILE.live gives no records; the user was told */
@@ -413,10 +413,10 @@ static void catch_signals(void)
 
 /* ---- from blocks to lines ----------------------------------------------------------------- */
 
-static void tail_add_span(void *context, const struct span *span)
+static void tail_add_pair(void *context, const struct record_pair *pair)
 {
     struct tail *tail = context;
-    tail_lines_add(&tail->lines, &(struct tail_line){.span = *span});
+    tail_lines_add(&tail->lines, &(struct tail_line){.pair = *pair});
 }
 
 /* As they are by now: items and threads come while the file is followed. */
@@ -435,7 +435,7 @@ static void add_record(struct tail *tail, uint64_t thread_id, const struct rbwp_
             &tail->lines,
             &(struct tail_line){.is_record = true, .thread_id = thread_id, .record = *record});
     else
-        span_builder_record(&tail->builder, thread_id, record);
+        pair_builder_record(&tail->builder, thread_id, record);
 }
 
 /* Those behind the first `skip`, which were shown; none before what was shown last. */
@@ -473,7 +473,7 @@ static void add_block(void *context, const struct rbwp_block *block, bool late)
     if (tail->options->records || floor_ns != INT64_MIN)
         add_records(tail, block, skip, floor_ns);
     else
-        span_builder_block(&tail->builder, block);
+        pair_builder_block(&tail->builder, block);
 }
 
 /* Nothing is paired across damage. */
@@ -484,7 +484,7 @@ static void break_at_damage(struct tail *tail)
         return;
     tail->problems = problems;
     reorder_flush(&tail->reorder);
-    span_builder_break(&tail->builder);
+    pair_builder_break(&tail->builder);
 }
 
 /* Takes what is there. True if that was anything. */
@@ -595,7 +595,7 @@ static bool tail_start(struct tail *tail, const char *path, uint32_t most)
     tail->lines.names = &tail->names;
     tail->lines.zero_ns = rbwp_reader_header(tail->input.reader)->zero_time_ns;
     reorder_start(&tail->reorder, add_block, tail);
-    span_builder_start(&tail->builder, tail_add_span, tail);
+    pair_builder_start(&tail->builder, tail_add_pair, tail);
     if (names_load(&tail->names, tail->input.reader) && tail_lines_start(&tail->lines, most))
         return true;
     message("out of memory");
@@ -605,7 +605,7 @@ static bool tail_start(struct tail *tail, const char *path, uint32_t most)
 static enum exit_code tail_stop(struct tail *tail)
 {
     reorder_stop(&tail->reorder);
-    span_builder_stop(&tail->builder);
+    pair_builder_stop(&tail->builder);
     tail_shown_free(&tail->shown);
     tail_lines_free(&tail->lines);
     names_free(&tail->names);
@@ -702,13 +702,13 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         take_new(tail);
         bool goes_on = tail->options->follow && tail->input.end_status == RBWP_AGAIN;
         if (!goes_on)
-            span_builder_break(&tail->builder);
+            pair_builder_break(&tail->builder);
         if (tail->input.follow)
             renew_names(tail);
         tail_lines_print(&tail->lines);
         if (goes_on) {
             fate = follow(tail);
-            span_builder_break(&tail->builder);
+            pair_builder_break(&tail->builder);
         }
         if (tail->options->follow)
             tell_end(tail, fate);

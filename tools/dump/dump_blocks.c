@@ -167,7 +167,8 @@ static bool put_records(struct block_text *text, struct rbwp_record_iterator *it
         if (filter && !filter_record(filter, &record))
             continue;
         if (record.kind == RBWP_GPU_WORK)
-            record.stop_ns = gpu_bias_stop(text->bias, &record);
+            record.stop_ns = gpu_bias_stop(text->bias, record.proc_id, record.slot, record.start_ns,
+                                           record.stop_ns);
         if (!text_reserve(text)) {
             text->failed = true;
             return false;

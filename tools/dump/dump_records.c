@@ -19,7 +19,8 @@ static void block_lines(struct dump *dump, const struct input *input, struct fil
         if (filtered && !filter_record(filter, &record))
             continue;
         if (record.kind == RBWP_GPU_WORK)
-            record.stop_ns = gpu_bias_stop(&dump->bias, &record);
+            record.stop_ns = gpu_bias_stop(&dump->bias, record.proc_id, record.slot,
+                                           record.start_ns, record.stop_ns);
         json_record_line(&dump->out, input->path, names, block->header.thread_id, block->first_ns,
                          &record);
     }

@@ -7,7 +7,7 @@
 #include "dump.h"
 #include "json_line.h"
 #include "message.h"
-#include "span_walk.h"
+#include "pair_walk.h"
 
 struct span_dump {
     struct dump *dump;
@@ -16,39 +16,35 @@ struct span_dump {
     struct filter filter;
 };
 
-/* The span without what noticing its end adds, if it is GPU work and --gpu-bias is given. */
-static struct span corrected(const struct dump *dump, const struct span *span)
+/* The pair without what noticing its end adds, if it is GPU work and --gpu-bias is given. */
+static struct record_pair corrected(const struct dump *dump, const struct record_pair *pair)
 {
-    struct span result = *span;
-    const struct rbwp_record work = {.proc_id = span->proc_id,
-                                     .slot = (uint8_t)span->slot,
-                                     .start_ns = span->begin_ns,
-                                     .stop_ns = span->end_ns};
-    if (span->kind == SPAN_GPU)
-        result.end_ns = gpu_bias_stop(&dump->bias, &work);
+    struct record_pair result = *pair;
+    if (pair->kind == PAIR_GPU)
+        result.end_ns =
+            gpu_bias_stop(&dump->bias, pair->proc_id, pair->slot, pair->begin_ns, pair->end_ns);
     return result;
 }
 
-static void dump_spans_write_span(void *context, const struct span *stored)
+static void dump_spans_write_pair(void *context, const struct record_pair *stored)
 {
     struct span_dump *spans = context;
     struct out *out = &spans->dump->out;
-    const struct span whole = corrected(spans->dump, stored), *span = &whole;
-    struct filter_span judged = filter_span_of(span);
-    if (out_failed(out) || !filter_takes_span(&spans->filter, &judged))
+    const struct record_pair whole = corrected(spans->dump, stored), *pair = &whole;
+    if (out_failed(out) || !filter_takes_pair(&spans->filter, pair))
         return;
     bool lines = spans->dump->options->ndjson;
     out_text(out, lines ? "" : spans->dump->written ? ",\n" : "\n");
     spans->dump->written++;
     const struct gpu_facts *facts = &spans->dump->facts;
     const struct gpu_fact *fact =
-        span->kind == SPAN_GPU
+        pair->kind == PAIR_GPU
             ? gpu_facts_of(facts, stored->proc_id, stored->slot, stored->begin_ns, stored->end_ns)
             : NULL;
     struct rbwp_text work = {"", 0};
     if (fact && fact->name)
         work = rbwp_catalog_name(facts->catalog, fact->name);
-    json_span(out, spans->input->path, &spans->names, span, fact, work);
+    json_span(out, spans->input->path, &spans->names, pair, fact, work);
     out_text(out, lines ? "\n" : "");
 }
 
@@ -68,8 +64,8 @@ static bool output_failed(void *context)
 enum exit_code dump_spans(struct dump *dump, struct input *input)
 {
     struct span_dump spans = {.dump = dump, .input = input};
-    struct span_walk walk = {.context = &spans,
-                             .span = dump_spans_write_span,
+    struct pair_walk walk = {.context = &spans,
+                             .pair = dump_spans_write_pair,
                              .block_begins = dump_spans_begin_block,
                              .enough = output_failed};
     if (!names_load(&spans.names, input->reader)) {
@@ -77,7 +73,7 @@ enum exit_code dump_spans(struct dump *dump, struct input *input)
         return EXIT_BAD_DATA;
     }
     filter_start(&spans.filter, &dump->options->filter, input->reader, &spans.names);
-    enum exit_code code = span_walk(&walk, input);
+    enum exit_code code = pair_walk(&walk, input);
     filter_stop(&spans.filter);
     names_free(&spans.names);
     return code;

@@ -494,37 +494,47 @@ bool filter_record(struct filter *filter, const struct rbwp_record *record)
     return true;
 }
 
-bool filter_takes_span(struct filter *filter, const struct filter_span *span)
+/* first_ns to last_ns: INT64_MAX without an end. */
+static bool takes_interval(struct filter *filter, uint64_t thread_id, int64_t first_ns,
+                           int64_t last_ns)
 {
-    const struct filter_options *options = filter->options;
-    if (!filter_is_set(options))
-        return true;
-    if (options->slots.count &&
-        (span->slot < 0 || !takes_slot(filter, (unsigned)span->slot, span->first_ns)))
-        return false;
-    if (options->kinds && !(options->kinds & span->kinds))
-        return false;
-    if (options->duration.set && span->has_duration &&
-        span->duration_ns < (uint64_t)options->duration.ns)
-        return false;
-    bool taken = takes_time(filter, span->first_ns, span->last_ns) &&
-                 filter_takes_thread(filter, span->thread_id, span->first_ns);
+    bool taken =
+        takes_time(filter, first_ns, last_ns) && filter_takes_thread(filter, thread_id, first_ns);
     filter->found->taken += taken;
     return taken;
 }
 
-struct filter_span filter_span_of(const struct span *span)
+static bool is_too_short(const struct filter_options *options, uint64_t duration_ns)
 {
-    static const unsigned kinds[] = {[SPAN_COARSE] = FILTER_COARSE_BEGIN | FILTER_COARSE_END,
-                                     [SPAN_FINE] = FILTER_FINE_BEGIN | FILTER_FINE_END,
-                                     [SPAN_GPU] = FILTER_GPU_WORK};
-    int64_t first_ns = span->has_begin ? span->begin_ns : span->end_ns;
-    int64_t last_ns = span->has_end ? span->end_ns : INT64_MAX;
-    return (struct filter_span){.thread_id = span->thread_id,
-                                .slot = span->slot,
-                                .kinds = kinds[span->kind],
-                                .first_ns = first_ns < last_ns ? first_ns : last_ns,
-                                .last_ns = first_ns < last_ns ? last_ns : first_ns,
-                                .has_duration = span->has_begin && span->has_end,
-                                .duration_ns = span_duration_ns(span)};
+    return options->duration.set && duration_ns < (uint64_t)options->duration.ns;
+}
+
+bool filter_takes_pair(struct filter *filter, const struct record_pair *pair)
+{
+    static const unsigned kinds[] = {[PAIR_COARSE] = FILTER_COARSE_BEGIN | FILTER_COARSE_END,
+                                     [PAIR_FINE] = FILTER_FINE_BEGIN | FILTER_FINE_END,
+                                     [PAIR_GPU] = FILTER_GPU_WORK};
+    const struct filter_options *options = filter->options;
+    const int64_t begin_ns = pair->has_begin ? pair->begin_ns : pair->end_ns;
+    const int64_t end_ns = pair->has_end ? pair->end_ns : INT64_MAX;
+    const int64_t first_ns = begin_ns < end_ns ? begin_ns : end_ns;
+    if (!filter_is_set(options))
+        return true;
+    if (options->slots.count &&
+        (pair->slot < 0 || !takes_slot(filter, (unsigned)pair->slot, first_ns)))
+        return false;
+    if (options->kinds && !(options->kinds & kinds[pair->kind]))
+        return false;
+    if (pair->has_begin && pair->has_end && is_too_short(options, pair_duration_ns(pair)))
+        return false;
+    return takes_interval(filter, pair->thread_id, first_ns, begin_ns < end_ns ? end_ns : begin_ns);
+}
+
+bool filter_takes_row(struct filter *filter, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
+{
+    const struct filter_options *options = filter->options;
+    return !filter_is_set(options) ||
+           (!options->slots.count && !options->kinds &&
+            !is_too_short(options, (uint64_t)stop_ns - (uint64_t)start_ns) &&
+            takes_interval(filter, thread_id, start_ns, stop_ns));
 }

@@ -27,7 +27,7 @@ static int by_work(const void *a, const void *b)
 struct loading {
     struct gpu_facts *facts;
     struct launch_calls *calls; /* NULL: not wanted */
-    struct span_builder builder;
+    struct pair_builder builder;
     struct reorder reorder;
     bool failed;
 };
@@ -67,17 +67,17 @@ static void gpu_bias_on_rows(struct loading *loading, const struct rbwp_block *b
     loading->failed |= !gpu_devices_take(&facts->devices, &rows, facts->catalog);
 }
 
-static void gpu_bias_on_span(void *context, const struct span *span)
+static void gpu_bias_on_pair(void *context, const struct record_pair *pair)
 {
     struct loading *loading = context;
-    launch_calls_add(loading->calls, span);
+    launch_calls_add(loading->calls, pair);
 }
 
 static void gpu_bias_pair(void *context, const struct rbwp_block *block, bool late)
 {
     struct loading *loading = context;
     (void)late;
-    span_builder_block(&loading->builder, block);
+    pair_builder_block(&loading->builder, block);
 }
 
 static void read_blocks(struct loading *loading, struct rbwp_reader *reader)
@@ -100,14 +100,14 @@ static void read_calls(struct loading *loading, struct rbwp_reader *reader)
         loading->failed = true;
         return;
     }
-    span_builder_start(&loading->builder, gpu_bias_on_span, loading);
+    pair_builder_start(&loading->builder, gpu_bias_on_pair, loading);
     reorder_start(&loading->reorder, gpu_bias_pair, loading);
     read_blocks(loading, reader);
     reorder_flush(&loading->reorder);
     launch_calls_finish(loading->calls);
     loading->failed |= launch_calls_failed(loading->calls) || loading->builder.failed;
     reorder_stop(&loading->reorder);
-    span_builder_stop(&loading->builder);
+    pair_builder_stop(&loading->builder);
     launch_calls_free(loading->calls);
 }
 
@@ -165,12 +165,11 @@ void gpu_bias_load(struct gpu_bias *bias, const struct input *input, const struc
         message_plain("%s: the file knows no bias of a GPU; times are as stored", input->name);
 }
 
-int64_t gpu_bias_stop(const struct gpu_bias *bias, const struct rbwp_record *record)
+int64_t gpu_bias_stop(const struct gpu_bias *bias, uint64_t proc_id, int slot, int64_t start_ns,
+                      int64_t stop_ns)
 {
     if (!bias->facts)
-        return record->stop_ns;
-    const struct gpu_fact *fact =
-        gpu_facts_of(bias->facts, record->proc_id, record->slot, record->start_ns, record->stop_ns);
-    return gpu_devices_stop(&bias->facts->devices, record->proc_id, record->start_ns,
-                            record->stop_ns, fact && fact->idle);
+        return stop_ns;
+    const struct gpu_fact *fact = gpu_facts_of(bias->facts, proc_id, slot, start_ns, stop_ns);
+    return gpu_devices_stop(&bias->facts->devices, proc_id, start_ns, stop_ns, fact && fact->idle);
 }

@@ -85,43 +85,43 @@ void json_record_line(struct out *out, const char *file, const struct names *nam
 
 /* ---- a span ----------------------------------------------------------------------------- */
 
-static void what(struct out *out, const struct names *names, const struct span *span,
+static void what(struct out *out, const struct names *names, const struct record_pair *pair,
                  int64_t time_ns)
 {
-    if (span->kind == SPAN_GPU)
-        json_u64(out, "proc_id", span->proc_id);
-    if (span->kind == SPAN_FINE && span->has_begin) {
-        json_known_i64(out, "slot", span->slot >= 0, span->slot);
-        json_sub_item_members(out, names, span->sub_item, time_ns);
-    } else if (span->has_begin) {
-        json_slot_members(out, names, (unsigned)span->slot, time_ns);
+    if (pair->kind == PAIR_GPU)
+        json_u64(out, "proc_id", pair->proc_id);
+    if (pair->kind == PAIR_FINE && pair->has_begin) {
+        json_known_i64(out, "slot", pair->slot >= 0, pair->slot);
+        json_sub_item_members(out, names, pair->sub_item, time_ns);
+    } else if (pair->has_begin) {
+        json_slot_members(out, names, (unsigned)pair->slot, time_ns);
     } else {
         out_text(out, ",\"slot\":null,\"name\":null");
     }
 }
 
-static void times(struct out *out, const struct span *span)
+static void times(struct out *out, const struct record_pair *pair)
 {
-    json_known_i64(out, "begin", span->has_begin, span->begin_ns);
-    json_known_i64(out, "end", span->has_end, span->end_ns);
-    const bool timed = span_has_duration(span); /* else an end is missing, or before the begin */
-    json_known_u64(out, "duration", timed, timed ? span_duration_ns(span) : 0);
-    if (span->kind == SPAN_GPU)
-        json_i64(out, "ts", span->record_ns);
-    json_bool(out, "finished", span->has_begin && span->has_end);
-    if (!span->has_begin)
+    json_known_i64(out, "begin", pair->has_begin, pair->begin_ns);
+    json_known_i64(out, "end", pair->has_end, pair->end_ns);
+    const bool timed = pair_has_duration(pair); /* else an end is missing, or before the begin */
+    json_known_u64(out, "duration", timed, timed ? pair_duration_ns(pair) : 0);
+    if (pair->kind == PAIR_GPU)
+        json_i64(out, "ts", pair->record_ns);
+    json_bool(out, "finished", pair->has_begin && pair->has_end);
+    if (!pair->has_begin)
         json_bool(out, "stray", true);
-    if (span->open) {
+    if (pair->open) {
         json_bool(out, "open", true);
-        json_i64(out, "open_until", span->end_ns);
+        json_i64(out, "open_until", pair->end_ns);
     }
 }
 
 /* What is known of GPU work beside its times, and between what its duration lies. */
-static void gpu_members(struct out *out, const struct span *span, const struct gpu_fact *fact,
-                        struct rbwp_text name)
+static void gpu_members(struct out *out, const struct record_pair *pair,
+                        const struct gpu_fact *fact, struct rbwp_text name)
 {
-    const uint64_t duration_ns = span_has_duration(span) ? span_duration_ns(span) : 0;
+    const uint64_t duration_ns = pair_has_duration(pair) ? pair_duration_ns(pair) : 0;
     json_i64(out, "launch", fact->launch_ns);
     json_i64(out, "launched", fact->launched_ns);
     json_u64(out, "launching", fact->launching_ns);
@@ -140,20 +140,20 @@ static void gpu_members(struct out *out, const struct span *span, const struct g
 }
 
 void json_span(struct out *out, const char *file, const struct names *names,
-               const struct span *span, const struct gpu_fact *gpu, struct rbwp_text work)
+               const struct record_pair *pair, const struct gpu_fact *gpu, struct rbwp_text work)
 {
     static const char *const kinds[] = {"coarse", "fine", "gpu"};
-    int64_t time_ns = span_name_time_ns(span);
+    int64_t time_ns = pair_name_time_ns(pair);
     out_text(out, "{");
     json_name(out, "file", file, strlen(file));
-    json_plain(out, "kind", kinds[span->kind]);
-    json_u64(out, "id", span->id);
-    json_known_u64(out, "parent", span->parent, span->parent);
-    json_u64(out, "depth", span->depth);
-    json_thread_members(out, names, span->thread_id, time_ns);
-    what(out, names, span, time_ns);
-    times(out, span);
+    json_plain(out, "kind", kinds[pair->kind]);
+    json_u64(out, "id", pair->id);
+    json_known_u64(out, "parent", pair->parent, pair->parent);
+    json_u64(out, "depth", pair->depth);
+    json_thread_members(out, names, pair->thread_id, time_ns);
+    what(out, names, pair, time_ns);
+    times(out, pair);
     if (gpu)
-        gpu_members(out, span, gpu, work);
+        gpu_members(out, pair, gpu, work);
     out_text(out, "}");
 }

@@ -105,17 +105,17 @@ static void answer_waiting(struct launch_calls *calls, struct calling_thread *th
     thread->waiting_count = kept;
 }
 
-void launch_calls_add(struct launch_calls *calls, const struct span *span)
+void launch_calls_add(struct launch_calls *calls, const struct record_pair *pair)
 {
-    if (span->kind != SPAN_COARSE || !span->has_begin || !(span->has_end || span->open))
+    if (pair->kind != PAIR_COARSE || !pair->has_begin || !(pair->has_end || pair->open))
         return;
-    struct calling_thread *thread = launch_calls_find_thread(calls, span->thread_id);
+    struct calling_thread *thread = launch_calls_find_thread(calls, pair->thread_id);
     if (!thread || !grow_ring(thread)) {
         calls->failed = true;
         return;
     }
     struct call *call = call_at(thread, thread->count++);
-    *call = (struct call){span->begin_ns, span->end_ns, span->id};
+    *call = (struct call){pair->begin_ns, pair->end_ns, pair->id};
     if (thread->waiting_count)
         answer_waiting(calls, thread, call);
 }

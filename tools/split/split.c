@@ -6,7 +6,7 @@
 #include "split.h"
 #include "message.h"
 #include "reorder.h"
-#include "spans.h"
+#include "record_pairs.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -176,7 +176,7 @@ static uint32_t open_call(const struct split_thread *thread)
 static void split_push(struct split *split, uint8_t kind, uint16_t id)
 {
     struct split_thread *thread = split->thread;
-    if (split->open_total == SPANS_OPEN_MAX)
+    if (split->open_total == PAIRS_OPEN_MAX)
         return; /* beyond that a span is not cut: its end is missing where a boundary comes */
     if (!grow_zeroed32(&thread->open, &thread->room, thread->depth + 1, sizeof *thread->open)) {
         split_fail(split);
@@ -186,7 +186,7 @@ static void split_push(struct split *split, uint8_t kind, uint16_t id)
     split->open_total++;
 }
 
-/* The rules of spans.h. */
+/* The rules of record_pairs.h. */
 static void follow(struct split *split, const struct rbwp_record *record)
 {
     struct split_thread *thread = split->thread;

@@ -241,7 +241,8 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu)
 
 /* ---- coming in -------------------------------------------------------------- */
 
-void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track)
+void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct record_pair *call, int64_t begin_ns,
+                   uint32_t track)
 {
     struct launch_ring **launches = &gpu->launches[call->slot];
     if (gpu->calls)
@@ -262,18 +263,18 @@ static void infer_launch(struct launch_ring *launches, int64_t time_ns, struct g
     work->inferred_track = launches->tracks[at];
 }
 
-void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *span)
+void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct record_pair *pair)
 {
-    struct gpu_work work = {.proc_id = span->proc_id,
-                            .thread_id = span->thread_id,
-                            .start_ns = span->begin_ns,
-                            .stop_ns = span->end_ns,
-                            .record_ns = span->record_ns,
-                            .id = span->id,
-                            .slot = span->slot,
+    struct gpu_work work = {.proc_id = pair->proc_id,
+                            .thread_id = pair->thread_id,
+                            .start_ns = pair->begin_ns,
+                            .stop_ns = pair->end_ns,
+                            .record_ns = pair->record_ns,
+                            .id = pair->id,
+                            .slot = pair->slot,
                             .inferred_track = TRACE_NONE};
-    int64_t time_ns = trace_on_axis(&gpu->options->axis, span->begin_ns);
-    infer_launch(gpu->launches[span->slot], time_ns, &work);
+    int64_t time_ns = trace_on_axis(&gpu->options->axis, pair->begin_ns);
+    infer_launch(gpu->launches[pair->slot], time_ns, &work);
     want_calls(gpu);
     gpu_join_work(&gpu->join, &work);
 }
@@ -545,40 +546,40 @@ static void add_link(struct rbwp_gpu *gpu, const struct trace_span *made)
 }
 
 /* Without a record: the row tells all. */
-static struct span span_of(struct rbwp_gpu *gpu, const struct gpu_work *work,
-                           const struct gpu_fact *fact)
+static struct record_pair pair_of(struct rbwp_gpu *gpu, const struct gpu_work *work,
+                                  const struct gpu_fact *fact)
 {
-    struct span span = {.kind = SPAN_GPU, .has_begin = true, .has_end = true};
+    struct record_pair pair = {.kind = PAIR_GPU, .has_begin = true, .has_end = true};
     if (work) {
-        span.id = work->id;
-        span.thread_id = work->thread_id;
-        span.slot = work->slot;
-        span.proc_id = work->proc_id;
-        span.begin_ns = work->start_ns;
-        span.end_ns = work->stop_ns;
-        span.record_ns = work->record_ns;
+        pair.id = work->id;
+        pair.thread_id = work->thread_id;
+        pair.slot = work->slot;
+        pair.proc_id = work->proc_id;
+        pair.begin_ns = work->start_ns;
+        pair.end_ns = work->stop_ns;
+        pair.record_ns = work->record_ns;
     } else {
-        span.id = ++gpu->next_id;
-        span.thread_id = fact->thread_id;
-        span.slot = fact->slot;
-        span.proc_id = fact->proc_id;
-        span.begin_ns = fact->start_ns;
-        span.end_ns = span.record_ns = fact->stop_ns;
+        pair.id = ++gpu->next_id;
+        pair.thread_id = fact->thread_id;
+        pair.slot = fact->slot;
+        pair.proc_id = fact->proc_id;
+        pair.begin_ns = fact->start_ns;
+        pair.end_ns = pair.record_ns = fact->stop_ns;
     }
     if (!gpu->options->raw_times)
-        span.end_ns = gpu_devices_stop(&gpu->devices, span.proc_id, span.begin_ns, span.end_ns,
+        pair.end_ns = gpu_devices_stop(&gpu->devices, pair.proc_id, pair.begin_ns, pair.end_ns,
                                        fact && fact->idle);
-    return span;
+    return pair;
 }
 
 static void found(void *context, const struct gpu_work *work, const struct gpu_fact *fact)
 {
     struct rbwp_gpu *gpu = context;
     struct trace_span made;
-    struct span span = span_of(gpu, work, fact);
-    if (!gpu->host.make(gpu->host.context, &span, &made))
+    struct record_pair pair = pair_of(gpu, work, fact);
+    if (!gpu->host.make(gpu->host.context, &pair, &made))
         return;
-    made.track = rbwp_gpu_track(gpu, span.proc_id);
+    made.track = rbwp_gpu_track(gpu, pair.proc_id);
     if (fact)
         gpu->host.work(gpu->host.context, fact, &made);
     if (fact && fact->name) {

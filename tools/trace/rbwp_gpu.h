@@ -60,7 +60,7 @@ struct gpu_shapes {
 struct rbwp_gpu_host {
     void *context;
     /* Makes the span of GPU work, but for its track; false if it is not wanted. */
-    bool (*make)(void *context, const struct span *work, struct trace_span *made_out);
+    bool (*make)(void *context, const struct record_pair *work, struct trace_span *made_out);
     /* TRACE_NONE: it has none, or it is not wanted. */
     uint32_t (*thread_track)(void *context, uint64_t thread_id);
     /* Of a name of the file's tables. */
@@ -108,9 +108,10 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu);
 /* Only work of that time is wanted, on the file's axis: no rows of other work are kept. */
 void rbwp_gpu_limit(struct rbwp_gpu *gpu, int64_t from_ns, int64_t to_ns);
 /* A call of a work item that ended; track and begin on the trace's axis. */
-void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track);
+void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct record_pair *call, int64_t begin_ns,
+                   uint32_t track);
 /* A GPU_WORK record. */
-void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *work);
+void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct record_pair *work);
 /* Rows of a table, and blocks that are none. False if they tell nothing of GPUs. */
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows);
 bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block);

@@ -60,18 +60,18 @@ bool recordings_began_before(const struct trace_identity *first)
     return first->part > 1 && first->why != RBWP_KEPT_SPLIT;
 }
 
-enum span_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
+enum pair_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
                                  const struct trace_identity *next)
 {
     if (next->from_ns > until_ns || (before->part && next->part > before->part + 1))
-        return SPAN_JOIN_GAP;
-    return before->part && next->part != before->part ? SPAN_JOIN_NEXT : SPAN_JOIN_OVERLAP;
+        return PAIR_JOIN_GAP;
+    return before->part && next->part != before->part ? PAIR_JOIN_NEXT : PAIR_JOIN_OVERLAP;
 }
 
 static bool is_gap(const struct trace_source *before, const struct trace_source *next)
 {
     return recordings_follow(&before->facts.identity, before->facts.last_ns,
-                             &next->facts.identity) == SPAN_JOIN_GAP;
+                             &next->facts.identity) == PAIR_JOIN_GAP;
 }
 
 /* False: a part is missing between them. */

@@ -20,7 +20,7 @@ enum exit_code recordings_join(struct trace_source *sources, int *count);
 bool recordings_began_before(const struct trace_identity *first);
 
 /* How a file of a recording follows on those before, which lasted until until_ns. */
-enum span_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
+enum pair_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
                                  const struct trace_identity *next);
 
 #endif /* RECORDINGS_H */

@@ -16,7 +16,7 @@
 #include "range_rows.h"
 #include "rbwp_gpu.h"
 #include "recordings.h"
-#include "span_walk.h"
+#include "pair_walk.h"
 #include "table_rows.h"
 #include "trace_source.h"
 #include "track_batch.h"
@@ -77,7 +77,7 @@ struct rbwp_source {
     struct call_args args;
     struct range_rows ranges;
     struct deferred_losses losses, damages;
-    struct span_walk *walk;
+    struct pair_walk *walk;
     bool failed;
 };
 
@@ -408,40 +408,34 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
 /* Field by field, where it is going to stay: this is done for each span of a file. Lane, depth and
  * track are not known yet. Names are for those that are wanted: their order is that of a file that
  * has no others. */
-static inline void rbwp_make_span(struct rbwp_source *source, const struct span *span,
+static inline void rbwp_make_span(struct rbwp_source *source, const struct record_pair *pair,
                                   struct trace_span *made)
 {
     const struct trace_axis *axis = &source->options->axis;
     const uint8_t flags =
-        (uint8_t)((span->has_end ? 0 : TRACE_UNFINISHED) | (span->open ? TRACE_OPEN : 0));
-    int64_t end_ns = flags == TRACE_UNFINISHED ? source->thread->last_ns : span->end_ns;
-    made->start_ns = trace_on_axis(axis, span->begin_ns);
-    made->stop_ns = trace_on_axis(axis, at_least(end_ns, span->begin_ns));
-    made->id = source->first_id + span->id;
-    made->parent = span->parent ? source->first_id + span->parent : 0;
+        (uint8_t)((pair->has_end ? 0 : TRACE_UNFINISHED) | (pair->open ? TRACE_OPEN : 0));
+    int64_t end_ns = flags == TRACE_UNFINISHED ? source->thread->last_ns : pair->end_ns;
+    made->start_ns = trace_on_axis(axis, pair->begin_ns);
+    made->stop_ns = trace_on_axis(axis, at_least(end_ns, pair->begin_ns));
+    made->id = source->first_id + pair->id;
+    made->parent = pair->parent ? source->first_id + pair->parent : 0;
     made->track = made->detail = 0;
     made->row = made->depth = 0;
     made->flags = flags;
 }
 
-static inline void name_span(struct rbwp_source *source, const struct span *span,
+static inline void name_span(struct rbwp_source *source, const struct record_pair *pair,
                              struct trace_span *made)
 {
-    int64_t name_ns = span_name_time_ns(span);
-    if (span->kind == SPAN_FINE) {
-        name_sub_item(source, made, span->sub_item, name_ns);
+    int64_t name_ns = pair_name_time_ns(pair);
+    if (pair->kind == PAIR_FINE) {
+        name_sub_item(source, made, pair->sub_item, name_ns);
     } else {
-        made->category = span->kind == SPAN_GPU ? TRACE_GPU_WORK : TRACE_CALL;
-        if (span->kind == SPAN_COARSE && source->slot_waits[span->slot])
+        made->category = pair->kind == PAIR_GPU ? TRACE_GPU_WORK : TRACE_CALL;
+        if (pair->kind == PAIR_COARSE && source->slot_waits[pair->slot])
             made->flags |= TRACE_WAITS;
-        name_slot(source, made, span->slot, name_ns);
+        name_slot(source, made, pair->slot, name_ns);
     }
-}
-
-static bool is_wanted(struct rbwp_source *source, const struct span *span)
-{
-    struct filter_span judged = filter_span_of(span);
-    return filter_takes_span(&source->filter, &judged);
 }
 
 static bool clip(const struct rbwp_source *source, struct trace_span *made)
@@ -463,15 +457,15 @@ static inline uint32_t slot_kind(struct rbwp_source *source, uint8_t slot)
 }
 
 /* What was made of it, with what there is more to tell: nearly always nothing. */
-static inline bool rbwp_add_span(struct rbwp_source *source, const struct span *span,
+static inline bool rbwp_add_span(struct rbwp_source *source, const struct record_pair *pair,
                                  struct track_batch *batch)
 {
-    const bool is_call = span->kind == SPAN_COARSE, outermost = span->parent == 0;
+    const bool is_call = pair->kind == PAIR_COARSE, outermost = pair->parent == 0;
     const uint32_t label =
-        is_call ? slot_kind(source, (uint8_t)span->slot) : source->kinds[span->sub_item];
+        is_call ? slot_kind(source, (uint8_t)pair->slot) : source->kinds[pair->sub_item];
     const struct trace_detail *detail = NULL;
     if (is_call && source->args.count)
-        detail = call_args_of(&source->args, span->thread_id, span->begin_ns, label);
+        detail = call_args_of(&source->args, pair->thread_id, pair->begin_ns, label);
     if (detail || !label)
         return track_batch_add(batch, detail, outermost);
     const struct trace_detail kind = {
@@ -479,16 +473,16 @@ static inline bool rbwp_add_span(struct rbwp_source *source, const struct span *
     return track_batch_add(batch, &kind, outermost);
 }
 
-static void rbwp_on_span(void *context, const struct span *span)
+static void rbwp_on_pair(void *context, const struct record_pair *pair)
 {
     struct rbwp_source *source = context;
-    /* Spans that are given up come with their thread, not in a block of it. */
-    (void)rbwp_find_thread(source, span->thread_id, span_name_time_ns(span));
-    source->last_id = span->id > source->last_id ? span->id : source->last_id;
-    if (!source->thread || !span->has_begin)
+    /* Pairs that are given up come with their thread, not in a block of it. */
+    (void)rbwp_find_thread(source, pair->thread_id, pair_name_time_ns(pair));
+    source->last_id = pair->id > source->last_id ? pair->id : source->last_id;
+    if (!source->thread || !pair->has_begin)
         return;
-    if (span->kind == SPAN_GPU) {
-        rbwp_gpu_work(&source->gpu, span);
+    if (pair->kind == PAIR_GPU) {
+        rbwp_gpu_work(&source->gpu, pair);
         return;
     }
     struct track_batch *batch = &source->thread->batch;
@@ -497,29 +491,30 @@ static void rbwp_on_span(void *context, const struct span *span)
         rbwp_fail(source);
         return;
     }
-    rbwp_make_span(source, span, made);
-    if (span->kind == SPAN_COARSE)
-        rbwp_gpu_call(&source->gpu, span, made->start_ns, batch->track);
+    rbwp_make_span(source, pair, made);
+    if (pair->kind == PAIR_COARSE)
+        rbwp_gpu_call(&source->gpu, pair, made->start_ns, batch->track);
     source->thread->last_ns =
         at_least(source->thread->last_ns, trace_off_axis(&source->options->axis, made->stop_ns));
-    if (source->filtered && !(is_wanted(source, span) && clip(source, made)))
+    if (source->filtered && !(filter_takes_pair(&source->filter, pair) && clip(source, made)))
         return;
-    name_span(source, span, made);
+    name_span(source, pair, made);
     if (batch->track == TRACE_NONE) /* its thread got the name that is wanted later */
-        batch->track = add_thread_track(source, span->thread_id, span_name_time_ns(span));
-    if (!rbwp_add_span(source, span, batch))
+        batch->track = add_thread_track(source, pair->thread_id, pair_name_time_ns(pair));
+    if (!rbwp_add_span(source, pair, batch))
         rbwp_fail(source);
 }
 
 /* ---- what the GPUs need ------------------------------------------------------ */
 
-static bool make_gpu_span(void *context, const struct span *span, struct trace_span *made_out)
+static bool make_gpu_span(void *context, const struct record_pair *pair,
+                          struct trace_span *made_out)
 {
     struct rbwp_source *source = context;
-    rbwp_make_span(source, span, made_out);
-    if (source->filtered && !(is_wanted(source, span) && clip(source, made_out)))
+    rbwp_make_span(source, pair, made_out);
+    if (source->filtered && !(filter_takes_pair(&source->filter, pair) && clip(source, made_out)))
         return false;
-    name_span(source, span, made_out);
+    name_span(source, pair, made_out);
     return true;
 }
 
@@ -593,13 +588,7 @@ static uint32_t slot_name(void *context, uint32_t slot, int64_t time_ns)
 static bool is_row_wanted(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
 {
     struct rbwp_source *source = context;
-    const struct filter_span judged = {.thread_id = thread_id,
-                                       .slot = -1,
-                                       .first_ns = start_ns,
-                                       .last_ns = stop_ns,
-                                       .has_duration = true,
-                                       .duration_ns = (uint64_t)stop_ns - (uint64_t)start_ns};
-    return filter_takes_span(&source->filter, &judged);
+    return filter_takes_row(&source->filter, thread_id, start_ns, stop_ns);
 }
 
 static bool clip_row(void *context, struct trace_span *span)
@@ -714,7 +703,7 @@ static void end_block(void *context, const struct rbwp_block *block)
     track_batch_pass(&thread->batch, source->trace);
 }
 
-static void take_damage(void *context, const struct span_damage *damage)
+static void take_damage(void *context, const struct file_damage *damage)
 {
     struct rbwp_source *source = context;
     const struct trace_axis *axis = &source->options->axis;
@@ -858,7 +847,7 @@ static void add_recording_fact(struct rbwp_source *source, const struct trace_fa
 }
 
 static void rbwp_add_facts(struct rbwp_source *source, const struct trace_facts *facts,
-                           const struct span_walk *walk)
+                           const struct pair_walk *walk)
 {
     const struct rbwp_reader *reader = source->input->reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
@@ -1009,13 +998,13 @@ static void end_file(struct rbwp_source *source, const struct trace_source *file
 }
 
 /* How the at-th file of a recording follows on those before it. */
-static enum span_join follows(const struct trace_source *opened, uint32_t at, int64_t *until_ns_out)
+static enum pair_join follows(const struct trace_source *opened, uint32_t at, int64_t *until_ns_out)
 {
     *until_ns_out = INT64_MIN;
     for (uint32_t i = 0; i < at; i++)
         *until_ns_out = at_least(opened->earlier[i].facts.last_ns, *until_ns_out);
     const struct trace_source *file = at < opened->earlier_count ? &opened->earlier[at] : opened;
-    return at == 0 ? SPAN_JOIN_NEXT
+    return at == 0 ? PAIR_JOIN_NEXT
                    : recordings_follow(&opened->earlier[at - 1].facts.identity, *until_ns_out,
                                        &file->facts.identity);
 }
@@ -1029,10 +1018,10 @@ static void limit_rows(struct rbwp_source *source, const struct trace_source *op
     const struct trace_source *next = at + 1 < opened->earlier_count ? file + 1 : opened;
     source->from_ns = INT64_MIN;
     source->until_ns = INT64_MAX;
-    if (follows(opened, at, &until_ns) == SPAN_JOIN_OVERLAP && !is_split(file))
+    if (follows(opened, at, &until_ns) == PAIR_JOIN_OVERLAP && !is_split(file))
         source->from_ns = file->facts.identity.from_ns;
     if (at < opened->earlier_count && !is_split(file) &&
-        follows(opened, at + 1, &until_ns) == SPAN_JOIN_OVERLAP)
+        follows(opened, at + 1, &until_ns) == PAIR_JOIN_OVERLAP)
         source->until_ns = next->facts.identity.from_ns;
 }
 
@@ -1057,7 +1046,7 @@ static bool load_args(struct rbwp_source *source, struct trace_source *opened)
 
 /* A file before the last one; what is open at its end goes on in the next. */
 static enum exit_code read_earlier(struct rbwp_source *source, struct trace_source *opened,
-                                   uint32_t at, enum span_join join)
+                                   uint32_t at, enum pair_join join)
 {
     struct trace_source *file = &opened->earlier[at];
     const struct trace_source *next = at + 1 < opened->earlier_count ? file + 1 : opened;
@@ -1067,8 +1056,8 @@ static enum exit_code read_earlier(struct rbwp_source *source, struct trace_sour
         return EXIT_BAD_DATA;
     begin_file(source, file, at == 0);
     limit_rows(source, opened, at);
-    span_walk_part(source->walk, source->input, join,
-                   cut ? next->facts.identity.from_ns : SPAN_NO_CUT, source->until_ns);
+    pair_walk_part(source->walk, source->input, join,
+                   cut ? next->facts.identity.from_ns : PAIR_NO_CUT, source->until_ns);
     end_file(source, file, false);
     source->input = &source->own_input;
     source->names = &source->own_names;
@@ -1077,7 +1066,7 @@ static enum exit_code read_earlier(struct rbwp_source *source, struct trace_sour
 
 /* All but the last. How that follows on them in *join. */
 static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_source *opened,
-                                       enum span_join *join)
+                                       enum pair_join *join)
 {
     enum exit_code code = EXIT_GOOD;
     for (uint32_t i = 0; i < opened->earlier_count && !rbwp_is_full(source); i++) {
@@ -1086,8 +1075,8 @@ static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_
         enum exit_code read = read_earlier(source, opened, i, *join);
         *join = follows(opened, i + 1, &until_ns);
         if (read == EXIT_BAD_DATA || source->lost > lost)
-            *join = SPAN_JOIN_GAP;
-        if (*join == SPAN_JOIN_GAP)
+            *join = PAIR_JOIN_GAP;
+        if (*join == PAIR_JOIN_GAP)
             source->ranges.unsure_ns = until_ns;
         code = exit_worse(code, read);
     }
@@ -1097,7 +1086,7 @@ static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_
 static enum exit_code rbwp_read_files(struct rbwp_source *source, struct trace_source *opened)
 {
     enum exit_code code = load_args(source, opened) ? EXIT_GOOD : EXIT_BAD_DATA;
-    enum span_join join = SPAN_JOIN_NEXT;
+    enum pair_join join = PAIR_JOIN_NEXT;
     struct window window = {0};
     if (source->has_earlier)
         code = exit_worse(code, read_all_earlier(source, opened, &join));
@@ -1108,9 +1097,9 @@ static enum exit_code rbwp_read_files(struct rbwp_source *source, struct trace_s
         source->walk->thread = track_for_thread;
     }
     if (source->has_earlier)
-        span_walk_part(source->walk, source->input, join, SPAN_NO_CUT, INT64_MAX);
-    code = exit_worse(code, source->has_earlier ? span_walk_finish(source->walk)
-                                                : span_walk(source->walk, source->input));
+        pair_walk_part(source->walk, source->input, join, PAIR_NO_CUT, INT64_MAX);
+    code = exit_worse(code, source->has_earlier ? pair_walk_finish(source->walk)
+                                                : pair_walk(source->walk, source->input));
     end_file(source, opened, true);
     window_free(&window);
     return code;
@@ -1120,8 +1109,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                                 const struct trace_read_options *options)
 {
     struct rbwp_source *source = opened->state;
-    struct span_walk walk = {.context = source,
-                             .span = rbwp_on_span,
+    struct pair_walk walk = {.context = source,
+                             .pair = rbwp_on_pair,
                              .block_begins = rbwp_begin_block,
                              .block_ended = end_block,
                              .damaged = take_damage,
@@ -1147,7 +1136,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     start_tables(source);
     source->walk = &walk;
     if (source->has_earlier)
-        span_walk_start(&walk);
+        pair_walk_start(&walk);
     enum exit_code code = rbwp_read_files(source, opened);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.h - which records and spans are wanted.
+ * filter.h - which records and pairs are wanted.
  *
  * A struct filter is the filter_options, resolved against one file (its zero
  * time, its names).
@@ -16,7 +16,7 @@
 #include "name_lookup.h"
 #include "options.h"
 #include "rbwp_format.h"
-#include "spans.h"
+#include "record_pairs.h"
 #include "thread_map.h"
 
 #include <stdbool.h>
@@ -151,17 +151,8 @@ bool filter_block(struct filter *filter, const struct rbwp_block *block);
 /* True when this record of that block is wanted. */
 bool filter_record(struct filter *filter, const struct rbwp_record *record);
 
-/* What a span is judged by. */
-struct filter_span {
-    uint64_t thread_id;
-    int slot;                  /* -1 none */
-    unsigned kinds;            /* enum filter_kind */
-    int64_t first_ns, last_ns; /* last_ns is INT64_MAX when it has no end */
-    bool has_duration;
-    uint64_t duration_ns;
-};
-struct filter_span filter_span_of(const struct span *span);
-/* After filter_resolve. */
-bool filter_takes_span(struct filter *filter, const struct filter_span *span);
+/* After filter_resolve. A row of a table is of no work item and of no kind. */
+bool filter_takes_pair(struct filter *filter, const struct record_pair *pair);
+bool filter_takes_row(struct filter *filter, uint64_t thread_id, int64_t start_ns, int64_t stop_ns);
 
 #endif /* FILTER_H */

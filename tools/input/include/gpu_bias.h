@@ -40,6 +40,7 @@ struct gpu_bias {
 void gpu_bias_load(struct gpu_bias *bias, const struct input *input, const struct gpu_facts *facts);
 
 /* When the work of a GPU_WORK record stopped; as stored if nothing is known of its GPU. */
-int64_t gpu_bias_stop(const struct gpu_bias *bias, const struct rbwp_record *record);
+int64_t gpu_bias_stop(const struct gpu_bias *bias, uint64_t proc_id, int slot, int64_t start_ns,
+                      int64_t stop_ns);
 
 #endif /* GPU_BIAS_H */

@@ -11,7 +11,7 @@
 #include "gpu_activity.h"
 #include "name_lookup.h"
 #include "out.h"
-#include "spans.h"
+#include "record_pairs.h"
 
 /* What a record or span refers to, as JSON members.
  *
@@ -34,6 +34,6 @@ void json_record_line(struct out *out, const char *file, const struct names *nam
 /* {...} without a line feed. gpu: what is known of GPU work beside its times, NULL for nothing;
  * work: its name. */
 void json_span(struct out *out, const char *file, const struct names *names,
-               const struct span *span, const struct gpu_fact *gpu, struct rbwp_text work);
+               const struct record_pair *pair, const struct gpu_fact *gpu, struct rbwp_text work);
 
 #endif /* JSON_LINE_H */

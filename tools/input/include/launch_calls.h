@@ -11,7 +11,7 @@
 #define LAUNCH_CALLS_H
 
 #include "gpu_activity.h"
-#include "spans.h"
+#include "record_pairs.h"
 
 #define LAUNCH_CALLS_KEPT (64u << 10)    /* calls of a thread */
 #define LAUNCH_CALLS_WAITING (16u << 10) /* facts of a thread */
@@ -20,9 +20,9 @@ struct launch_calls; /* opaque */
 
 /* ready: takes each fact once, with its call. NULL without memory. */
 struct launch_calls *launch_calls_new(gpu_fact_fn *ready, void *context);
-/* A call that ended; those of a thread in their order. Others than SPAN_COARSE with both ends are
+/* A call that ended; those of a thread in their order. Others than PAIR_COARSE with both ends are
  * passed over. */
-void launch_calls_add(struct launch_calls *calls, const struct span *call);
+void launch_calls_add(struct launch_calls *calls, const struct record_pair *call);
 void launch_calls_fact(struct launch_calls *calls, const struct gpu_fact *fact);
 /* Hands out what waits. */
 void launch_calls_finish(struct launch_calls *calls);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * span_walk.h - all spans of one input.
+ * pair_walk.h - all pairs of records of one input.
  *
  * Blocks go through the reorder window into the pairing. Where the reader
  * skipped damaged bytes, any thread may have lost records, so the window is
- * emptied and every open span is given up there: a span that is marked
- * finished has really seen both ends.
+ * emptied and all that is open is given up there: what is marked finished has
+ * really seen both ends.
  *
  * What is open at the end still ran when the session stopped, or at the last
  * sign of life: the trailer's stop; without one, of a file that was finalised,
  * its last record. A file that was not finalised lacks records of its own
  * threads, ends among them: there nothing is taken to have run on.
  */
-#ifndef SPAN_WALK_H
-#define SPAN_WALK_H
+#ifndef PAIR_WALK_H
+#define PAIR_WALK_H
 
 #include "input.h"
 #include "rbwp_format.h"
 #include "reorder.h"
-#include "spans.h"
+#include "record_pairs.h"
 #include "thread_map.h"
 #include "window.h"
 
@@ -52,7 +52,7 @@ const struct rbwp_thread_info *thread_infos_first(const struct thread_infos *inf
 /* True unless the thread is known to have ended, or may lack records from this time on. */
 bool thread_infos_is_whole(const struct thread_infos *infos, uint64_t thread_id, int64_t from_ns);
 
-struct span_damage {
+struct file_damage {
     uint64_t bytes;
     int64_t first_ns, last_ns; /* of the records around it, in the order of the file; 0,0 none */
     bool has_block;            /* it is the rest of one block, or begins one that was cut */
@@ -60,15 +60,15 @@ struct span_damage {
     uint32_t records;
 };
 
-struct span_walk {
+struct pair_walk {
     void *context;
-    span_fn *span; /* in the order in which they end */
-    /* Before and after the spans of a block; spans that were given up come outside of both. */
+    pair_fn *pair; /* in the order in which they end */
+    /* Before and after the pairs of a block; those that were given up come outside of both. */
     void (*block_begins)(void *context, const struct rbwp_block *block);
     void (*block_ended)(void *context, const struct rbwp_block *block); /* may be NULL */
-    /* Where bytes of the file were skipped, behind the spans that were given up there; may be NULL.
+    /* Where bytes of the file were skipped, behind the pairs that were given up there; may be NULL.
      */
-    void (*damaged)(void *context, const struct span_damage *damage);
+    void (*damaged)(void *context, const struct file_damage *damage);
     /* Each block without records, where it stands in the file; may be NULL. */
     void (*opaque)(void *context, const struct rbwp_block *block);
     bool (*enough)(void *context); /* true: the walk stops early */
@@ -79,7 +79,7 @@ struct span_walk {
 
     struct input *input;
     struct reorder reorder;
-    struct span_builder builder;
+    struct pair_builder builder;
     struct thread_infos threads; /* at the end */
     int64_t last_ns;             /* of all records, INT64_MIN none */
     int64_t before_ns;           /* of the last block with records in the file, the same */
@@ -89,14 +89,14 @@ struct span_walk {
 };
 
 /* The files of one recording, one after the other: start, each of them, finish. cut_ns and
- * until_ns: as of span_builder_part. Names may change between them. */
-void span_walk_start(struct span_walk *walk);
-void span_walk_part(struct span_walk *walk, struct input *input, enum span_join join,
+ * until_ns: as of pair_builder_part. Names may change between them. */
+void pair_walk_start(struct pair_walk *walk);
+void pair_walk_part(struct pair_walk *walk, struct input *input, enum pair_join join,
                     int64_t cut_ns, int64_t until_ns);
-enum exit_code span_walk_finish(struct span_walk *walk);
+enum exit_code pair_walk_finish(struct pair_walk *walk);
 
-/* Walks, reports what is wrong with the spans, and returns EXIT_GOOD or EXIT_PARTIAL. The state of
+/* Walks, reports what is wrong with the pairs, and returns EXIT_GOOD or EXIT_PARTIAL. The state of
  * the input is reported when it is closed. */
-enum exit_code span_walk(struct span_walk *walk, struct input *input);
+enum exit_code pair_walk(struct pair_walk *walk, struct input *input);
 
-#endif /* SPAN_WALK_H */
+#endif /* PAIR_WALK_H */

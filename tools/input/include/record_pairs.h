@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spans.h - begins paired with their ends.
+ * record_pairs.h - begins paired with their ends.
  *
- * Takes the records of each thread in order and hands out a span when it
- * ends, so memory holds only what is open. Rules:
+ * Takes the records of each thread in order and hands out a pair when it
+ * ends, so memory holds only what is open. The model's spans are made of
+ * pairs (trace_span.h). Rules:
  * - a coarse end closes the thread's open call; sub-items still open in it
  *   are unfinished;
  * - a thread has one open call: a second begin means that the first one's end
  *   is missing, so the first, and what is open in it, is unfinished;
  * - a fine end closes the innermost sub-item, but never one outside the open
  *   call;
- * - an end with nothing to close is a stray end: a span without a begin;
- * - GPU work is a span of its own, of its processor;
+ * - an end with nothing to close is a stray end: a pair without a begin;
+ * - GPU work is one record with both times: a pair of its own, of its processor;
  * - after damage in the file nothing is paired across the gap;
  * - what is open at the end of the data still ran then, unless its end may be
  *   among what is missing;
@@ -22,22 +23,22 @@
  *
  * Knows nothing of names and output; reorder.h brings blocks into order.
  */
-#ifndef SPANS_H
-#define SPANS_H
+#ifndef RECORD_PAIRS_H
+#define RECORD_PAIRS_H
 
 #include "rbwp_reader.h"
 #include "thread_map.h"
 
-/* Open spans of all threads together. Sub-items beyond it are handed out at once, unfinished. */
-#define SPANS_OPEN_MAX (1u << 20)
+/* What is open in all threads together. Sub-items beyond it are handed out at once, unfinished. */
+#define PAIRS_OPEN_MAX (1u << 20)
 
-enum span_kind { SPAN_COARSE, SPAN_FINE, SPAN_GPU };
+enum pair_kind { PAIR_COARSE, PAIR_FINE, PAIR_GPU };
 
-struct span {
-    enum span_kind kind;
+struct record_pair {
+    enum pair_kind kind;
     uint64_t id;     /* counts begins from 1 */
-    uint64_t parent; /* id of the enclosing span of the thread, 0 = none */
-    uint32_t depth;  /* number of enclosing spans */
+    uint64_t parent; /* id of the enclosing pair of the thread, 0 = none */
+    uint32_t depth;  /* number of enclosing pairs */
     uint64_t thread_id;
     int slot; /* of the call, of the enclosing call, or of the GPU work; -1 none */
     uint16_t sub_item;
@@ -51,26 +52,26 @@ struct span {
 };
 
 /* Both ends are there, in this order. */
-static inline bool span_has_duration(const struct span *span)
+static inline bool pair_has_duration(const struct record_pair *pair)
 {
-    return span->has_begin && span->has_end && span->end_ns >= span->begin_ns;
+    return pair->has_begin && pair->has_end && pair->end_ns >= pair->begin_ns;
 }
 /* 0 without one. */
-static inline uint64_t span_duration_ns(const struct span *span)
+static inline uint64_t pair_duration_ns(const struct record_pair *pair)
 {
-    return span_has_duration(span) ? (uint64_t)span->end_ns - (uint64_t)span->begin_ns : 0;
+    return pair_has_duration(pair) ? (uint64_t)pair->end_ns - (uint64_t)pair->begin_ns : 0;
 }
 /* The time at which its names are meant. */
-static inline int64_t span_name_time_ns(const struct span *span)
+static inline int64_t pair_name_time_ns(const struct record_pair *pair)
 {
-    return span->kind == SPAN_GPU ? span->record_ns
-           : span->has_begin      ? span->begin_ns
-                                  : span->end_ns;
+    return pair->kind == PAIR_GPU ? pair->record_ns
+           : pair->has_begin      ? pair->begin_ns
+                                  : pair->end_ns;
 }
 
-typedef void span_fn(void *context, const struct span *span);
+typedef void pair_fn(void *context, const struct record_pair *pair);
 
-struct open_span {
+struct open_begin {
     uint64_t id;
     int64_t begin_ns;
     uint16_t item; /* slot or sub-item */
@@ -78,12 +79,12 @@ struct open_span {
 
 /* The time of one record may differ by so much between two dumps: of records that were not in
  * blocks yet it is worked out again. No two records of a kind are as near. */
-enum { SPAN_JOIN_NS = 4, SPAN_TAIL = 4 };
+enum { PAIR_JOIN_NS = 4, PAIR_TAIL = 4 };
 
-/* Open spans of one thread, outermost first. */
-struct span_thread {
+/* What is open in one thread, outermost first. */
+struct pair_thread {
     uint64_t thread_id;
-    struct open_span *open;
+    struct open_begin *open;
     uint32_t depth, capacity;
     uint32_t call;     /* 1 + index of the open call, 0 = none */
     uint32_t overflow; /* sub-items that found no room and are still open */
@@ -92,35 +93,35 @@ struct span_thread {
     /* Of parts of a recording. */
     uint32_t part; /* in which it had records last, 0 none yet */
     uint32_t met;  /* of which tail_next and again are */
-    struct span_tail {
+    struct pair_tail {
         int64_t time_ns;
         uint16_t item;
         uint8_t kind;
-    } tail[SPAN_TAIL];  /* the latest records, the last one last */
+    } tail[PAIR_TAIL];  /* the latest records, the last one last */
     uint32_t tail_next; /* the first of them that the next part has not shown again */
     uint32_t held;      /* innermost items that ended at the cut: they may go on behind it */
     uint32_t again;     /* items that the next part began again, from the outermost */
 };
 
 /* How a part of a recording follows on the one before. */
-enum span_join {
-    SPAN_JOIN_NEXT,    /* at once */
-    SPAN_JOIN_OVERLAP, /* some of its records came before */
-    SPAN_JOIN_GAP      /* data are missing between them */
+enum pair_join {
+    PAIR_JOIN_NEXT,    /* at once */
+    PAIR_JOIN_OVERLAP, /* some of its records came before */
+    PAIR_JOIN_GAP      /* data are missing between them */
 };
-#define SPAN_NO_CUT INT64_MIN
+#define PAIR_NO_CUT INT64_MIN
 
-struct span_builder {
-    span_fn *emit;
+struct pair_builder {
+    pair_fn *emit;
     void *context;
     struct thread_map map;
-    struct span_thread *threads;
+    struct pair_thread *threads;
     uint32_t thread_capacity;
     uint32_t open_total;
     uint32_t passed;    /* parts that were passed over */
     uint32_t part;      /* of a recording in several files, from 1; 0: all is in one */
     uint32_t after_gap; /* the last part that data are missing before */
-    enum span_join join;
+    enum pair_join join;
     int64_t cut_ns, until_ns;
     uint64_t next_id;
     uint64_t unfinished, strays;
@@ -128,30 +129,30 @@ struct span_builder {
     bool failed;   /* no room for a thread; its blocks were left out */
 };
 
-void span_builder_start(struct span_builder *builder, span_fn *emit, void *context);
+void pair_builder_start(struct pair_builder *builder, pair_fn *emit, void *context);
 /* The next block of its thread. */
-void span_builder_block(struct span_builder *builder, const struct rbwp_block *block);
+void pair_builder_block(struct pair_builder *builder, const struct rbwp_block *block);
 /* What comes next is of the first or next part of a recording. cut_ns: where it was cut, if spans
  * were, too: what ends then may be begun again by the next part. until_ns: what is later is in the
  * next part as well, and taken from there. */
-void span_builder_part(struct span_builder *builder, enum span_join join, int64_t cut_ns,
+void pair_builder_part(struct pair_builder *builder, enum pair_join join, int64_t cut_ns,
                        int64_t until_ns);
 /* The next record of its thread. */
-void span_builder_record(struct span_builder *builder, uint64_t thread_id,
+void pair_builder_record(struct pair_builder *builder, uint64_t thread_id,
                          const struct rbwp_record *record);
 /* Ends all that is open as unfinished: data are missing here. */
-void span_builder_break(struct span_builder *builder);
-/* Part of the data is passed over that begins ids many spans, behind which these are open and no
+void pair_builder_break(struct pair_builder *builder);
+/* Part of the data is passed over that begins ids many pairs, behind which these are open and no
  * others; what ended there is not handed out. False without memory. */
-bool span_builder_pass_over(struct span_builder *builder, uint64_t ids,
+bool pair_builder_pass_over(struct pair_builder *builder, uint64_t ids,
                             const struct rbwp_open_item *open, uint32_t count);
 /*
- * The end of the data. ran tells whether a span of the thread that began then still ran, and until
- * when it is known to have; what did not is unfinished and no more. Spans that ran come out open.
+ * The end of the data. ran tells whether what began in the thread then still ran, and until
+ * when it is known to have; what did not is unfinished and no more. What ran comes out open.
  */
-typedef bool span_ran_fn(void *context, uint64_t thread_id, int64_t begin_ns,
+typedef bool pair_ran_fn(void *context, uint64_t thread_id, int64_t begin_ns,
                          int64_t *until_ns_out);
-void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *context);
-void span_builder_stop(struct span_builder *builder);
+void pair_builder_finish(struct pair_builder *builder, pair_ran_fn *ran, void *context);
+void pair_builder_stop(struct pair_builder *builder);
 
-#endif /* SPANS_H */
+#endif /* RECORD_PAIRS_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spans.h and reorder.h: the bounds on memory. What is paired is tested on whole files (cli). */
+/* record_pairs.h and reorder.h: the bounds on memory. What is paired is tested on whole files
+ * (cli). */
 #include "reorder.h"
 #include "rbwp_writer.h"
-#include "spans.h"
+#include "record_pairs.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -14,18 +15,18 @@ struct counts {
     uint32_t depth_max;
 };
 
-static void count_span(void *context, const struct span *span)
+static void count_pair(void *context, const struct record_pair *pair)
 {
     struct counts *counts = context;
-    counts->finished += span->has_begin && span->has_end;
-    counts->unfinished += !span->has_end;
-    counts->strays += !span->has_begin;
-    if (span->depth > counts->depth_max)
-        counts->depth_max = span->depth;
+    counts->finished += pair->has_begin && pair->has_end;
+    counts->unfinished += !pair->has_end;
+    counts->strays += !pair->has_begin;
+    if (pair->depth > counts->depth_max)
+        counts->depth_max = pair->depth;
 }
 
 /* Encodes count records of a kind and hands them to the builder, block by block. */
-static void feed(struct span_builder *builder, uint32_t kind, uint32_t count)
+static void feed(struct pair_builder *builder, uint32_t kind, uint32_t count)
 {
     struct rbwp_block_encoder *encoder;
     struct rbwp_sealed_block sealed;
@@ -38,7 +39,7 @@ static void feed(struct span_builder *builder, uint32_t kind, uint32_t count)
         struct rbwp_block block = {.header = {.thread_id = 1, .records = sealed.records}};
         block.data = sealed.bytes + RBWP_BLOCK_HEADER_BYTES;
         block.header.data_bytes = sealed.bytes_count - RBWP_BLOCK_HEADER_BYTES;
-        span_builder_block(builder, &block);
+        pair_builder_block(builder, &block);
     }
     rbwp_block_encoder_free(encoder);
 }
@@ -48,19 +49,19 @@ static void open_spans_are_bounded(void **state)
 {
     (void)state;
     struct counts counts = {0};
-    struct span_builder builder;
-    span_builder_start(&builder, count_span, &counts);
-    feed(&builder, RBWP_FINE_BEGIN, SPANS_OPEN_MAX + 1000);
+    struct pair_builder builder;
+    pair_builder_start(&builder, count_pair, &counts);
+    feed(&builder, RBWP_FINE_BEGIN, PAIRS_OPEN_MAX + 1000);
     assert_int_equal(counts.unfinished, 1000);
-    assert_int_equal(builder.open_total, SPANS_OPEN_MAX);
-    assert_int_equal(counts.depth_max, SPANS_OPEN_MAX + 999);
-    feed(&builder, RBWP_FINE_END, SPANS_OPEN_MAX + 1000);
-    assert_int_equal(counts.finished, SPANS_OPEN_MAX);
+    assert_int_equal(builder.open_total, PAIRS_OPEN_MAX);
+    assert_int_equal(counts.depth_max, PAIRS_OPEN_MAX + 999);
+    feed(&builder, RBWP_FINE_END, PAIRS_OPEN_MAX + 1000);
+    assert_int_equal(counts.finished, PAIRS_OPEN_MAX);
     assert_int_equal(counts.strays, 0);
     assert_int_equal(builder.open_total, 0);
     feed(&builder, RBWP_FINE_END, 1);
     assert_int_equal(counts.strays, 1);
-    span_builder_stop(&builder);
+    pair_builder_stop(&builder);
 }
 
 struct passed {

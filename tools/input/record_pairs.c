@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairing: one stack per thread. */
-#include "spans.h"
+#include "record_pairs.h"
 #include "record_bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void span_builder_start(struct span_builder *builder, span_fn *emit, void *context)
+void pair_builder_start(struct pair_builder *builder, pair_fn *emit, void *context)
 {
-    *builder = (struct span_builder){.emit = emit, .context = context};
+    *builder = (struct pair_builder){.emit = emit, .context = context};
 }
 
-void span_builder_stop(struct span_builder *builder)
+void pair_builder_stop(struct pair_builder *builder)
 {
     for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
         free(builder->threads[i].open);
@@ -19,170 +19,170 @@ void span_builder_stop(struct span_builder *builder)
     thread_map_free(&builder->map);
 }
 
-static bool is_call(const struct span_thread *thread, uint32_t index)
+static bool is_call(const struct pair_thread *thread, uint32_t index)
 {
     return thread->call == index + 1;
 }
 
-static int call_slot(const struct span_thread *thread)
+static int call_slot(const struct pair_thread *thread)
 {
     return thread->call ? thread->open[thread->call - 1].item : -1;
 }
 
-/* The innermost span, without its end. Field by field: this is done for each span of a file, and
+/* The innermost pair, without its end. Field by field: this is done for each pair of a file, and
  * what is copied behind its being written waits for that. */
-static inline void innermost_span(const struct span_thread *thread, struct span *span)
+static inline void innermost_pair(const struct pair_thread *thread, struct record_pair *pair)
 {
     uint32_t index = thread->depth - 1;
-    const struct open_span *open = &thread->open[index];
+    const struct open_begin *open = &thread->open[index];
     bool coarse = is_call(thread, index);
-    span->kind = coarse ? SPAN_COARSE : SPAN_FINE;
-    span->id = open->id;
-    span->parent = index ? thread->open[index - 1].id : 0;
-    span->depth = index;
-    span->thread_id = thread->thread_id;
-    span->slot = thread->call && index + 1 >= thread->call ? call_slot(thread) : -1;
-    span->sub_item = coarse ? 0 : open->item;
-    span->proc_id = 0;
-    span->has_begin = true;
-    span->open = false;
-    span->begin_ns = open->begin_ns;
-    span->record_ns = 0;
+    pair->kind = coarse ? PAIR_COARSE : PAIR_FINE;
+    pair->id = open->id;
+    pair->parent = index ? thread->open[index - 1].id : 0;
+    pair->depth = index;
+    pair->thread_id = thread->thread_id;
+    pair->slot = thread->call && index + 1 >= thread->call ? call_slot(thread) : -1;
+    pair->sub_item = coarse ? 0 : open->item;
+    pair->proc_id = 0;
+    pair->has_begin = true;
+    pair->open = false;
+    pair->begin_ns = open->begin_ns;
+    pair->record_ns = 0;
 }
 
-/* The innermost span has its end, or never will. */
-static inline void spans_leave(struct span_builder *builder, struct span_thread *thread,
-                               const struct span *span)
+/* The innermost pair has its end, or never will. */
+static inline void pairs_leave(struct pair_builder *builder, struct pair_thread *thread,
+                               const struct record_pair *pair)
 {
-    builder->unfinished += !span->has_end;
-    builder->open += span->open;
+    builder->unfinished += !pair->has_end;
+    builder->open += pair->open;
     if (is_call(thread, thread->depth - 1))
         thread->call = 0;
     thread->depth--;
     builder->open_total--;
-    builder->emit(builder->context, span);
+    builder->emit(builder->context, pair);
 }
 
-static inline void spans_pop(struct span_builder *builder, struct span_thread *thread, bool has_end,
+static inline void pairs_pop(struct pair_builder *builder, struct pair_thread *thread, bool has_end,
                              int64_t end_ns)
 {
-    struct span span;
-    innermost_span(thread, &span);
-    span.has_end = has_end;
-    span.end_ns = end_ns;
-    spans_leave(builder, thread, &span);
+    struct record_pair pair;
+    innermost_pair(thread, &pair);
+    pair.has_end = has_end;
+    pair.end_ns = end_ns;
+    pairs_leave(builder, thread, &pair);
 }
 
 /* Ends what is open above index as unfinished. */
-static void abandon(struct span_builder *builder, struct span_thread *thread, uint32_t index)
+static void abandon(struct pair_builder *builder, struct pair_thread *thread, uint32_t index)
 {
     thread->overflow = 0;
     while (thread->depth > index)
-        spans_pop(builder, thread, false, 0);
+        pairs_pop(builder, thread, false, 0);
 }
 
-static inline bool spans_push(struct span_builder *builder, struct span_thread *thread,
+static inline bool pairs_push(struct pair_builder *builder, struct pair_thread *thread,
                               uint16_t item, int64_t begin_ns)
 {
     if (thread->depth == thread->capacity &&
         !grow_zeroed32(&thread->open, &thread->capacity, thread->depth + 1, sizeof *thread->open))
         return false;
-    thread->open[thread->depth++] = (struct open_span){++builder->next_id, begin_ns, item};
+    thread->open[thread->depth++] = (struct open_begin){++builder->next_id, begin_ns, item};
     builder->open_total++;
     return true;
 }
 
-static void stray(struct span_builder *builder, const struct span_thread *thread,
-                  enum span_kind kind, int64_t end_ns)
+static void stray(struct pair_builder *builder, const struct pair_thread *thread,
+                  enum pair_kind kind, int64_t end_ns)
 {
-    struct span span = {.kind = kind,
-                        .id = ++builder->next_id,
-                        .thread_id = thread->thread_id,
-                        .slot = call_slot(thread),
-                        .depth = thread->depth,
-                        .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
-                        .has_end = true,
-                        .end_ns = end_ns};
+    struct record_pair pair = {.kind = kind,
+                               .id = ++builder->next_id,
+                               .thread_id = thread->thread_id,
+                               .slot = call_slot(thread),
+                               .depth = thread->depth,
+                               .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
+                               .has_end = true,
+                               .end_ns = end_ns};
     builder->strays++;
-    builder->emit(builder->context, &span);
+    builder->emit(builder->context, &pair);
 }
 
-static inline void coarse_begin(struct span_builder *builder, struct span_thread *thread,
+static inline void coarse_begin(struct pair_builder *builder, struct pair_thread *thread,
                                 uint16_t slot, int64_t begin_ns)
 {
     if (thread->call)
         abandon(builder, thread, thread->call - 1);
     thread->overflow = 0;
-    if (spans_push(builder, thread, slot, begin_ns))
+    if (pairs_push(builder, thread, slot, begin_ns))
         thread->call = thread->depth;
     else
         builder->failed = true;
 }
 
-static inline void coarse_end(struct span_builder *builder, struct span_thread *thread,
+static inline void coarse_end(struct pair_builder *builder, struct pair_thread *thread,
                               int64_t end_ns)
 {
     if (!thread->call) {
-        stray(builder, thread, SPAN_COARSE, end_ns);
+        stray(builder, thread, PAIR_COARSE, end_ns);
         return;
     }
     abandon(builder, thread, thread->call);
-    spans_pop(builder, thread, true, end_ns);
+    pairs_pop(builder, thread, true, end_ns);
 }
 
 /* A sub-item for which there is no room. */
-static void overflow(struct span_builder *builder, struct span_thread *thread, uint16_t sub_item,
+static void overflow(struct pair_builder *builder, struct pair_thread *thread, uint16_t sub_item,
                      int64_t begin_ns)
 {
-    struct span span = {.kind = SPAN_FINE,
-                        .id = ++builder->next_id,
-                        .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
-                        .depth = thread->depth + thread->overflow++,
-                        .thread_id = thread->thread_id,
-                        .slot = call_slot(thread),
-                        .sub_item = sub_item,
-                        .has_begin = true,
-                        .begin_ns = begin_ns};
+    struct record_pair pair = {.kind = PAIR_FINE,
+                               .id = ++builder->next_id,
+                               .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
+                               .depth = thread->depth + thread->overflow++,
+                               .thread_id = thread->thread_id,
+                               .slot = call_slot(thread),
+                               .sub_item = sub_item,
+                               .has_begin = true,
+                               .begin_ns = begin_ns};
     builder->unfinished++;
-    builder->emit(builder->context, &span);
+    builder->emit(builder->context, &pair);
 }
 
-static inline void fine_begin(struct span_builder *builder, struct span_thread *thread,
+static inline void fine_begin(struct pair_builder *builder, struct pair_thread *thread,
                               uint16_t sub_item, int64_t begin_ns)
 {
-    if (builder->open_total >= SPANS_OPEN_MAX || thread->overflow ||
-        !spans_push(builder, thread, sub_item, begin_ns))
+    if (builder->open_total >= PAIRS_OPEN_MAX || thread->overflow ||
+        !pairs_push(builder, thread, sub_item, begin_ns))
         overflow(builder, thread, sub_item, begin_ns);
 }
 
-static inline void fine_end(struct span_builder *builder, struct span_thread *thread,
+static inline void fine_end(struct pair_builder *builder, struct pair_thread *thread,
                             int64_t end_ns)
 {
     if (thread->overflow)
         thread->overflow--;
     else if (thread->depth > thread->call)
-        spans_pop(builder, thread, true, end_ns);
+        pairs_pop(builder, thread, true, end_ns);
     else
-        stray(builder, thread, SPAN_FINE, end_ns);
+        stray(builder, thread, PAIR_FINE, end_ns);
 }
 
-static void gpu_work(struct span_builder *builder, const struct span_thread *thread,
+static void gpu_work(struct pair_builder *builder, const struct pair_thread *thread,
                      const struct rbwp_record *record)
 {
-    struct span span = {.kind = SPAN_GPU,
-                        .id = ++builder->next_id,
-                        .thread_id = thread->thread_id,
-                        .slot = record->slot,
-                        .proc_id = record->proc_id,
-                        .has_begin = true,
-                        .has_end = true,
-                        .begin_ns = record->start_ns,
-                        .end_ns = record->stop_ns,
-                        .record_ns = record->time_ns};
-    builder->emit(builder->context, &span);
+    struct record_pair pair = {.kind = PAIR_GPU,
+                               .id = ++builder->next_id,
+                               .thread_id = thread->thread_id,
+                               .slot = record->slot,
+                               .proc_id = record->proc_id,
+                               .has_begin = true,
+                               .has_end = true,
+                               .begin_ns = record->start_ns,
+                               .end_ns = record->stop_ns,
+                               .record_ns = record->time_ns};
+    builder->emit(builder->context, &pair);
 }
 
-static struct span_thread *spans_find_thread(struct span_builder *builder, uint64_t thread_id)
+static struct pair_thread *pairs_find_thread(struct pair_builder *builder, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&builder->map, thread_id);
     if (number == THREAD_NONE || !grow_zeroed32(&builder->threads, &builder->thread_capacity,
@@ -193,7 +193,7 @@ static struct span_thread *spans_find_thread(struct span_builder *builder, uint6
 }
 
 /* A record of a kind with a small payload: item is its slot or sub-item. */
-static inline void take_small(struct span_builder *builder, struct span_thread *thread,
+static inline void take_small(struct pair_builder *builder, struct pair_thread *thread,
                               uint8_t kind, uint16_t item, int64_t time_ns)
 {
     switch (kind) {
@@ -212,7 +212,7 @@ static inline void take_small(struct span_builder *builder, struct span_thread *
     }
 }
 
-static void spans_on_record(struct span_builder *builder, struct span_thread *thread,
+static void pairs_on_record(struct pair_builder *builder, struct pair_thread *thread,
                             const struct rbwp_record *record)
 {
     if (record->kind == RBWP_GPU_WORK)
@@ -223,9 +223,9 @@ static void spans_on_record(struct span_builder *builder, struct span_thread *th
                    record->time_ns);
 }
 
-/* Up to what the iterator is for: GPU work, and the last records. From byte to span directly, which
- * is most of what a reader of spans does. */
-static void take_small_ones(struct span_builder *builder, struct span_thread *thread,
+/* Up to what the iterator is for: GPU work, and the last records. From byte to pair directly, which
+ * is most of what a reader of pairs does. */
+static void take_small_ones(struct pair_builder *builder, struct pair_thread *thread,
                             struct rbwp_record_iterator *iterator)
 {
     const uint8_t *next = iterator->data + iterator->next, *end = iterator->data + iterator->end;
@@ -246,20 +246,20 @@ static void take_small_ones(struct span_builder *builder, struct span_thread *th
 
 /* ---- parts of a recording ------------------------------------------------------ */
 
-void span_builder_part(struct span_builder *builder, enum span_join join, int64_t cut_ns,
+void pair_builder_part(struct pair_builder *builder, enum pair_join join, int64_t cut_ns,
                        int64_t until_ns)
 {
     builder->part++;
     builder->join = join;
     builder->cut_ns = cut_ns;
     builder->until_ns = until_ns;
-    if (join == SPAN_JOIN_GAP)
+    if (join == PAIR_JOIN_GAP)
         builder->after_gap = builder->part;
 }
 
-static const struct span_tail *last_of(const struct span_thread *thread)
+static const struct pair_tail *last_of(const struct pair_thread *thread)
 {
-    return &thread->tail[SPAN_TAIL - 1];
+    return &thread->tail[PAIR_TAIL - 1];
 }
 
 static bool is_begin(const struct rbwp_record *record)
@@ -267,51 +267,51 @@ static bool is_begin(const struct rbwp_record *record)
     return record->kind == RBWP_COARSE_BEGIN || record->kind == RBWP_FINE_BEGIN;
 }
 
-static struct span_tail tail_of(const struct rbwp_record *record)
+static struct pair_tail tail_of(const struct rbwp_record *record)
 {
     const uint16_t item = record->kind == RBWP_FINE_BEGIN ? record->sub_item
                           : is_begin(record)              ? record->slot
                                                           : 0;
-    return (struct span_tail){record->time_ns, item, record->kind};
+    return (struct pair_tail){record->time_ns, item, record->kind};
 }
 
 static bool is_near(int64_t a_ns, int64_t b_ns)
 {
-    return a_ns - b_ns <= SPAN_JOIN_NS && b_ns - a_ns <= SPAN_JOIN_NS;
+    return a_ns - b_ns <= PAIR_JOIN_NS && b_ns - a_ns <= PAIR_JOIN_NS;
 }
 
 /* Whether the part before had the record. */
-static bool came_before(struct span_thread *thread, const struct rbwp_record *record)
+static bool came_before(struct pair_thread *thread, const struct rbwp_record *record)
 {
-    const struct span_tail here = tail_of(record);
-    for (uint32_t i = thread->tail_next; i < SPAN_TAIL; i++) {
-        const struct span_tail *tail = &thread->tail[i];
+    const struct pair_tail here = tail_of(record);
+    for (uint32_t i = thread->tail_next; i < PAIR_TAIL; i++) {
+        const struct pair_tail *tail = &thread->tail[i];
         if (tail->kind == here.kind && tail->item == here.item &&
             is_near(tail->time_ns, here.time_ns)) {
             thread->tail_next = i + 1;
             return true;
         }
     }
-    return here.time_ns < last_of(thread)->time_ns - SPAN_JOIN_NS;
+    return here.time_ns < last_of(thread)->time_ns - PAIR_JOIN_NS;
 }
 
 /* What ended at a cut ends there, but for the outermost `again` items. */
-static void end_held(struct span_builder *builder, struct span_thread *thread, uint32_t again)
+static void end_held(struct pair_builder *builder, struct pair_thread *thread, uint32_t again)
 {
     uint32_t kept = thread->depth - thread->held;
     kept = again > kept ? again : kept;
     while (thread->depth > kept)
-        spans_pop(builder, thread, true, last_of(thread)->time_ns);
+        pairs_pop(builder, thread, true, last_of(thread)->time_ns);
     thread->held = 0;
 }
 
 /* Whether it begins anew what is open. Behind a cut of spans that has the time of the cut. */
-static bool begins_again(const struct span_thread *thread, const struct rbwp_record *record)
+static bool begins_again(const struct pair_thread *thread, const struct rbwp_record *record)
 {
     const bool coarse = record->kind == RBWP_COARSE_BEGIN;
     if (!is_begin(record) || thread->again == thread->depth)
         return false;
-    const struct open_span *open = &thread->open[thread->again];
+    const struct open_begin *open = &thread->open[thread->again];
     return is_call(thread, thread->again) == coarse &&
            open->item == (coarse ? record->slot : record->sub_item) &&
            (is_near(open->begin_ns, record->time_ns) ||
@@ -319,14 +319,14 @@ static bool begins_again(const struct span_thread *thread, const struct rbwp_rec
 }
 
 /* At the beginning of a part: false for what came before. */
-static bool goes_on(struct span_builder *builder, struct span_thread *thread,
+static bool goes_on(struct pair_builder *builder, struct pair_thread *thread,
                     const struct rbwp_record *record)
 {
     if (thread->met != builder->part)
         thread->tail_next = thread->again = 0;
     thread->met = builder->part;
     if (thread->part) {
-        const bool before = builder->join == SPAN_JOIN_OVERLAP && came_before(thread, record);
+        const bool before = builder->join == PAIR_JOIN_OVERLAP && came_before(thread, record);
         if (begins_again(thread, record)) {
             thread->again++;
             return false;
@@ -342,7 +342,7 @@ static bool goes_on(struct span_builder *builder, struct span_thread *thread,
 }
 
 /* An end at the cut that ends what is innermost. */
-static bool is_held(const struct span_builder *builder, const struct span_thread *thread,
+static bool is_held(const struct pair_builder *builder, const struct pair_thread *thread,
                     const struct rbwp_record *record)
 {
     return record->time_ns == builder->cut_ns && thread->depth > thread->held &&
@@ -351,28 +351,28 @@ static bool is_held(const struct span_builder *builder, const struct span_thread
                                                                               : RBWP_FINE_END);
 }
 
-static void take_joined(struct span_builder *builder, struct span_thread *thread,
+static void take_joined(struct pair_builder *builder, struct pair_thread *thread,
                         const struct rbwp_record *record)
 {
     if (record->time_ns > builder->until_ns ||
         (thread->part != builder->part && !goes_on(builder, thread, record)))
         return;
     memmove(thread->tail, thread->tail + 1, sizeof thread->tail - sizeof *thread->tail);
-    thread->tail[SPAN_TAIL - 1] = tail_of(record);
+    thread->tail[PAIR_TAIL - 1] = tail_of(record);
     if (is_held(builder, thread, record)) {
         thread->held++;
         return;
     }
     if (thread->held)
         end_held(builder, thread, 0);
-    spans_on_record(builder, thread, record);
+    pairs_on_record(builder, thread, record);
 }
 
 /* ---- blocks and records -------------------------------------------------------- */
 
-void span_builder_block(struct span_builder *builder, const struct rbwp_block *block)
+void pair_builder_block(struct pair_builder *builder, const struct rbwp_block *block)
 {
-    struct span_thread *thread = spans_find_thread(builder, block->header.thread_id);
+    struct pair_thread *thread = pairs_find_thread(builder, block->header.thread_id);
     if (!thread) {
         builder->failed = true;
         return;
@@ -387,22 +387,22 @@ void span_builder_block(struct span_builder *builder, const struct rbwp_block *b
     }
     take_small_ones(builder, thread, &iterator);
     while (rbwp_record_next(&iterator, &record)) {
-        spans_on_record(builder, thread, &record);
+        pairs_on_record(builder, thread, &record);
         take_small_ones(builder, thread, &iterator);
     }
 }
 
-void span_builder_record(struct span_builder *builder, uint64_t thread_id,
+void pair_builder_record(struct pair_builder *builder, uint64_t thread_id,
                          const struct rbwp_record *record)
 {
-    struct span_thread *thread = spans_find_thread(builder, thread_id);
+    struct pair_thread *thread = pairs_find_thread(builder, thread_id);
     if (thread)
-        spans_on_record(builder, thread, record);
+        pairs_on_record(builder, thread, record);
     else
         builder->failed = true;
 }
 
-void span_builder_break(struct span_builder *builder)
+void pair_builder_break(struct pair_builder *builder)
 {
     for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {
         end_held(builder, &builder->threads[i], 0);
@@ -411,15 +411,15 @@ void span_builder_break(struct span_builder *builder)
 }
 
 /* What was open before and is still keeps its number. */
-static bool still_is(const struct span_thread *thread, uint32_t index,
+static bool still_is(const struct pair_thread *thread, uint32_t index,
                      const struct rbwp_open_item *item)
 {
-    const struct open_span *open = &thread->open[index];
+    const struct open_begin *open = &thread->open[index];
     return index < thread->depth && open->begin_ns == item->begin_ns && open->item == item->id &&
            is_call(thread, index) == (item->kind == RBWP_COARSE_BEGIN);
 }
 
-static void forget(struct span_builder *builder, struct span_thread *thread, uint32_t index)
+static void forget(struct pair_builder *builder, struct pair_thread *thread, uint32_t index)
 {
     builder->open_total -= thread->depth - index;
     thread->depth = index;
@@ -429,7 +429,7 @@ static void forget(struct span_builder *builder, struct span_thread *thread, uin
 }
 
 /* The items of one thread. */
-static bool pass_over_thread(struct span_builder *builder, struct span_thread *thread,
+static bool pass_over_thread(struct pair_builder *builder, struct pair_thread *thread,
                              const struct rbwp_open_item *items, uint32_t count)
 {
     uint32_t same = 0;
@@ -437,7 +437,7 @@ static bool pass_over_thread(struct span_builder *builder, struct span_thread *t
         same++;
     forget(builder, thread, same);
     for (uint32_t i = same; i < count; i++) {
-        if (!spans_push(builder, thread, items[i].id, items[i].begin_ns))
+        if (!pairs_push(builder, thread, items[i].id, items[i].begin_ns))
             return false;
         if (items[i].kind == RBWP_COARSE_BEGIN)
             thread->call = thread->depth;
@@ -445,13 +445,13 @@ static bool pass_over_thread(struct span_builder *builder, struct span_thread *t
     return true;
 }
 
-bool span_builder_pass_over(struct span_builder *builder, uint64_t ids,
+bool pair_builder_pass_over(struct pair_builder *builder, uint64_t ids,
                             const struct rbwp_open_item *open, uint32_t count)
 {
     const uint64_t next_id = builder->next_id + ids;
     builder->passed++;
     for (uint32_t at = 0, end; at < count; at = end) {
-        struct span_thread *thread = spans_find_thread(builder, open[at].thread_id);
+        struct pair_thread *thread = pairs_find_thread(builder, open[at].thread_id);
         for (end = at; end < count && open[end].thread_id == open[at].thread_id;)
             end++;
         if (!thread || !pass_over_thread(builder, thread, open + at, end - at))
@@ -466,24 +466,24 @@ bool span_builder_pass_over(struct span_builder *builder, uint64_t ids,
     return true;
 }
 
-void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *context)
+void pair_builder_finish(struct pair_builder *builder, pair_ran_fn *ran, void *context)
 {
     for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {
-        struct span_thread *thread = &builder->threads[i];
+        struct pair_thread *thread = &builder->threads[i];
         const uint32_t again = thread->met == builder->part ? thread->again : 0;
         end_held(builder, thread, again);
         if (thread->part < builder->after_gap)
             abandon(builder, thread, again);
         thread->overflow = 0;
         while (thread->depth > 0) {
-            struct span span;
-            innermost_span(thread, &span);
-            span.has_end = false;
-            span.end_ns = 0;
-            span.open = ran(context, thread->thread_id, span.begin_ns, &span.end_ns);
-            if (span.end_ns < span.begin_ns)
-                span.end_ns = span.begin_ns;
-            spans_leave(builder, thread, &span);
+            struct record_pair pair;
+            innermost_pair(thread, &pair);
+            pair.has_end = false;
+            pair.end_ns = 0;
+            pair.open = ran(context, thread->thread_id, pair.begin_ns, &pair.end_ns);
+            if (pair.end_ns < pair.begin_ns)
+                pair.end_ns = pair.begin_ns;
+            pairs_leave(builder, thread, &pair);
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From blocks to spans: reorder.h, then spans.h, with breaks where data are missing. */
-#include "span_walk.h"
+/* From blocks to pairs: reorder.h, then record_pairs.h, with breaks where data are missing. */
+#include "pair_walk.h"
 
 #include "losses.h"
 #include "message.h"
@@ -8,23 +8,23 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static void span_walk_pair(void *context, const struct rbwp_block *block, bool late)
+static void pair_walk_pair(void *context, const struct rbwp_block *block, bool late)
 {
-    struct span_walk *walk = context;
+    struct pair_walk *walk = context;
     if (late && walk->reorder.late_blocks <= INPUT_PROBLEM_LINES)
         message_plain("%s: offset %" PRIu64 ": block %" PRIu32 " of thread %" PRIu64
                       " is out of order by more than %d blocks; its spans may be wrong",
                       walk->input->name, block->offset, block->header.sequence,
                       block->header.thread_id, REORDER_BLOCKS);
     walk->block_begins(walk->context, block);
-    span_builder_block(&walk->builder, block);
+    pair_builder_block(&walk->builder, block);
     walk->last_ns = block->last_ns > walk->last_ns ? block->last_ns : walk->last_ns;
     if (walk->block_ended)
         walk->block_ended(walk->context, block);
 }
 
 /* The last sign of life, INT64_MIN where a thread may have gone on unseen. */
-static int64_t last_sign_ns(const struct span_walk *walk)
+static int64_t last_sign_ns(const struct pair_walk *walk)
 {
     const struct rbwp_reader *reader = walk->input->reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
@@ -36,7 +36,7 @@ static int64_t last_sign_ns(const struct span_walk *walk)
 
 static bool still_ran(void *context, uint64_t thread_id, int64_t begin_ns, int64_t *until_ns_out)
 {
-    const struct span_walk *walk = context;
+    const struct pair_walk *walk = context;
     *until_ns_out = last_sign_ns(walk);
     return *until_ns_out != INT64_MIN && !walk->failed &&
            thread_infos_is_whole(&walk->threads, thread_id, begin_ns);
@@ -51,10 +51,10 @@ static bool is_of_block(const struct rbwp_problem *problem)
            (problem->cut_tail || problem->skipped_bytes == RBWP_BLOCK_HEADER_BYTES + bytes);
 }
 
-static void tell_damage(struct span_walk *walk, const struct rbwp_problem *problem,
+static void tell_damage(struct pair_walk *walk, const struct rbwp_problem *problem,
                         const struct rbwp_block *next)
 {
-    struct span_damage damage = {.bytes = problem->skipped_bytes,
+    struct file_damage damage = {.bytes = problem->skipped_bytes,
                                  .has_block = is_of_block(problem)};
     bool before = walk->before_ns != INT64_MIN;
     if (damage.has_block) {
@@ -71,7 +71,7 @@ static void tell_damage(struct span_walk *walk, const struct rbwp_problem *probl
 }
 
 /* Data are missing between the block before and the next one, which is NULL at the end. */
-static void break_at_problem(struct span_walk *walk, uint64_t *problems,
+static void break_at_problem(struct pair_walk *walk, uint64_t *problems,
                              const struct rbwp_block *next)
 {
     const struct rbwp_reader *reader = walk->input->reader;
@@ -80,7 +80,7 @@ static void break_at_problem(struct span_walk *walk, uint64_t *problems,
     if (problems_now == *problems)
         return;
     reorder_flush(&walk->reorder);
-    span_builder_break(&walk->builder);
+    pair_builder_break(&walk->builder);
     while (walk->damaged && *problems < problems_now &&
            (problem = rbwp_reader_problem(reader, (*problems)++)))
         if (problem->skipped_bytes && !(walk->input->live && problem->cut_tail))
@@ -88,7 +88,7 @@ static void break_at_problem(struct span_walk *walk, uint64_t *problems,
     *problems = problems_now;
 }
 
-static void span_walk_on_block(struct span_walk *walk, const struct rbwp_block *block)
+static void pair_walk_on_block(struct pair_walk *walk, const struct rbwp_block *block)
 {
     break_at_problem(walk, &walk->problems, block);
     if (block->header.records > 0) {
@@ -100,29 +100,29 @@ static void span_walk_on_block(struct span_walk *walk, const struct rbwp_block *
 }
 
 /* False: it stopped early. */
-static bool pair_all(struct span_walk *walk)
+static bool pair_all(struct pair_walk *walk)
 {
     struct rbwp_block block;
     bool enough;
     while (!(enough = walk->enough(walk->context)) && input_next(walk->input, &block))
-        span_walk_on_block(walk, &block);
+        pair_walk_on_block(walk, &block);
     return !enough;
 }
 
 /* ---- parts of the input ------------------------------------------------------ */
 
 /* All that lies before a mark was read or is passed over: what is open there is known. */
-static void pass_over(struct span_walk *walk, uint32_t mark)
+static void pass_over(struct pair_walk *walk, uint32_t mark)
 {
     const struct window *window = walk->window;
     reorder_flush(&walk->reorder);
-    walk->failed |= !span_builder_pass_over(
+    walk->failed |= !pair_builder_pass_over(
         &walk->builder, window->ids[mark] - window->ids[walk->mark], window_items(window, mark),
         window->trailer->marks[mark].open_count);
     walk->mark = mark;
 }
 
-static void tell_threads(struct span_walk *walk, uint64_t end_offset)
+static void tell_threads(struct pair_walk *walk, uint64_t end_offset)
 {
     const struct rbwp_trailer *trailer = walk->window->trailer;
     for (; walk->threads_told < trailer->first_block_count; walk->threads_told++) {
@@ -134,7 +134,7 @@ static void tell_threads(struct span_walk *walk, uint64_t end_offset)
 }
 
 /* False: it stopped early. */
-static bool pair_part(struct span_walk *walk, const struct window_part *part)
+static bool pair_part(struct pair_walk *walk, const struct window_part *part)
 {
     struct rbwp_block block;
     bool records = part->mark != WINDOW_TABLES;
@@ -142,14 +142,14 @@ static bool pair_part(struct span_walk *walk, const struct window_part *part)
     while (next < part->end && !walk->enough(walk->context) && input_next(walk->input, &block)) {
         const struct rbwp_block_header *header = &block.header;
         if (records || header->records == 0)
-            span_walk_on_block(walk, &block);
+            pair_walk_on_block(walk, &block);
         next = block.offset + RBWP_BLOCK_HEADER_BYTES +
                (header->stored_bytes ? header->stored_bytes : header->data_bytes);
     }
     return next >= part->end;
 }
 
-static bool pair_parts(struct span_walk *walk)
+static bool pair_parts(struct pair_walk *walk)
 {
     const struct window *window = walk->window;
     const struct rbwp_trailer *trailer = window->trailer;
@@ -178,16 +178,16 @@ static bool pair_parts(struct span_walk *walk)
     return whole;
 }
 
-static void pair_input(struct span_walk *walk)
+static void pair_input(struct pair_walk *walk)
 {
     if ((walk->window ? pair_parts : pair_all)(walk))
         break_at_problem(walk, &walk->problems, NULL);
     reorder_next_file(&walk->reorder);
 }
 
-static enum exit_code span_walk_report(const struct span_walk *walk)
+static enum exit_code pair_walk_report(const struct pair_walk *walk)
 {
-    const struct span_builder *builder = &walk->builder;
+    const struct pair_builder *builder = &walk->builder;
     const char *name = walk->input->name;
     uint64_t late = walk->reorder.late_blocks;
     if (late > INPUT_PROBLEM_LINES)
@@ -205,15 +205,15 @@ static enum exit_code span_walk_report(const struct span_walk *walk)
     return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
-void span_walk_start(struct span_walk *walk)
+void pair_walk_start(struct pair_walk *walk)
 {
     walk->failed = false;
     walk->last_ns = INT64_MIN;
-    reorder_start(&walk->reorder, span_walk_pair, walk);
-    span_builder_start(&walk->builder, walk->span, walk->context);
+    reorder_start(&walk->reorder, pair_walk_pair, walk);
+    pair_builder_start(&walk->builder, walk->pair, walk->context);
 }
 
-static void walk_input(struct span_walk *walk, struct input *input)
+static void walk_input(struct pair_walk *walk, struct input *input)
 {
     walk->input = input;
     walk->problems = walk->threads_told = walk->mark = 0;
@@ -221,29 +221,29 @@ static void walk_input(struct span_walk *walk, struct input *input)
     pair_input(walk);
 }
 
-void span_walk_part(struct span_walk *walk, struct input *input, enum span_join join,
+void pair_walk_part(struct pair_walk *walk, struct input *input, enum pair_join join,
                     int64_t cut_ns, int64_t until_ns)
 {
-    span_builder_part(&walk->builder, join, cut_ns, until_ns);
+    pair_builder_part(&walk->builder, join, cut_ns, until_ns);
     walk_input(walk, input);
 }
 
-enum exit_code span_walk_finish(struct span_walk *walk)
+enum exit_code pair_walk_finish(struct pair_walk *walk)
 {
     thread_infos_start(&walk->threads, rbwp_reader_trailer(walk->input->reader));
-    span_builder_finish(&walk->builder, still_ran, walk);
+    pair_builder_finish(&walk->builder, still_ran, walk);
     thread_infos_stop(&walk->threads);
-    enum exit_code code = span_walk_report(walk);
-    span_builder_stop(&walk->builder);
+    enum exit_code code = pair_walk_report(walk);
+    pair_builder_stop(&walk->builder);
     reorder_stop(&walk->reorder);
     return code;
 }
 
-enum exit_code span_walk(struct span_walk *walk, struct input *input)
+enum exit_code pair_walk(struct pair_walk *walk, struct input *input)
 {
-    span_walk_start(walk);
+    pair_walk_start(walk);
     walk_input(walk, input);
-    return span_walk_finish(walk);
+    return pair_walk_finish(walk);
 }
 
 /* Threads and losses of a trailer, by thread id. */
