@@ -44,6 +44,10 @@ static inline uint32_t index_map_next(const struct index_map *map, uint64_t hash
 
 /* An element whose key is not there. False without memory; the map is as it was then. */
 bool index_map_add(struct index_map *map, uint64_t hash, uint32_t index);
+/* An element that is there. */
+void index_map_remove(struct index_map *map, uint64_t hash, uint32_t index);
+/* All of them; as many as there were can be added without memory. */
+void index_map_clear(struct index_map *map);
 void index_map_free(struct index_map *map);
 
 #endif /* INDEX_MAP_H */

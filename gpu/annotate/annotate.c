@@ -6,6 +6,9 @@
  */
 #include "rbwp_annotate.h"
 
+#include "grow.h"
+#include "index_map.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,7 +16,7 @@
 #include <string.h>
 
 /* ---- items found by a key of up to three words, in the order in which they came -------------- */
-/* An item begins with its key. Pointers to items are valid until the next add or keep. */
+/* An item begins with its key. Pointers to items are valid until the next add or clear. */
 
 struct key {
     uint64_t word[3];
@@ -24,66 +27,27 @@ struct key_table {
     uint32_t items_max;
     void *items;
     uint32_t count, room;
-    uint32_t *cells; /* numbers of items + 1, by hash; twice as many as room */
+    struct index_map places;
 };
-
-enum { ROOM_LEAST = 64 };
 
 static void *key_table_at(const struct key_table *table, uint32_t number)
 {
     return (char *)table->items + number * table->item_bytes;
 }
 
-/* splitmix64's last steps; ids that count up spread over all cells. */
-static uint64_t mix(uint64_t value)
+static uint64_t key_hash(const struct key *key)
 {
-    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-    return value ^ value >> 31;
-}
-
-/* The cell that has the key, or the free one where it belongs. */
-static uint32_t *annotate_cell_of(const struct key_table *table, const struct key *key)
-{
-    uint32_t cells = 2 * table->room;
-    uint64_t at = mix(key->word[0] + mix(key->word[1] + mix(key->word[2])));
-    for (;; at++) {
-        uint32_t *cell = &table->cells[at & (cells - 1)];
-        if (!*cell || memcmp(key_table_at(table, *cell - 1), key, sizeof *key) == 0)
-            return cell;
-    }
-}
-
-static void index_again(struct key_table *table)
-{
-    memset(table->cells, 0, 2 * (size_t)table->room * sizeof *table->cells);
-    for (uint32_t i = 0; i < table->count; i++)
-        *annotate_cell_of(table, key_table_at(table, i)) = i + 1;
-}
-
-/* Room is a power of two, and so is the number of cells. */
-static bool annotate_grow(struct key_table *table)
-{
-    uint32_t room = table->room ? 2 * table->room : ROOM_LEAST;
-    uint32_t *cells = malloc(2 * (size_t)room * sizeof *cells);
-    void *items = cells ? realloc(table->items, room * table->item_bytes) : NULL;
-    if (!items) {
-        free(cells);
-        return false;
-    }
-    free(table->cells);
-    table->cells = cells;
-    table->items = items;
-    table->room = room;
-    index_again(table);
-    return true;
+    return hash_pair(hash_pair(key->word[2], key->word[1]), key->word[0]);
 }
 
 /* NULL: there is none. */
 static void *key_table_find(const struct key_table *table, const struct key *key)
 {
-    uint32_t found = table->room ? *annotate_cell_of(table, key) : 0;
-    return found ? key_table_at(table, found - 1) : NULL;
+    const uint64_t hash = key_hash(key);
+    for (uint32_t step = 0, i; (i = index_map_next(&table->places, hash, &step)) != INDEX_NONE;)
+        if (memcmp(key_table_at(table, i), key, sizeof *key) == 0)
+            return key_table_at(table, i);
+    return NULL;
 }
 
 /* The item, made of zeroes if there is none. NULL: no room or no memory for it. */
@@ -91,42 +55,25 @@ static void *key_table_add(struct key_table *table, const struct key *key)
 {
     void *item = key_table_find(table, key);
     if (item || table->count >= table->items_max ||
-        (table->count == table->room && !annotate_grow(table)))
+        !grow_array32(&table->items, &table->room, table->count + 1, table->item_bytes) ||
+        !index_map_add(&table->places, key_hash(key), table->count))
         return item;
-    *annotate_cell_of(table, key) = table->count + 1;
     item = key_table_at(table, table->count++);
     memset(item, 0, table->item_bytes);
     memcpy(item, key, sizeof *key);
     return item;
 }
 
-/* Leaves the items of which keep says so. */
-static void key_table_keep(struct key_table *table, bool (*keep)(void *context, const void *item),
-                           void *context)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < table->count; i++)
-        if (keep(context, key_table_at(table, i))) {
-            if (kept != i)
-                memcpy(key_table_at(table, kept), key_table_at(table, i), table->item_bytes);
-            kept++;
-        }
-    table->count = kept;
-    if (table->room)
-        index_again(table);
-}
-
 static void key_table_clear(struct key_table *table)
 {
     table->count = 0;
-    if (table->room)
-        index_again(table);
+    index_map_clear(&table->places);
 }
 
 static void key_table_free(struct key_table *table)
 {
     free(table->items);
-    free(table->cells);
+    index_map_free(&table->places);
 }
 
 /* ---- annotate -------------------------------------------------------------------------------- */
@@ -137,8 +84,7 @@ struct correlation {
     struct key key; /* the correlation */
     uint64_t id[2]; /* by enum rbwp_external_kind */
     bool told[2];
-    bool used;       /* by an activity */
-    uint32_t number; /* of its coming, for keep */
+    bool used; /* by an activity */
 };
 
 struct range {
@@ -257,43 +203,31 @@ static const struct range *find_range(struct rbwp_annotator *annotator, uint64_t
 
 /* ---- correlations ------------------------------------------------------------ */
 
-struct forgetting {
-    const struct key_table *table;
-    uint32_t oldest; /* so many go in any case */
-    uint64_t unused; /* of those that went */
-};
-
-static bool is_unused(void *context, const void *item)
+/* Without those whose activity has come, and without the oldest. */
+static void correlations_keep(struct key_table *table, uint32_t oldest)
 {
-    (void)context;
-    return !((const struct correlation *)item)->used;
-}
-
-static bool is_newer(void *context, const void *item)
-{
-    const struct forgetting *forgetting = context;
-    return ((const struct correlation *)item)->number >= forgetting->oldest;
-}
-
-static void number_all(struct key_table *table)
-{
-    for (uint32_t i = 0; i < table->count; i++)
-        ((struct correlation *)key_table_at(table, i))->number = i;
+    const uint32_t count = table->count;
+    key_table_clear(table);
+    for (uint32_t i = oldest; i < count; i++) {
+        const struct correlation *known = key_table_at(table, i);
+        if (known->used)
+            continue;
+        index_map_add(&table->places, key_hash(&known->key), table->count);
+        memmove(key_table_at(table, table->count++), known, sizeof *known);
+    }
 }
 
 /* Those whose activity has come go first, then the older half. */
 static void forget_some(struct rbwp_annotator *annotator)
 {
     struct key_table *table = &annotator->correlations;
-    struct forgetting forgetting = {.table = table};
     rbwp_annotator_settle(annotator);
-    key_table_keep(table, is_unused, NULL);
+    correlations_keep(table, 0);
     if (table->count < table->items_max / 2)
         return;
-    number_all(table);
-    forgetting.oldest = table->count - table->items_max / 2;
-    annotator->counts.lost_correlations += forgetting.oldest;
-    key_table_keep(table, is_newer, &forgetting);
+    const uint32_t oldest = table->count - table->items_max / 2;
+    annotator->counts.lost_correlations += oldest;
+    correlations_keep(table, oldest);
 }
 
 void rbwp_annotator_correlate(struct rbwp_annotator *annotator, unsigned kind, uint64_t correlation,
@@ -383,27 +317,20 @@ static void annotate_let_go(struct rbwp_annotator *annotator, uint32_t oldest)
             annotator->waiting_count * sizeof *annotator->waiting);
 }
 
-static bool grow_waiting(struct rbwp_annotator *annotator)
+static bool waiting_has_room(struct rbwp_annotator *annotator)
 {
-    uint32_t most = annotator->config.entries_max, room = annotator->waiting_room;
-    room = room == 0 ? 64 : room > most / 2 ? most : 2 * room;
-    room = room > most ? most : room;
-    struct rbwp_annotate_activity *more =
-        room > annotator->waiting_room ? realloc(annotator->waiting, room * sizeof *more) : NULL;
-    if (!more)
-        return false;
-    annotator->waiting = more;
-    annotator->waiting_room = room;
-    return true;
+    return annotator->waiting_count < annotator->config.entries_max &&
+           grow_array32(&annotator->waiting, &annotator->waiting_room, annotator->waiting_count + 1,
+                        sizeof *annotator->waiting);
 }
 
 /* The older half goes where none finds its correlation. */
 static bool annotate_make_room(struct rbwp_annotator *annotator)
 {
-    if (annotator->waiting_count < annotator->waiting_room || grow_waiting(annotator))
+    if (waiting_has_room(annotator))
         return true;
     rbwp_annotator_settle(annotator);
-    if (annotator->waiting_count == annotator->waiting_room)
+    if (!waiting_has_room(annotator))
         annotate_let_go(annotator, (annotator->waiting_count + 1) / 2);
     return annotator->waiting_room > 0;
 }

@@ -1,75 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_handles.h"
-#include "hash.h"
+#include "grow.h"
+#include "index_map.h"
 
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#define HANDLES_FIRST_SLOTS 256 /* a power of 2 */
-
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
-static struct inject_handle *handles_slots;                      /* by open addressing */
-static size_t handles_slot_count, handles_slots_used;
+static struct inject_handle *handles;
+static uint32_t handle_count, handle_room;
+static struct index_map handle_places;
 
-static struct inject_handle *handles_find(struct inject_handle *table, size_t count,
-                                          const void *handle)
+static struct inject_handle *handles_find(const void *handle)
 {
-    size_t at = hash_place((uintptr_t)handle) & (count - 1);
-    while (table[at].handle && table[at].handle != handle)
-        at = (at + 1) & (count - 1);
-    return &table[at];
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&handle_places, (uintptr_t)handle, &step)) != INDEX_NONE;)
+        if (handles[i].handle == handle)
+            return &handles[i];
+    return NULL;
 }
 
-/* What is gone stays behind. */
-static bool handles_grow(void)
+/* What is gone makes room before there is more of it. */
+static void handles_pack(void)
 {
-    size_t count = handles_slot_count ? 2 * handles_slot_count : HANDLES_FIRST_SLOTS, used = 0;
-    struct inject_handle *more = calloc(count, sizeof *more);
-    if (!more)
-        return false;
-    for (size_t i = 0; i < handles_slot_count; i++)
-        if (handles_slots[i].kind != HANDLE_GONE) {
-            *handles_find(more, count, handles_slots[i].handle) = handles_slots[i];
-            used++;
+    const uint32_t count = handle_count;
+    handle_count = 0;
+    index_map_clear(&handle_places);
+    for (uint32_t i = 0; i < count; i++)
+        if (handles[i].kind != HANDLE_GONE) {
+            index_map_add(&handle_places, (uintptr_t)handles[i].handle, handle_count);
+            handles[handle_count++] = handles[i];
         }
-    free(handles_slots);
-    handles_slots = more;
-    handles_slot_count = count;
-    handles_slots_used = used;
-    return true;
+}
+
+static void handles_set(struct inject_handle handle)
+{
+    struct inject_handle *known = handles_find(handle.handle);
+    if (known) {
+        *known = handle;
+        return;
+    }
+    if (handle_count == handle_room) {
+        handles_pack();
+        (void)grow_array32(&handles, &handle_room, handle_count + handle_count / 2 + 1,
+                           sizeof *handles);
+    }
+    if (handle_count < handle_room &&
+        index_map_add(&handle_places, (uintptr_t)handle.handle, handle_count))
+        handles[handle_count++] = handle;
 }
 
 void inject_handle_made(struct inject_handle handle)
 {
     pthread_mutex_lock(&handles_lock);
-    if (handle.handle && (2 * handles_slots_used < handles_slot_count || handles_grow())) {
-        struct inject_handle *slot = handles_find(handles_slots, handles_slot_count, handle.handle);
-        handles_slots_used += !slot->handle;
-        *slot = handle;
-    }
+    if (handle.handle)
+        handles_set(handle);
     pthread_mutex_unlock(&handles_lock);
 }
 
 static struct inject_handle handles_known(const void *handle)
 {
-    struct inject_handle none = {HANDLE_GONE, handle, NULL};
-    if (!handles_slot_count)
-        return none;
-    const struct inject_handle *slot = handles_find(handles_slots, handles_slot_count, handle);
-    return slot->handle ? *slot : none;
+    const struct inject_handle *known = handles_find(handle);
+    return known ? *known : (struct inject_handle){HANDLE_GONE, handle, NULL};
 }
 
 void inject_handles_gone(const void *from)
 {
     pthread_mutex_lock(&handles_lock);
-    for (size_t i = 0; i < handles_slot_count; i++)
-        if (handles_slots[i].from == from)
-            handles_slots[i].kind = HANDLE_GONE;
-    for (size_t i = 0; i < handles_slot_count; i++)
-        if (handles_slots[i].kind == HANDLE_KERNELS_FUNCTION &&
-            handles_known(handles_slots[i].from).kind != HANDLE_KERNEL)
-            handles_slots[i].kind = HANDLE_GONE;
+    for (uint32_t i = 0; i < handle_count; i++)
+        if (handles[i].from == from)
+            handles[i].kind = HANDLE_GONE;
+    for (uint32_t i = 0; i < handle_count; i++)
+        if (handles[i].kind == HANDLE_KERNELS_FUNCTION &&
+            handles_known(handles[i].from).kind != HANDLE_KERNEL)
+            handles[i].kind = HANDLE_GONE;
     pthread_mutex_unlock(&handles_lock);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_names.h"
 
-#include "hash.h"
+#include "grow.h"
+#include "index_map.h"
 #include "rbwp_rows.h"
 
 #include <dlfcn.h>
@@ -132,77 +133,54 @@ uint64_t inject_call_name(const char *called, const void *function)
     return number;
 }
 
-enum { KERNELS_FIRST_SLOTS = 256, SLOTS_MAX = 1 << 20 }; /* powers of 2 */
+enum { KERNELS_MAX = 1 << 19 };
 
-/* By open addressing. Handles of what was unloaded stay, until another function has them. */
-struct kernels_slot {
+/* Handles of what was unloaded stay, until another function has them. */
+struct known_kernel {
     const void *handle;
     const char *name;
     bool of_module;
 };
-struct names {
-    struct kernels_slot *slots;
-    size_t count, used;
-};
-static pthread_rwlock_t kernels_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards both */
-static struct names by_handle;
-static struct names texts; /* handle: NULL but for a slot that is in use; found by what they say */
+static pthread_rwlock_t kernels_lock = PTHREAD_RWLOCK_INITIALIZER; /* guards all below */
+static struct known_kernel *kernels;
+static char **texts; /* one copy of each */
+static uint32_t kernel_count, kernel_room, text_count, text_room;
+static struct index_map kernel_places, text_places;
 
-static size_t kernels_hash_of(const char *text)
+static struct known_kernel *kernels_find(const void *handle)
 {
-    return hash_place(text_hash(TEXT_HASH_FIRST, text, strlen(text)));
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&kernel_places, (uintptr_t)handle, &step)) != INDEX_NONE;)
+        if (kernels[i].handle == handle)
+            return &kernels[i];
+    return NULL;
 }
 
-/* The place of a handle, or of a text (handle NULL), or where it would stand. */
-static struct kernels_slot *kernels_find(const struct names *names, const void *handle,
-                                         const char *text)
-{
-    size_t at = handle ? hash_place((uintptr_t)handle) : kernels_hash_of(text);
-    for (;; at++) {
-        struct kernels_slot *slot = &names->slots[at & (names->count - 1)];
-        if (!slot->handle || (handle ? slot->handle == handle : strcmp(slot->name, text) == 0))
-            return slot;
-    }
-}
-
-/* Room for another one. */
-static bool kernels_grow(struct names *names, bool are_texts)
-{
-    struct names more = {NULL, names->count ? 2 * names->count : KERNELS_FIRST_SLOTS, names->used};
-    if (2 * names->used < names->count)
-        return true;
-    if (names->count == SLOTS_MAX || !(more.slots = calloc(more.count, sizeof *more.slots)))
-        return false;
-    for (size_t i = 0; i < names->count; i++) {
-        const struct kernels_slot *old = &names->slots[i];
-        if (old->handle)
-            *kernels_find(&more, are_texts ? NULL : old->handle, old->name) = *old;
-    }
-    free(names->slots);
-    *names = more;
-    return true;
-}
-
-/* One copy of each. */
 static const char *kernels_kept(const char *text)
 {
-    if (!kernels_grow(&texts, true))
+    const uint64_t hash = text_hash(TEXT_HASH_FIRST, text, strlen(text));
+    for (uint32_t step = 0, i; (i = index_map_next(&text_places, hash, &step)) != INDEX_NONE;)
+        if (strcmp(texts[i], text) == 0)
+            return texts[i];
+    if (text_count == KERNELS_MAX ||
+        !grow_array32(&texts, &text_room, text_count + 1, sizeof *texts) ||
+        !(texts[text_count] = strdup(text)))
         return NULL;
-    struct kernels_slot *slot = kernels_find(&texts, NULL, text);
-    if (!slot->handle && (slot->name = strdup(text))) {
-        slot->handle = slot->name;
-        texts.used++;
-    }
-    return slot->name;
+    if (index_map_add(&text_places, hash, text_count))
+        return texts[text_count++];
+    free(texts[text_count]);
+    return NULL;
 }
 
 static void kernels_set(const void *handle, const char *name, bool of_module)
 {
-    if (!kernels_grow(&by_handle, false))
-        return;
-    struct kernels_slot *slot = kernels_find(&by_handle, handle, NULL);
-    by_handle.used += !slot->handle;
-    *slot = (struct kernels_slot){handle, name, of_module};
+    struct known_kernel *known = kernels_find(handle);
+    if (!known && kernel_count < KERNELS_MAX &&
+        grow_array32(&kernels, &kernel_room, kernel_count + 1, sizeof *kernels) &&
+        index_map_add(&kernel_places, (uintptr_t)handle, kernel_count))
+        known = &kernels[kernel_count++];
+    if (known)
+        *known = (struct known_kernel){handle, name, of_module};
 }
 
 void inject_kernel_got(const void *handle, const char *name, bool of_module)
@@ -214,14 +192,13 @@ void inject_kernel_got(const void *handle, const char *name, bool of_module)
     pthread_rwlock_unlock(&kernels_lock);
 }
 
-static struct kernels_slot slot_of(const void *handle)
+static struct known_kernel kernel_of(const void *handle)
 {
-    struct kernels_slot slot = {NULL, NULL, false};
     pthread_rwlock_rdlock(&kernels_lock);
-    if (handle && by_handle.count)
-        slot = *kernels_find(&by_handle, handle, NULL);
+    const struct known_kernel *known = kernels_find(handle);
+    const struct known_kernel kernel = known ? *known : (struct known_kernel){0};
     pthread_rwlock_unlock(&kernels_lock);
-    return slot;
+    return kernel;
 }
 
 void inject_kernel_got_from(const void *handle, const void *other)
@@ -236,12 +213,12 @@ void inject_kernel_got_from(const void *handle, const void *other)
 
 const char *inject_kernel_named(const void *handle)
 {
-    return slot_of(handle).name;
+    return kernel_of(handle).name;
 }
 
 bool inject_kernel_of_module(const void *handle)
 {
-    return slot_of(handle).of_module;
+    return kernel_of(handle).of_module;
 }
 
 /* Another thread may have held it. */

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_sites.h"
 #include "bytes.h"
-#include "hash.h"
+#include "grow.h"
 #include "inject_handles.h"
+#include "index_map.h"
 #include "inject_log.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SITES_FIRST_SLOTS 256 /* a power of 2 */
-
-/* A table by open addressing. */
-struct sites_slot {
+struct known_site {
     const void *function, *context;
     struct inject_site site;
 };
 
 static pthread_mutex_t sites_lock =
-    PTHREAD_MUTEX_INITIALIZER; /* guards slots, and adding to the lists */
-static struct sites_slot *sites_slots;
-static size_t sites_slot_count, sites_slots_used;
-static unsigned filled_in; /* the age in which slots were filled */
+    PTHREAD_MUTEX_INITIALIZER; /* guards sites, and adding to the lists */
+static struct known_site *sites;
+static uint32_t site_count, site_room;
+static struct index_map site_places;
+static unsigned filled_in; /* the age in which sites were found */
 static atomic_uint age;    /* rises whenever handles may come to mean something else */
 static _Atomic(struct inject_module *) modules;
 static _Atomic(struct inject_kernel *) kernels;
@@ -178,30 +177,18 @@ static struct inject_site look_up(const struct inject_launch *launch)
 
 /* ---- the table ------------------------------------------------------------------------- */
 
-static struct sites_slot *find_slot(const struct sites_slot *table, size_t count,
-                                    const void *function, const void *context)
+static uint64_t site_hash(const struct inject_launch *launch)
 {
-    size_t at = hash_place((uintptr_t)function ^ (uintptr_t)context << 1);
-    for (at &= count - 1; table[at].function; at = (at + 1) & (count - 1))
-        if (table[at].function == function && table[at].context == context)
-            break;
-    return (struct sites_slot *)(uintptr_t)&table[at];
+    return (uintptr_t)launch->function ^ (uintptr_t)launch->context << 1;
 }
 
-static bool sites_grow(void)
+static const struct known_site *find_site(const struct inject_launch *launch)
 {
-    size_t count = sites_slot_count ? 2 * sites_slot_count : SITES_FIRST_SLOTS;
-    struct sites_slot *more = calloc(count, sizeof *more);
-    if (!more)
-        return false;
-    for (size_t i = 0; i < sites_slot_count; i++)
-        if (sites_slots[i].function)
-            *find_slot(more, count, sites_slots[i].function, sites_slots[i].context) =
-                sites_slots[i];
-    free(sites_slots);
-    sites_slots = more;
-    sites_slot_count = count;
-    return true;
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&site_places, site_hash(launch), &step)) != INDEX_NONE;)
+        if (sites[i].function == launch->function && sites[i].context == launch->context)
+            return &sites[i];
+    return NULL;
 }
 
 static void forget_old(void)
@@ -209,9 +196,8 @@ static void forget_old(void)
     unsigned now = atomic_load(&age);
     if (now == filled_in)
         return;
-    if (sites_slots)
-        memset(sites_slots, 0, sites_slot_count * sizeof *sites_slots);
-    sites_slots_used = 0;
+    index_map_clear(&site_places);
+    site_count = 0;
     filled_in = now;
 }
 
@@ -231,17 +217,14 @@ struct inject_site inject_site_of(const struct inject_launch *launch)
     struct inject_site site = {NULL, NULL};
     pthread_mutex_lock(&sites_lock);
     forget_old();
-    if (2 * sites_slots_used >= sites_slot_count && !sites_grow()) {
-        pthread_mutex_unlock(&sites_lock);
-        return site;
+    const struct known_site *known = find_site(launch);
+    if (known) {
+        site = known->site;
+    } else if (grow_array32(&sites, &site_room, site_count + 1, sizeof *sites) &&
+               index_map_add(&site_places, site_hash(launch), site_count)) {
+        site = look_up_attached(launch);
+        sites[site_count++] = (struct known_site){launch->function, launch->context, site};
     }
-    struct sites_slot *slot =
-        find_slot(sites_slots, sites_slot_count, launch->function, launch->context);
-    if (!slot->function) {
-        *slot = (struct sites_slot){launch->function, launch->context, look_up_attached(launch)};
-        sites_slots_used++;
-    }
-    site = slot->site;
     pthread_mutex_unlock(&sites_lock);
     return site;
 }

@@ -18,6 +18,7 @@ if(NOT RBWP_THREADS_ONLY)
   rbwp_target_settings(test_annotate)
   target_include_directories(test_annotate PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
   rbwp_open_rooms(test_annotate gpu format)
-  target_link_libraries(test_annotate PRIVATE $<TARGET_OBJECTS:rbwp-gpu-annotate> PkgConfig::CMOCKA)
+  target_link_libraries(test_annotate PRIVATE $<TARGET_OBJECTS:rbwp-gpu-annotate>
+    "$<FILTER:$<TARGET_OBJECTS:rbwp-format-room>,INCLUDE,/(grow|index_map)[.]c[.]o>" PkgConfig::CMOCKA)
   rbwp_add_test(gpu_annotate test_annotate)
 endif()

@@ -59,6 +59,40 @@ static void half_full(void **state)
     index_map_free(&map);
 }
 
+/* What stood behind an element that went is found, and it is not; hashes that lie close meet. */
+static void removed(void **state)
+{
+    (void)state;
+    struct index_map map = {0};
+    for (uint32_t i = 0; i < 3000; i++)
+        assert_true(index_map_add(&map, i / 3, i));
+    for (uint32_t i = 0; i < 3000; i += 2)
+        index_map_remove(&map, i / 3, i);
+    assert_int_equal(map.count, 1500);
+    for (uint32_t i = 0; i < 3000; i++)
+        assert_int_equal(count_of(&map, i / 3, i), i % 2);
+    index_map_free(&map);
+}
+
+/* Nothing is found then, and as many come in without another growth. */
+static void cleared(void **state)
+{
+    (void)state;
+    struct index_map map = {0};
+    index_map_clear(&map);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 100; i++)
+            assert_true(index_map_add(&map, i, i));
+        const uint32_t cells = map.cell_count;
+        index_map_clear(&map);
+        assert_int_equal(map.cell_count, cells);
+        for (uint32_t i = 0; i < 100; i++)
+            assert_int_equal(count_of(&map, i, i), 0);
+    }
+    assert_int_equal(map.cell_count, 256);
+    index_map_free(&map);
+}
+
 /* What hash_pair makes of two keys differs from what it makes of them the other way round. */
 static void pairs_have_an_order(void **state)
 {
@@ -70,8 +104,12 @@ static void pairs_have_an_order(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty), cmocka_unit_test(found_after_growth), cmocka_unit_test(same_hash),
-        cmocka_unit_test(half_full), cmocka_unit_test(pairs_have_an_order)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(empty),
+                                       cmocka_unit_test(found_after_growth),
+                                       cmocka_unit_test(same_hash),
+                                       cmocka_unit_test(half_full),
+                                       cmocka_unit_test(removed),
+                                       cmocka_unit_test(cleared),
+                                       cmocka_unit_test(pairs_have_an_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,14 @@
  */
 #include "critical_path.h"
 #include "grow.h"
-#include "hash.h"
+#include "index_map.h"
 #include "message.h"
 #include "stats_row.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
 
-enum { SLOTS = 256, HANDLERS_KEPT = 8, FIRST_PLACES = 1024 };
+enum { SLOTS = 256, HANDLERS_KEPT = 8 };
 
 /* At one time: what ends has ended, what begins has not begun. */
 enum event_kind { CALL_ENDS, ARRIVED, SENT, CALL_BEGINS, HANDLED };
@@ -53,16 +53,18 @@ struct critical_process {
 
 /* Of a message that was sent and not handled yet. */
 struct flight {
-    uint64_t key; /* 0: a free place */
+    uint64_t key;
     uint64_t begins;
-    struct link *before;
+    struct link *before; /* NULL: none */
+    uint32_t next_free;  /* of one that was handled: index + 1 */
     bool found_idle;
 };
 
 struct walk {
     struct critical_path *path;
     struct flight *flights;
-    uint64_t flight_room, flight_count;
+    uint32_t flight_room, flight_count, free_flight; /* index + 1 */
+    struct index_map flight_places;
     struct link *last; /* the handler that ended last */
     bool failed;
 };
@@ -240,46 +242,39 @@ static void critical_path_put(struct link **place, struct link *link)
 
 /* ---- messages under way ------------------------------------------------------------------- */
 
-static uint64_t place_for(const struct walk *walk, uint64_t key)
+/* NULL: times of strangers, where nothing is behind the last one. */
+static struct flight *critical_path_find(const struct walk *walk, uint64_t key)
 {
-    uint64_t at = hash_place(key);
-    while (walk->flights[at & (walk->flight_room - 1)].key &&
-           walk->flights[at & (walk->flight_room - 1)].key != key)
-        at++;
-    return at & (walk->flight_room - 1);
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&walk->flight_places, key, &step)) != INDEX_NONE;)
+        if (walk->flights[i].key == key)
+            return &walk->flights[i];
+    return NULL;
 }
 
-static bool critical_path_make_room(struct walk *walk)
+/* Without memory NULL. */
+static struct flight *add_flight(struct walk *walk, uint64_t key)
 {
-    if (2 * (walk->flight_count + 1) <= walk->flight_room)
-        return true;
-    struct flight *old = walk->flights;
-    uint64_t old_room = walk->flight_room;
-    walk->flight_room = old_room ? 2 * old_room : FIRST_PLACES;
-    walk->flights = calloc(walk->flight_room, sizeof *walk->flights);
-    if (!walk->flights) {
-        walk->flights = old;
-        walk->flight_room = old_room;
-        return false;
-    }
-    for (uint64_t i = 0; i < old_room; i++)
-        if (old[i].key)
-            walk->flights[place_for(walk, old[i].key)] = old[i];
-    free(old);
-    return true;
+    const uint32_t free_one = walk->free_flight;
+    const uint32_t at = free_one ? free_one - 1 : walk->flight_count;
+    if (!grow_array32(&walk->flights, &walk->flight_room, at + 1, sizeof *walk->flights) ||
+        !index_map_add(&walk->flight_places, key, at))
+        return NULL;
+    if (free_one)
+        walk->free_flight = walk->flights[at].next_free;
+    else
+        walk->flight_count++;
+    return &walk->flights[at];
 }
 
-/* Moves up what stood behind it, so that it is found again. */
-static void remove_at(struct walk *walk, uint64_t at)
+static struct flight take_flight(struct walk *walk, struct flight *flight)
 {
-    walk->flights[at] = (struct flight){0};
-    walk->flight_count--;
-    for (uint64_t next = (at + 1) & (walk->flight_room - 1); walk->flights[next].key;
-         next = (next + 1) & (walk->flight_room - 1)) {
-        struct flight moved = walk->flights[next];
-        walk->flights[next].key = 0;
-        walk->flights[place_for(walk, moved.key)] = moved;
-    }
+    const struct flight taken = *flight;
+    const uint32_t at = (uint32_t)(flight - walk->flights);
+    index_map_remove(&walk->flight_places, flight->key, at);
+    *flight = (struct flight){.next_free = walk->free_flight};
+    walk->free_flight = at + 1;
+    return taken;
 }
 
 /* ---- the walk ------------------------------------------------------------------------------ */
@@ -298,25 +293,15 @@ static struct link *cause_of(const struct critical_process *process, const struc
 
 static void send(struct walk *walk, const struct event *event)
 {
-    if (!critical_path_make_room(walk)) {
+    struct flight *flight = add_flight(walk, event->key);
+    if (!flight) {
         walk->failed = true;
         return;
     }
-    struct flight *flight = &walk->flights[place_for(walk, event->key)];
     *flight = (struct flight){
         .key = event->key,
         .before = hold(cause_of(&walk->path->processes[event->process], event)),
     };
-    walk->flight_count++;
-}
-
-/* NULL: times of strangers, where nothing is behind the last one. */
-static struct flight *critical_path_find(const struct walk *walk, uint64_t key)
-{
-    if (walk->flight_room == 0)
-        return NULL;
-    struct flight *flight = &walk->flights[place_for(walk, key)];
-    return flight->key ? flight : NULL;
 }
 
 static void arrive(struct walk *walk, const struct event *event)
@@ -332,12 +317,11 @@ static void arrive(struct walk *walk, const struct event *event)
 static void handle(struct walk *walk, const struct event *event)
 {
     struct critical_process *process = &walk->path->processes[event->process];
-    const struct flight *found = critical_path_find(walk, event->key);
+    struct flight *found = critical_path_find(walk, event->key);
     if (!found)
         return;
-    struct flight flight = *found;
+    const struct flight flight = take_flight(walk, found);
     struct link *link = malloc(sizeof *link);
-    remove_at(walk, (uint64_t)(found - walk->flights));
     if (!link) {
         drop(flight.before);
         walk->failed = true;
@@ -452,10 +436,10 @@ static void note_chain(struct critical_path *path, const struct link *last)
 
 static void free_walk(struct walk *walk)
 {
-    for (uint64_t i = 0; i < walk->flight_room; i++)
-        if (walk->flights[i].key)
-            drop(walk->flights[i].before);
+    for (uint32_t i = 0; i < walk->flight_count; i++)
+        drop(walk->flights[i].before);
     free(walk->flights);
+    index_map_free(&walk->flight_places);
     drop(walk->last);
     for (uint32_t i = 0; i < walk->path->process_room; i++) {
         drop(walk->path->processes[i].waited);

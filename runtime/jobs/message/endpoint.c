@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* endpoint.c - endpoints and their handlers come and go. */
 #include "failure.h"
-#include "hash.h"
+#include "grow.h"
 #include "message_endpoint.h"
 #include "rbwp_record.h"
 #include "sized.h"
@@ -128,7 +128,7 @@ static void release(struct rbwp_endpoint *endpoint)
     for (uint32_t i = 0; i < endpoint->handler_count; i++)
         free(endpoint->handlers[i].name);
     free(endpoint->handlers);
-    free(endpoint->places);
+    index_map_free(&endpoint->places);
     free(endpoint->peers);
     free(endpoint);
 }
@@ -231,12 +231,10 @@ uint32_t rbwp_endpoint_short_bytes(const struct rbwp_endpoint *endpoint)
 static enum rbwp_status add_handler(struct rbwp_endpoint *endpoint,
                                     const struct rbwp_handler_config *config, uint64_t hash)
 {
-    struct message_handler *grown =
-        realloc(endpoint->handlers, (endpoint->handler_count + 1) * sizeof *grown);
-    if (!grown)
+    if (!grow_array32(&endpoint->handlers, &endpoint->handler_room, endpoint->handler_count + 1,
+                      sizeof *endpoint->handlers))
         return RBWP_E_MEMORY;
-    endpoint->handlers = grown;
-    struct message_handler *handler = &grown[endpoint->handler_count];
+    struct message_handler *handler = &endpoint->handlers[endpoint->handler_count];
     *handler = (struct message_handler){.hash = hash,
                                         .handle = config->handle,
                                         .place = config->place,
@@ -245,8 +243,10 @@ static enum rbwp_status add_handler(struct rbwp_endpoint *endpoint,
     if (status != RBWP_OK)
         return status;
     handler->name = strdup(config->name);
-    if (!handler->name)
+    if (!handler->name || !index_map_add(&endpoint->places, hash, endpoint->handler_count)) {
+        free(handler->name);
         return RBWP_E_MEMORY;
+    }
     endpoint->handler_count++;
     return RBWP_OK;
 }
@@ -285,38 +285,13 @@ enum rbwp_status rbwp_handler_register(struct rbwp_endpoint *endpoint,
 
 /* ---- start ------------------------------------------------------------------- */
 
-/* Where each handler is found by its hash: at most half full. */
-static enum rbwp_status place_handlers(struct rbwp_endpoint *endpoint)
-{
-    uint32_t places = 2;
-    while (places < 2 * (endpoint->handler_count + 1))
-        places *= 2;
-    endpoint->places = malloc(places * sizeof *endpoint->places);
-    if (!endpoint->places)
-        return RBWP_E_MEMORY;
-    endpoint->place_mask = places - 1;
-    for (uint32_t i = 0; i < places; i++)
-        endpoint->places[i] = endpoint->handler_count;
-    for (uint32_t i = 0; i < endpoint->handler_count; i++) {
-        uint32_t at = (uint32_t)endpoint->handlers[i].hash & endpoint->place_mask;
-        while (endpoint->places[at] < endpoint->handler_count)
-            at = (at + 1) & endpoint->place_mask;
-        endpoint->places[at] = i;
-    }
-    return RBWP_OK;
-}
-
 enum rbwp_status rbwp_endpoint_start(struct rbwp_endpoint *endpoint, struct rbwp_error *error)
 {
     if (atomic_load(&endpoint->phase) != ENDPOINT_NEW)
         return failure(error, RBWP_E_STATE, 0, "message: the endpoint has started already");
-    free(endpoint->places); /* of a start that failed */
-    enum rbwp_status status = place_handlers(endpoint);
-    if (status != RBWP_OK)
-        return failure(error, status, 0, "message: no memory to start an endpoint");
     /* Before the transport's start: others' messages may come at once. */
     atomic_store_explicit(&endpoint->phase, ENDPOINT_STARTED, memory_order_release);
-    status = endpoint->transport->ops->start(endpoint->transport, endpoint, error);
+    enum rbwp_status status = endpoint->transport->ops->start(endpoint->transport, endpoint, error);
     if (status != RBWP_OK) {
         atomic_store(&endpoint->phase, ENDPOINT_NEW);
         return status;

@@ -15,6 +15,7 @@
 #ifndef MESSAGE_ENDPOINT_H
 #define MESSAGE_ENDPOINT_H
 
+#include "index_map.h"
 #include "message_inbox.h"
 #include "message_packet.h"
 #include "rbwp_rows.h"
@@ -267,8 +268,8 @@ struct rbwp_endpoint {
     bool is_lent_only;  /* the manager has no workers */
     bool shares_memory; /* as the transport, which is closed first */
     struct message_handler *handlers;
-    uint32_t *places; /* of handlers, by hash; handler count at an empty one */
-    uint32_t handler_count, place_mask;
+    uint32_t handler_count, handler_room;
+    struct index_map places; /* of handlers, by hash */
     uint32_t node, nodes;
     uint32_t short_bytes;
     uint32_t window; /* 0: the inbox is all there is */

@@ -8,13 +8,9 @@
 
 static const struct message_handler *handler_at(const struct rbwp_endpoint *endpoint, uint64_t hash)
 {
-    uint32_t at = (uint32_t)hash & endpoint->place_mask;
-    while (endpoint->places[at] < endpoint->handler_count) {
-        const struct message_handler *handler = &endpoint->handlers[endpoint->places[at]];
-        if (handler->hash == hash)
-            return handler;
-        at = (at + 1) & endpoint->place_mask;
-    }
+    for (uint32_t step = 0, i; (i = index_map_next(&endpoint->places, hash, &step)) != INDEX_NONE;)
+        if (endpoint->handlers[i].hash == hash)
+            return &endpoint->handlers[i];
     return NULL;
 }
 

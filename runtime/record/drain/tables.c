@@ -27,7 +27,9 @@ static struct rbwp_text *names; /* by number - 1; the texts never move */
 static uint32_t name_room;
 static _Atomic uint32_t name_count; /* read without the lock */
 static uint64_t name_bytes;
-static uint32_t *places; /* numbers of names by their hash, 0 = free; a power of two of them */
+/* Numbers of names by their hash, 0 = free; a power of two of them. No index_map.h, which allocates
+ * when it adds. */
+static uint32_t *places;
 static uint32_t place_count;
 static bool tables_in_session;
 
