@@ -13,11 +13,6 @@
 #define DICTIONARY_MAX 256u
 #define HASH_BITS 10
 
-static inline uint64_t column_code_zigzag(uint64_t difference)
-{
-    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
-}
-
 static inline uint64_t column_code_unzigzag(uint64_t value)
 {
     return value >> 1 ^ (0 - (value & 1));
@@ -26,16 +21,6 @@ static inline uint64_t column_code_unzigzag(uint64_t value)
 static inline unsigned varint_bytes(uint64_t value)
 {
     return (70u - (unsigned)__builtin_clzll(value | 1)) / 7;
-}
-
-static inline uint8_t *column_code_put_varint(uint8_t *next, uint64_t value)
-{
-    while (value >= 0x80) {
-        *next++ = (uint8_t)(value | 0x80);
-        value >>= 7;
-    }
-    *next++ = (uint8_t)value;
-    return next;
 }
 
 /* ---- writing ------------------------------------------------------------------- */
@@ -97,7 +82,7 @@ static struct sample column_code_take_sample(const uint64_t *cells, uint32_t row
             sample.cells++;
             sample.varint_bytes += varint_bytes(cells[i]);
             sample.delta_bytes +=
-                varint_bytes(column_code_zigzag(cells[i] - (i ? cells[i - 1] : 0)));
+                varint_bytes(zigzag((int64_t)(cells[i] - (i ? cells[i - 1] : 0))));
             see(&seen, cells[i]);
         }
     }
@@ -108,7 +93,7 @@ static struct sample column_code_take_sample(const uint64_t *cells, uint32_t row
 static uint8_t *put_varints(const uint64_t *cells, uint32_t rows, uint8_t *out)
 {
     for (uint32_t i = 0; i < rows; i++)
-        out = column_code_put_varint(out, cells[i]);
+        out = store_varint(out, cells[i]);
     return out;
 }
 
@@ -116,7 +101,7 @@ static uint8_t *put_deltas(const uint64_t *cells, uint32_t rows, uint8_t *out)
 {
     uint64_t before = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        out = column_code_put_varint(out, column_code_zigzag(cells[i] - before));
+        out = store_varint(out, zigzag((int64_t)(cells[i] - before)));
         before = cells[i];
     }
     return out;
@@ -166,7 +151,7 @@ static uint8_t *put_dictionary(const uint64_t *cells, uint32_t rows, uint8_t *ou
             return NULL;
         numbers[i] = (uint8_t)number;
     }
-    out = column_code_put_varint(out, dictionary.count);
+    out = store_varint(out, dictionary.count);
     out = put_varints(dictionary.value, dictionary.count, out);
     memmove(out, numbers, rows);
     return out + rows;
@@ -176,7 +161,7 @@ size_t column_encode(const uint64_t *cells, uint32_t rows, uint8_t *out, enum co
 {
     if (is_constant(cells, rows)) {
         *code_out = COLUMN_CONSTANT;
-        return (size_t)(column_code_put_varint(out, cells[0]) - out);
+        return (size_t)(store_varint(out, cells[0]) - out);
     }
     struct sample sample = column_code_take_sample(cells, rows);
     uint64_t least =
@@ -200,7 +185,7 @@ size_t column_encode_bytes(const uint64_t *cells, uint32_t rows, const uint8_t *
 {
     uint8_t *next = out;
     for (uint32_t i = 0; i < rows; i++)
-        next = column_code_put_varint(next, (uint32_t)cells[i]);
+        next = store_varint(next, (uint32_t)cells[i]);
     for (uint32_t i = 0; i < rows; i++) {
         uint32_t count = (uint32_t)cells[i];
         memcpy(next, bytes + (cells[i] >> 32), count);

@@ -17,8 +17,6 @@ enum column_code {
     COLUMN_BYTES = 5
 };
 
-#define VARINT_BYTES_MAX 10u
-
 /* The most bytes that column_encode makes of so many cells. */
 static inline size_t column_bytes_max(uint32_t rows)
 {

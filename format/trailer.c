@@ -9,6 +9,7 @@
 #include "trailer.h"
 
 #include "bytes.h"
+#include "grow.h"
 #include "reader_error.h"
 #include "rbwp_writer.h"
 
@@ -133,13 +134,10 @@ static enum rbwp_status keep_section(const struct section *section, struct trail
                                      struct rbwp_error *error)
 {
     uint32_t count = trailer->values.section_count;
-    if ((count & (count - 1)) == 0) { /* full: it doubles */
-        struct rbwp_section *more =
-            realloc(trailer->sections, (count ? 2 * (size_t)count : 1) * sizeof *more);
-        if (!more)
-            return error_set_memory(error, "trailer");
-        trailer->values.sections = trailer->sections = more;
-    }
+    if (!grow_array32(&trailer->sections, &trailer->section_room, count + 1,
+                      sizeof *trailer->sections))
+        return error_set_memory(error, "trailer");
+    trailer->values.sections = trailer->sections;
     struct rbwp_section *kept = &trailer->sections[count];
     *kept = (struct rbwp_section){.bytes = (uint32_t)section->payload.left,
                                   .data = section->payload.next};

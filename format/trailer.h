@@ -29,6 +29,7 @@ struct trailer {
     struct trailer_tables tables;
     void *arrays[TRAILER_SECTIONS];
     struct rbwp_section *sections; /* those of other tags */
+    uint32_t section_room;
 };
 
 struct footer {

@@ -72,6 +72,23 @@ static inline void copy_le(void *to, const void *from, size_t bytes)
         memcpy(to, from, 1);
 }
 
+#define VARINT_BYTES_MAX 10u
+
+/* Seven bits a byte, lowest first, the last byte below 128. Where it ends. */
+static inline uint8_t *store_varint(uint8_t *to, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *to++ = (uint8_t)(value | 0x80);
+    *to++ = (uint8_t)value;
+    return to;
+}
+
+/* Small for numbers near 0 of either sign. */
+static inline uint64_t zigzag(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
 /* The rest of a byte string that is being taken apart. */
 struct cursor {
     const uint8_t *next;

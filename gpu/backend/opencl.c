@@ -10,6 +10,7 @@
 #include "gpu_backend.h"
 #include "gpu_failure.h"
 #include "gpu_loader.h"
+#include "grow.h"
 #include "opencl_abi.h"
 
 #include <pthread.h>
@@ -28,6 +29,7 @@ struct opencl_driver {
     struct gpu_driver base;
     struct ocl_functions functions;
     struct opencl_device *device; /* base.devices of them, of all platforms */
+    uint32_t device_room;
 };
 
 static const struct ocl_functions *opencl_of(const struct gpu_driver *driver)
@@ -98,17 +100,14 @@ static enum rbwp_status add_platform(struct opencl_driver *driver, ocl_platform 
         cl->clGetDeviceIDs(platform, OCL_DEVICE_TYPE_ALL, 0, NULL, &count) || count == 0)
         return RBWP_OK;
     ocl_device *found = calloc(count, sizeof(ocl_device));
-    struct opencl_device *all =
-        realloc(driver->device, (driver->base.devices + count) * sizeof *all);
-    if (all)
-        driver->device = all;
-    if (!found || !all) {
+    if (!found || !grow_array32(&driver->device, &driver->device_room, driver->base.devices + count,
+                                sizeof *driver->device)) {
         free(found);
         return RBWP_E_MEMORY;
     }
     if (cl->clGetDeviceIDs(platform, OCL_DEVICE_TYPE_ALL, count, found, NULL) == GPU_OK)
         for (ocl_uint i = 0; i < count; i++)
-            all[driver->base.devices++] = (struct opencl_device){platform, found[i]};
+            driver->device[driver->base.devices++] = (struct opencl_device){platform, found[i]};
     int major = 0, minor = 0;
     if (version[0] && version[7] >= '1' && version[7] <= '9' && version[8] == '.') {
         major = version[7] - '0';

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "numa.h"
+#include "grow.h"
 
 #define CPUS_LIMIT 65536u    /* the kernel's own limit is far below */
 #define DOMAINS_LIMIT 1024u  /* the kernel's MAX_NUMNODES */
@@ -130,10 +131,8 @@ static void read_domain(unsigned id, void *context)
     }
     struct numa_map *map = reader->map;
     struct numa_domain domain = {0};
-    struct numa_domain *grown = realloc(map->domains, (map->count + 1) * sizeof *grown);
-    if (grown)
-        map->domains = grown;
-    if (!grown || !domain_make(&domain, (int)id, reader->mask)) {
+    if (!grow_array32(&map->domains, &map->room, map->count + 1, sizeof *map->domains) ||
+        !domain_make(&domain, (int)id, reader->mask)) {
         reader->status = RBWP_E_MEMORY;
     } else {
         struct taker taker = {&domain, reader->mask};

@@ -24,7 +24,7 @@ struct numa_domain {
 
 struct numa_map {
     struct numa_domain *domains; /* ascending by id, at least one */
-    unsigned count;
+    unsigned count, room;
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Temporary files. A file system without O_TMPFILE gets a name that is removed at once. */
 #include "temporary_file.h"
+#include "grow.h"
 #include "message.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int unlinked_file(const char *folder)
@@ -40,6 +42,40 @@ bool read_all_at(int fd, void *bytes, size_t count, uint64_t offset)
         done += (size_t)got;
     }
     return true;
+}
+
+/* How much is probably there. */
+static size_t expected_bytes(int fd)
+{
+    struct stat status;
+    const bool known = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0;
+    return known && (uint64_t)status.st_size < SIZE_MAX / 4 ? (size_t)status.st_size : 64 << 10;
+}
+
+char *read_to_end(int fd, size_t bytes_max, size_t *count_out)
+{
+    size_t room = 0, count = 0, wanted = expected_bytes(fd);
+    char *bytes = NULL;
+    ssize_t got;
+    do { /* there is room for two more: to see the end, and for the zero byte */
+        if (!grow_array(&bytes, &room, (count > wanted ? count : wanted) + 2, 1)) {
+            errno = ENOMEM;
+            break;
+        }
+        got = read(fd, bytes + count, room - count - 1);
+        count += got > 0 ? (size_t)got : 0;
+        if (count > bytes_max) {
+            errno = EFBIG;
+            break;
+        }
+        if (got == 0) {
+            bytes[count] = '\0';
+            *count_out = count;
+            return bytes;
+        }
+    } while (got > 0 || errno == EINTR);
+    free(bytes);
+    return NULL;
 }
 
 bool write_all(int fd, const char *bytes, size_t count)

@@ -73,7 +73,7 @@ struct csv_chunk {
     uint32_t count;
     struct trace_details details; /* of all of them */
     struct out out;               /* into memory: what its buffer does not hold goes to text */
-    struct parquet_bytes text;
+    struct buffer text;
 };
 
 struct lines {
@@ -271,7 +271,7 @@ static void csv_write_span(struct writer *writer, const struct trace_span *span,
 
 static void keep_text(struct out *out, const char *bytes, size_t count)
 {
-    bytes_put(out->layer_state, bytes, count);
+    buffer_append(out->layer_state, bytes, count);
 }
 
 static void csv_run_chunk(void *job)
@@ -288,7 +288,7 @@ static void csv_stop_chunk(void *job)
 {
     struct csv_chunk *chunk = job;
     args_json_free(&chunk->writer.args);
-    bytes_free(&chunk->text);
+    buffer_free(&chunk->text);
     free(chunk->details.words);
     free(chunk->out.buffer);
 }

@@ -115,7 +115,7 @@ static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
 static void to_tail(struct out *out, const char *bytes, size_t count)
 {
     struct firefox *firefox = out->layer_state;
-    bytes_put(&firefox->tail, bytes, count);
+    buffer_append(&firefox->tail, bytes, count);
 }
 
 /* Whole numbers are texts: what they stand for may be above what JavaScript has. */
@@ -377,7 +377,7 @@ static void free_firefox(struct firefox *firefox)
     free(firefox->stack_list);
     free(firefox->rows);
     free(firefox->key);
-    bytes_free(&firefox->tail);
+    buffer_free(&firefox->tail);
     free(firefox->data.buffer);
     free(firefox);
 }

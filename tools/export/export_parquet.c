@@ -41,7 +41,7 @@ struct parquet_tables {
     uint32_t *places;
     struct trace_text *texts;
     uint32_t value_room, there_room, place_room, text_room;
-    struct parquet_bytes repaired;
+    struct buffer repaired;
     uint64_t dropped; /* rows */
     bool failed;      /* the user was told */
 };
@@ -264,7 +264,7 @@ static bool repair(struct parquet_tables *tables, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         bytes += UTF8_REPAIR_GROWTH * (size_t)tables->texts[i].bytes;
     tables->repaired.count = 0;
-    char *to = (char *)bytes_room(&tables->repaired, bytes);
+    char *to = (char *)buffer_reserve(&tables->repaired, bytes);
     for (uint32_t i = 0; to && i < count; i++) {
         struct trace_text *text = &tables->texts[i];
         text->bytes = (uint32_t)utf8_repair(text->text, text->bytes, NULL, to);
@@ -398,7 +398,7 @@ enum exit_code parquet_tables_finish(struct parquet_tables *tables)
         free(table->columns);
         free(table->path);
     }
-    bytes_free(&tables->repaired);
+    buffer_free(&tables->repaired);
     free(tables->tables);
     free(tables->values);
     free(tables->there);
@@ -424,8 +424,8 @@ struct table {
     struct numbered *numbered;                           /* by column */
     struct trace_text *texts;                            /* of a dictionary */
     uint32_t text_room;
-    struct parquet_bytes repaired; /* those of them that are not UTF-8 */
-    struct parquet_tables tables;  /* a program's own */
+    struct buffer repaired;       /* those of them that are not UTF-8 */
+    struct parquet_tables tables; /* a program's own */
     bool failed;
 };
 
@@ -475,7 +475,7 @@ static bool repair_texts(struct table *table, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         bytes += UTF8_REPAIR_GROWTH * (size_t)table->texts[i].bytes;
     table->repaired.count = 0;
-    char *to = (char *)bytes_room(&table->repaired, bytes);
+    char *to = (char *)buffer_reserve(&table->repaired, bytes);
     for (uint32_t i = 0; to && i < count; i++) {
         struct trace_text *text = &table->texts[i];
         if (utf8_valid(text->text, text->bytes))
@@ -584,7 +584,7 @@ static void free_table(struct table *table)
     free(table->numbered);
     span_columns_free(&table->columns);
     parquet_free(&table->parquet);
-    bytes_free(&table->repaired);
+    buffer_free(&table->repaired);
     free(table->texts);
     free(table->places);
     free(table);

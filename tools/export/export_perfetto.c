@@ -41,7 +41,7 @@ static inline void perfetto_end_event(struct packets *packets, struct lane_state
     if (time_ns >= lane->last_ns) {
         at = pb_tag(at, PF_PACKET_TIMESTAMP, PB_VARINT);
         packet_mark(packets, at);
-        at = pb_varint(at, (uint64_t)(time_ns - lane->last_ns));
+        at = store_varint(at, (uint64_t)(time_ns - lane->last_ns));
         lane->last_ns = time_ns;
     } else {
         at = pb_u64(at, PF_PACKET_TIMESTAMP_CLOCK, PF_BOOTTIME);

@@ -94,7 +94,7 @@ static void add_event(struct speedscope *speedscope, struct profile *profile, bo
                       uint32_t frame, int64_t time_ns)
 {
     struct spool *spool = &speedscope->spool;
-    char *at = spool_room(spool, profile->stream, 2 * SPOOL_NUMBER_MAX);
+    char *at = spool_room(spool, profile->stream, 2 * VARINT_BYTES_MAX);
     if (!at)
         return;
     at = put_difference(spool, profile->stream, at, time_ns);
@@ -111,11 +111,11 @@ static char *put_event(char *at, uint64_t what, int64_t since_ns)
     return at;
 }
 
-static void print_events(int64_t origin_ns, struct parquet_bytes *to, const char *events,
-                         size_t bytes, bool first)
+static void print_events(int64_t origin_ns, struct buffer *to, const char *events, size_t bytes,
+                         bool first)
 {
     struct spool_values values = {.at = events};
-    char *at = (char *)bytes_room(to, bytes / EVENT_BYTES_MIN * EVENT_TEXT_MAX);
+    char *at = (char *)buffer_reserve(to, bytes / EVENT_BYTES_MIN * EVENT_TEXT_MAX);
     while (at && values.at < events + bytes) {
         int64_t time_ns = get_near(&values);
         at = first ? PUT(at, "\n") : PUT(at, ",\n");
@@ -123,7 +123,7 @@ static void print_events(int64_t origin_ns, struct parquet_bytes *to, const char
         first = false;
     }
     if (at)
-        bytes_grown(to, (uint8_t *)at);
+        buffer_end(to, (uint8_t *)at);
 }
 
 static void speedscope_close_frames(struct speedscope *speedscope, struct profile *profile,

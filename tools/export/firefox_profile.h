@@ -70,7 +70,7 @@ struct firefox {
     struct spool spool;
     struct spool_print *print; /* at the end */
     struct out data;           /* makes what few markers have of data, */
-    struct parquet_bytes tail; /* which then is here */
+    struct buffer tail;        /* which then is here */
     struct firefox_row *rows;  /* by track */
     uint32_t row_count, row_room, process_count, name_count;
     struct thread_map frames; /* names and categories */

@@ -22,10 +22,10 @@ char *firefox_put_ms(char *at, int64_t ns)
 /* ---- kept ---------------------------------------------------------------------------------- */
 
 void firefox_keep_data(struct spool *spool, uint32_t stream, const struct trace_span *span,
-                       const struct parquet_bytes *tail)
+                       const struct buffer *tail)
 {
     size_t tail_bytes = tail ? tail->count : 0;
-    char *at = spool_room(spool, stream, 2 * SPOOL_NUMBER_MAX + 2 + tail_bytes);
+    char *at = spool_room(spool, stream, 2 * VARINT_BYTES_MAX + 2 + tail_bytes);
     if (!at)
         return;
     *at++ = (char)span->category;
@@ -38,7 +38,7 @@ void firefox_keep_data(struct spool *spool, uint32_t stream, const struct trace_
 
 void firefox_keep_what(struct spool *spool, uint32_t stream, const struct trace_span *span)
 {
-    char *at = spool_room(spool, stream, SPOOL_NUMBER_MAX + 1);
+    char *at = spool_room(spool, stream, VARINT_BYTES_MAX + 1);
     if (!at)
         return;
     *at++ = (char)(span->category | (span->flags & TRACE_INSTANT ? INSTANT : 0));
@@ -47,7 +47,7 @@ void firefox_keep_what(struct spool *spool, uint32_t stream, const struct trace_
 
 void firefox_keep_end(struct spool *spool, uint32_t stream, int64_t time_ns, bool there)
 {
-    char *at = spool_room(spool, stream, SPOOL_NUMBER_MAX + 1);
+    char *at = spool_room(spool, stream, VARINT_BYTES_MAX + 1);
     if (!at)
         return;
     at = put_difference(spool, stream, at, time_ns); /* first: it looks where the piece begins */
@@ -117,12 +117,12 @@ static char *firefox_values_put_end(char *at, struct spool_values *values, int64
 /* A column of what PUT_VALUE makes of each value: it has so many bytes at least, and its text so
  * many at most, the comma not counted. */
 #define FIREFOX_VALUES_COLUMN(function, value_bytes_min, text_bytes_max, put_value)                \
-    void function(int64_t origin_ns, struct parquet_bytes *to, const char *piece, size_t bytes,    \
+    void function(int64_t origin_ns, struct buffer *to, const char *piece, size_t bytes,           \
                   bool first)                                                                      \
     {                                                                                              \
         struct spool_values values = {.at = piece};                                                \
-        char *at =                                                                                 \
-            (char *)bytes_room(to, bytes / (value_bytes_min) * ((text_bytes_max) + 1) + bytes);    \
+        char *at = (char *)buffer_reserve(to, bytes / (value_bytes_min) * ((text_bytes_max) + 1) + \
+                                                  bytes);                                          \
         (void)origin_ns;                                                                           \
         while (at && values.at < piece + bytes) {                                                  \
             if (!first)                                                                            \
@@ -131,7 +131,7 @@ static char *firefox_values_put_end(char *at, struct spool_values *values, int64
             at = (put_value);                                                                      \
         }                                                                                          \
         if (at)                                                                                    \
-            bytes_grown(to, (uint8_t *)at);                                                        \
+            buffer_end(to, (uint8_t *)at);                                                         \
     }
 
 FIREFOX_VALUES_COLUMN(firefox_data, 4, 80,

@@ -20,7 +20,7 @@ char *firefox_put_ms(char *at, int64_t ns);
 
 /* What is always told of a marker, and tail, the members that few have, each behind a comma. */
 void firefox_keep_data(struct spool *spool, uint32_t stream, const struct trace_span *span,
-                       const struct parquet_bytes *tail);
+                       const struct buffer *tail);
 /* Its name, category, and whether it is an instant. */
 void firefox_keep_what(struct spool *spool, uint32_t stream, const struct trace_span *span);
 /* A time, on the axis of the trace, or none. */

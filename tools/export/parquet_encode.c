@@ -2,47 +2,6 @@
 /* Parquet's encodings of integers. */
 #include "parquet_encode.h"
 
-#include "bytes.h"
-
-#include <stdlib.h>
-
-/* Growing by doubling. */
-
-enum { FIRST_ROOM = 4096, VARINT_MAX = 10 };
-
-uint8_t *bytes_room(struct parquet_bytes *to, size_t count)
-{
-    if (to->room - to->count < count && !to->failed) {
-        size_t room = to->room ? to->room : FIRST_ROOM;
-        while (room - to->count < count && room <= SIZE_MAX / 2)
-            room *= 2;
-        uint8_t *moved = room - to->count < count ? NULL : realloc(to->bytes, room);
-        to->failed = !moved;
-        if (moved) {
-            to->bytes = moved;
-            to->room = room;
-        }
-    }
-    return to->failed || !to->bytes ? NULL : to->bytes + to->count; /* none, for none */
-}
-
-void bytes_free(struct parquet_bytes *bytes)
-{
-    free(bytes->bytes);
-    *bytes = (struct parquet_bytes){0};
-}
-
-void bytes_varint(struct parquet_bytes *to, uint64_t value)
-{
-    uint8_t *at = bytes_room(to, VARINT_MAX);
-    if (!at)
-        return;
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    bytes_grown(to, at);
-}
-
 enum { BLOCK = 128, MINIBLOCKS = 4, MINIBLOCK = BLOCK / MINIBLOCKS, GROUP = 8 };
 
 static unsigned parquet_encode_bytes_of(uint64_t value)
@@ -76,14 +35,14 @@ static int64_t block_base(int64_t least, int64_t most)
 }
 
 /* All deltas are the same. */
-static void put_even_block(struct parquet_bytes *to, int64_t delta)
+static void put_even_block(struct buffer *to, int64_t delta)
 {
     static const uint8_t widths[MINIBLOCKS];
-    bytes_varint(to, zigzag(delta));
-    bytes_put(to, widths, sizeof widths);
+    buffer_varint(to, zigzag(delta));
+    buffer_append(to, widths, sizeof widths);
 }
 
-static void parquet_encode_put_block(struct parquet_bytes *to, const int64_t *deltas, size_t count,
+static void parquet_encode_put_block(struct buffer *to, const int64_t *deltas, size_t count,
                                      uint64_t mask)
 {
     int64_t least = deltas[0], most = deltas[0];
@@ -96,8 +55,8 @@ static void parquet_encode_put_block(struct parquet_bytes *to, const int64_t *de
         return;
     }
     int64_t base = block_base(least, most);
-    bytes_varint(to, zigzag(base));
-    uint8_t *widths = bytes_room(to, MINIBLOCKS + BLOCK * sizeof(uint64_t)), *at = widths;
+    buffer_varint(to, zigzag(base));
+    uint8_t *widths = buffer_reserve(to, MINIBLOCKS + BLOCK * sizeof(uint64_t)), *at = widths;
     if (!widths)
         return;
     at += MINIBLOCKS;
@@ -112,19 +71,19 @@ static void parquet_encode_put_block(struct parquet_bytes *to, const int64_t *de
         for (size_t i = 0; bytes && i < MINIBLOCK; i++)
             at = put_low_bytes(at, above[i], bytes);
     }
-    bytes_grown(to, at);
+    buffer_end(to, at);
 }
 
-static void put_delta_head(struct parquet_bytes *to, size_t count, int64_t first, int bits)
+static void put_delta_head(struct buffer *to, size_t count, int64_t first, int bits)
 {
     int unused = 64 - bits; /* wraps around as the type does */
-    bytes_varint(to, BLOCK);
-    bytes_varint(to, MINIBLOCKS);
-    bytes_varint(to, count);
-    bytes_varint(to, zigzag((int64_t)((uint64_t)first << unused) >> unused));
+    buffer_varint(to, BLOCK);
+    buffer_varint(to, MINIBLOCKS);
+    buffer_varint(to, count);
+    buffer_varint(to, zigzag((int64_t)((uint64_t)first << unused) >> unused));
 }
 
-void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count, int bits)
+void encode_delta(struct buffer *to, const int64_t *values, size_t count, int bits)
 {
     int unused = 64 - bits;
     put_delta_head(to, count, count ? values[0] : 0, bits);
@@ -139,7 +98,7 @@ void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count,
     }
 }
 
-void encode_delta_run(struct parquet_bytes *to, int64_t value, size_t count, int bits)
+void encode_delta_run(struct buffer *to, int64_t value, size_t count, int bits)
 {
     put_delta_head(to, count, value, bits);
     for (size_t at = 1; at < count; at += BLOCK)
@@ -156,30 +115,28 @@ static size_t run_length(const uint32_t *values, size_t count)
     return length;
 }
 
-static void put_run(struct parquet_bytes *to, uint32_t value, size_t length, unsigned bytes)
+static void put_run(struct buffer *to, uint32_t value, size_t length, unsigned bytes)
 {
-    bytes_varint(to, (uint64_t)length << 1);
-    uint8_t *at = bytes_room(to, sizeof(uint64_t));
+    buffer_varint(to, (uint64_t)length << 1);
+    uint8_t *at = buffer_reserve(to, sizeof(uint64_t));
     if (at)
-        bytes_grown(to, put_low_bytes(at, value, bytes));
+        buffer_end(to, put_low_bytes(at, value, bytes));
 }
 
 /* Whole groups; the last one of all is filled up with zeros. */
-static void put_groups(struct parquet_bytes *to, const uint32_t *values, size_t count,
-                       unsigned bytes)
+static void put_groups(struct buffer *to, const uint32_t *values, size_t count, unsigned bytes)
 {
     size_t groups = (count + GROUP - 1) / GROUP;
-    bytes_varint(to, (uint64_t)groups << 1 | 1);
-    uint8_t *at = bytes_room(to, groups * GROUP * bytes + sizeof(uint64_t));
+    buffer_varint(to, (uint64_t)groups << 1 | 1);
+    uint8_t *at = buffer_reserve(to, groups * GROUP * bytes + sizeof(uint64_t));
     if (!at)
         return;
     for (size_t i = 0; i < groups * GROUP; i++)
         at = put_low_bytes(at, i < count ? values[i] : 0, bytes);
-    bytes_grown(to, at);
+    buffer_end(to, at);
 }
 
-void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t count,
-                   unsigned width_bytes)
+void encode_hybrid(struct buffer *to, const uint32_t *values, size_t count, unsigned width_bytes)
 {
     for (size_t at = 0; at < count;) {
         size_t run = run_length(values + at, count - at), end = at;
@@ -199,46 +156,46 @@ void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t coun
 
 /* ---- single bits -------------------------------------------------------------------- */
 
-void encode_bits(struct parquet_bytes *to, const int64_t *values, size_t count)
+void encode_bits(struct buffer *to, const int64_t *values, size_t count)
 {
     size_t bytes = (count + 7) / 8;
-    uint8_t *at = bytes_room(to, bytes);
+    uint8_t *at = buffer_reserve(to, bytes);
     if (!at)
         return;
     memset(at, 0, bytes);
     for (size_t i = 0; i < count; i++)
         at[i / 8] |= (uint8_t)((values[i] != 0) << i % 8);
-    bytes_grown(to, at + bytes);
+    buffer_end(to, at + bytes);
 }
 
-void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t count)
+void encode_level_bits(struct buffer *to, const int64_t *values, size_t count)
 {
-    bytes_varint(to, (uint64_t)((count + 7) / 8) << 1 | 1);
+    buffer_varint(to, (uint64_t)((count + 7) / 8) << 1 | 1);
     encode_bits(to, values, count);
 }
 
-void encode_bit_run(struct parquet_bytes *to, bool bit, size_t count)
+void encode_bit_run(struct buffer *to, bool bit, size_t count)
 {
-    uint8_t *at = bytes_room(to, (count + 7) / 8);
+    uint8_t *at = buffer_reserve(to, (count + 7) / 8);
     if (!at)
         return;
     memset(at, bit ? 0xff : 0, (count + 7) / 8);
     if (count % 8)
         at[count / 8] &= (uint8_t)((1 << count % 8) - 1);
-    bytes_grown(to, at + (count + 7) / 8);
+    buffer_end(to, at + (count + 7) / 8);
 }
 
-void encode_level_run(struct parquet_bytes *to, bool bit, size_t count)
+void encode_level_run(struct buffer *to, bool bit, size_t count)
 {
-    bytes_varint(to, (uint64_t)count << 1);
-    bytes_byte(to, bit);
+    buffer_varint(to, (uint64_t)count << 1);
+    buffer_le(to, bit, 1);
 }
 
-void encode_words(struct parquet_bytes *to, const int64_t *values, size_t count)
+void encode_words(struct buffer *to, const int64_t *values, size_t count)
 {
-    uint8_t *at = bytes_room(to, count * sizeof *values);
+    uint8_t *at = buffer_reserve(to, count * sizeof *values);
     for (size_t i = 0; at && i < count; i++)
         at = put_low_bytes(at, (uint64_t)values[i], sizeof *values);
     if (at)
-        bytes_grown(to, at);
+        buffer_end(to, at);
 }

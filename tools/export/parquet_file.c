@@ -34,7 +34,7 @@ enum thrift_type {
 enum { THRIFT_DEPTH = 8 };
 
 struct thrift {
-    struct parquet_bytes *to;
+    struct buffer *to;
     int last_id[THRIFT_DEPTH];
     int depth;
 };
@@ -46,11 +46,11 @@ static void field(struct thrift *thrift, int id, int type)
     int *last = &thrift->last_id[thrift->depth - 1], step = id - *last;
     *last = id;
     if (step > 0 && step <= STEP_MAX) {
-        bytes_byte(thrift->to, (uint8_t)(step << 4 | type));
+        buffer_le(thrift->to, (uint8_t)(step << 4 | type), 1);
         return;
     }
-    bytes_byte(thrift->to, (uint8_t)type);
-    bytes_varint(thrift->to, zigzag(id));
+    buffer_le(thrift->to, (uint8_t)type, 1);
+    buffer_varint(thrift->to, zigzag(id));
 }
 
 /* Inside a list or at the top: no field stands before it. */
@@ -61,7 +61,7 @@ static void thrift_begin(struct thrift *thrift)
 
 static void thrift_end(struct thrift *thrift)
 {
-    bytes_byte(thrift->to, 0);
+    buffer_le(thrift->to, 0, 1);
     thrift->depth--;
 }
 
@@ -75,19 +75,19 @@ static void thrift_struct(struct thrift *thrift, int id)
 static void thrift_i8(struct thrift *thrift, int id, int8_t value)
 {
     field(thrift, id, THRIFT_I8);
-    bytes_byte(thrift->to, (uint8_t)value);
+    buffer_le(thrift->to, (uint8_t)value, 1);
 }
 
 static void thrift_i32(struct thrift *thrift, int id, int32_t value)
 {
     field(thrift, id, THRIFT_I32);
-    bytes_varint(thrift->to, zigzag(value));
+    buffer_varint(thrift->to, zigzag(value));
 }
 
 static void thrift_i64(struct thrift *thrift, int id, int64_t value)
 {
     field(thrift, id, THRIFT_I64);
-    bytes_varint(thrift->to, zigzag(value));
+    buffer_varint(thrift->to, zigzag(value));
 }
 
 static void thrift_bool(struct thrift *thrift, int id, bool value)
@@ -97,8 +97,8 @@ static void thrift_bool(struct thrift *thrift, int id, bool value)
 
 static void binary(struct thrift *thrift, const void *bytes, size_t count)
 {
-    bytes_varint(thrift->to, count);
-    bytes_put(thrift->to, bytes, count);
+    buffer_varint(thrift->to, count);
+    buffer_append(thrift->to, bytes, count);
 }
 
 static void thrift_binary(struct thrift *thrift, int id, const void *bytes, size_t count)
@@ -117,16 +117,16 @@ static void thrift_list(struct thrift *thrift, int id, enum thrift_type type, si
 {
     field(thrift, id, TYPE_LIST);
     if (count < 15) {
-        bytes_byte(thrift->to, (uint8_t)(count << 4 | type));
+        buffer_le(thrift->to, (uint8_t)(count << 4 | type), 1);
         return;
     }
-    bytes_byte(thrift->to, (uint8_t)(0xf0 | type));
-    bytes_varint(thrift->to, count);
+    buffer_le(thrift->to, (uint8_t)(0xf0 | type), 1);
+    buffer_varint(thrift->to, count);
 }
 
 static void thrift_i32_element(struct thrift *thrift, int32_t value)
 {
-    bytes_varint(thrift->to, zigzag(value));
+    buffer_varint(thrift->to, zigzag(value));
 }
 
 static void thrift_text_element(struct thrift *thrift, const char *text)
@@ -179,7 +179,7 @@ struct parquet_file_chunk {
 struct page {
     int kind, encoding;
     uint64_t values;
-    struct parquet_bytes plain, packed, header;
+    struct buffer plain, packed, header;
 };
 
 /* A column of a row group on its way into the file. */
@@ -198,7 +198,7 @@ struct column_job {
     bool has_deflate, failed;
 };
 
-static void parquet_file_put(struct parquet *parquet, const struct parquet_bytes *bytes)
+static void parquet_file_put(struct parquet *parquet, const struct buffer *bytes)
 {
     if (bytes->count)
         out_bytes(parquet->out, (const char *)bytes->bytes, bytes->count);
@@ -242,7 +242,7 @@ static struct trace_text integer_bound(char *room, int64_t value, int type)
     return (struct trace_text){room, type == TYPE_INT64 ? 8 : type == TYPE_INT32 ? 4 : 1};
 }
 
-static void encode_integers(struct parquet_bytes *plain, const int64_t *values, size_t count,
+static void encode_integers(struct buffer *plain, const int64_t *values, size_t count,
                             const struct parquet_file_kind *kind)
 {
     if (kind->encoding == ENCODING_DELTA)
@@ -254,20 +254,20 @@ static void encode_integers(struct parquet_bytes *plain, const int64_t *values, 
 }
 
 /* Definition levels with their length before them: all or none are not null if there is NULL. */
-static void put_levels(struct parquet_bytes *plain, const int64_t *there, bool all, size_t rows)
+static void put_levels(struct buffer *plain, const int64_t *there, bool all, size_t rows)
 {
     size_t at = plain->count;
-    bytes_u32(plain, 0);
+    buffer_le(plain, 0, 4);
     if (there)
         encode_level_bits(plain, there, rows);
     else
         encode_level_run(plain, all, rows);
     if (!plain->failed)
-        bytes_patch_u32(plain, at, (uint32_t)(plain->count - at - 4));
+        store_le32(plain->bytes + at, (uint32_t)(plain->count - at - 4));
 }
 
 /* How many values of an optional column are not null. Puts its levels. */
-static size_t put_levels_of(struct parquet_bytes *plain, const int64_t *there, size_t rows)
+static size_t put_levels_of(struct buffer *plain, const int64_t *there, size_t rows)
 {
     size_t count = 0;
     for (size_t i = 0; i < rows; i++)
@@ -296,7 +296,7 @@ static void tell_bounds(struct column_job *job, int64_t least, int64_t most)
 
 static void make_integers(struct column_job *job, int64_t *values, const int64_t *there)
 {
-    struct parquet_bytes *plain = &job->pages[0].plain;
+    struct buffer *plain = &job->pages[0].plain;
     size_t rows = job->chunk.values;
     int64_t least, most;
     size_t count = job->optional ? put_levels_of(plain, there, rows) : rows;
@@ -313,13 +313,13 @@ static void make_integers(struct column_job *job, int64_t *values, const int64_t
 /* plain to packed. Also where that makes a small page larger: the codec is the whole column's. */
 static void parquet_file_pack(struct column_job *job, struct page *page)
 {
-    const struct parquet_bytes *plain = &page->plain;
+    const struct buffer *plain = &page->plain;
     z_stream *stream = &job->deflate;
     deflateReset(stream); /* before the bound, which is too low for a stream that has ended */
     deflateParams(stream, DEFLATE_LEVEL, job->strategy);
     size_t room = deflateBound(stream, plain->count);
     page->packed.count = 0;
-    uint8_t *packed = bytes_room(&page->packed, room);
+    uint8_t *packed = buffer_reserve(&page->packed, room);
     if (!packed || plain->failed)
         return;
     stream->next_in = plain->bytes;
@@ -327,13 +327,13 @@ static void parquet_file_pack(struct column_job *job, struct page *page)
     stream->next_out = packed;
     stream->avail_out = (uInt)room;
     (void)deflate(stream, Z_FINISH); /* there is room for all */
-    bytes_grown(&page->packed, stream->next_out);
+    buffer_end(&page->packed, stream->next_out);
 }
 
 static void make_page_header(struct page *page)
 {
     struct thrift thrift = {.to = &page->header};
-    const struct parquet_bytes *packed = &page->packed;
+    const struct buffer *packed = &page->packed;
     page->header.count = 0;
     thrift_begin(&thrift);
     thrift_i32(&thrift, 1, page->kind);
@@ -376,9 +376,9 @@ static void stop_column(void *context)
     free(job->arrays.values);
     free(job->arrays.there);
     for (int i = 0; i < 2; i++) {
-        bytes_free(&job->pages[i].plain);
-        bytes_free(&job->pages[i].packed);
-        bytes_free(&job->pages[i].header);
+        buffer_free(&job->pages[i].plain);
+        buffer_free(&job->pages[i].packed);
+        buffer_free(&job->pages[i].header);
     }
 }
 
@@ -402,9 +402,9 @@ void parquet_free(struct parquet *parquet)
     if (parquet->single)
         stop_column(parquet->single);
     free(parquet->single);
-    bytes_free(&parquet->chunks);
-    bytes_free(&parquet->group_list);
-    bytes_free(&parquet->fact_list);
+    buffer_free(&parquet->chunks);
+    buffer_free(&parquet->group_list);
+    buffer_free(&parquet->fact_list);
 }
 
 /* ---- statistics ----------------------------------------------------------------------- */
@@ -447,7 +447,7 @@ static void end_written(struct parquet *parquet, uint64_t rows)
     struct thrift thrift = {.to = &parquet->group_list};
     thrift_begin(&thrift);
     thrift_list(&thrift, 1, THRIFT_STRUCT, (size_t)parquet->column_count);
-    bytes_put(&parquet->group_list, parquet->chunks.bytes, parquet->chunks.count);
+    buffer_append(&parquet->group_list, parquet->chunks.bytes, parquet->chunks.count);
     thrift_i64(&thrift, 2, (int64_t)parquet->group_bytes);
     thrift_i64(&thrift, 3, (int64_t)rows);
     thrift_i64(&thrift, 5, (int64_t)parquet->group_offset);
@@ -639,14 +639,14 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
                    struct parquet_dictionary dictionary, const int64_t *there)
 {
     struct parquet_file_chunk *chunk = begin_chunk(parquet);
-    struct parquet_bytes *plain = parquet->plain;
+    struct buffer *plain = parquet->plain;
     const struct trace_text *texts = dictionary.texts;
     chunk->least = chunk->most = texts[0];
     chunk->has_bounds = true;
     chunk->has_dictionary = true;
     for (uint32_t i = 0; i < dictionary.count; i++) {
-        bytes_u32(plain, texts[i].bytes);
-        bytes_put(plain, texts[i].text, texts[i].bytes);
+        buffer_le(plain, texts[i].bytes, 4);
+        buffer_append(plain, texts[i].text, texts[i].bytes);
         chunk->least = trace_text_compare(texts[i], chunk->least) < 0 ? texts[i] : chunk->least;
         chunk->most = trace_text_compare(texts[i], chunk->most) > 0 ? texts[i] : chunk->most;
     }
@@ -656,7 +656,7 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     size_t rows = parquet->group_rows;
     size_t count = parquet->job->optional ? put_levels_of(plain, there, rows) : rows;
     chunk->nulls = chunk->values - count;
-    bytes_byte(plain, (uint8_t)(8 * bytes));
+    buffer_le(plain, (uint8_t)(8 * bytes), 1);
     encode_hybrid(plain, places, count, bytes);
     put_page(parquet, PAGE_DATA, chunk->values, ENCODING_DICTIONARY);
     end_chunk(parquet);
@@ -729,7 +729,7 @@ static void put_column_orders(struct thrift *thrift, int id, int columns)
 
 void parquet_finish(struct parquet *parquet)
 {
-    struct parquet_bytes made = {0}, *footer = &made;
+    struct buffer made = {0}, *footer = &made;
     struct thrift thrift = {.to = footer};
     struct column_job *job;
     while (parquet->jobs && (job = ordered_jobs_take(parquet->jobs)))
@@ -739,15 +739,15 @@ void parquet_finish(struct parquet *parquet)
     parquet_file_put_schema(&thrift, 2, parquet);
     thrift_i64(&thrift, 3, (int64_t)parquet->rows);
     thrift_list(&thrift, 4, THRIFT_STRUCT, parquet->groups);
-    bytes_put(footer, parquet->group_list.bytes, parquet->group_list.count);
+    buffer_append(footer, parquet->group_list.bytes, parquet->group_list.count);
     thrift_list(&thrift, 5, THRIFT_STRUCT, parquet->facts);
-    bytes_put(footer, parquet->fact_list.bytes, parquet->fact_list.count);
+    buffer_append(footer, parquet->fact_list.bytes, parquet->fact_list.count);
     thrift_text(&thrift, 6, "rbwp version " RBWP_VERSION_STRING);
     put_column_orders(&thrift, 7, parquet->column_count);
     thrift_end(&thrift);
-    bytes_u32(footer, (uint32_t)footer->count);
+    buffer_le(footer, (uint32_t)footer->count, 4);
     parquet->failed |= made.failed;
     parquet_file_put(parquet, footer);
     put_magic(parquet);
-    bytes_free(&made);
+    buffer_free(&made);
 }

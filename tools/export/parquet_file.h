@@ -36,14 +36,14 @@ struct parquet {
     struct out *out;
     const struct parquet_column *columns;
     int column_count;
-    int column;                  /* the next one of the row group */
-    struct ordered_jobs *jobs;   /* columns that are packed; NULL: there is just one, */
-    struct column_job *single;   /* this */
-    struct column_job *job;      /* of the column that is made */
-    struct parquet_bytes *plain; /* its page */
+    int column;                /* the next one of the row group */
+    struct ordered_jobs *jobs; /* columns that are packed; NULL: there is just one, */
+    struct column_job *single; /* this */
+    struct column_job *job;    /* of the column that is made */
+    struct buffer *plain;      /* its page */
     uint64_t offset, rows, group_rows, group_bytes, group_packed_bytes, group_offset, groups, facts;
-    struct parquet_bytes chunks, group_list, fact_list; /* pieces of the footer */
-    bool failed;                                        /* without memory */
+    struct buffer chunks, group_list, fact_list; /* pieces of the footer */
+    bool failed;                                 /* without memory */
 };
 
 /* The texts that a PARQUET_TEXT column of a row group consists of. They are UTF-8. */

@@ -9,6 +9,7 @@
 #ifndef PERFETTO_TRACE_H
 #define PERFETTO_TRACE_H
 
+#include "bytes.h"
 #include "export.h"
 #include "index_map.h"
 #include "dropped_report.h"
@@ -48,42 +49,32 @@ struct trace_track;
  * the calls are in the inner loop of an exporter.
  */
 
-#define PB_VARINT_MAX 10
-#define PB_HEAD_MAX (2 * PB_VARINT_MAX)
+#define PB_HEAD_MAX (2 * VARINT_BYTES_MAX)
 #define PB_MESSAGE_MAX ((1u << 21) - 1) /* behind pb_open */
 
 enum pb_type { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2 };
 
-static inline uint8_t *pb_varint(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
 static inline uint8_t *pb_tag(uint8_t *at, unsigned field, enum pb_type type)
 {
-    return pb_varint(at, field << 3 | type);
+    return store_varint(at, field << 3 | type);
 }
 
 static inline uint8_t *pb_u64(uint8_t *at, unsigned field, uint64_t value)
 {
-    return pb_varint(pb_tag(at, field, PB_VARINT), value);
+    return store_varint(pb_tag(at, field, PB_VARINT), value);
 }
 
 static inline uint8_t *pb_fixed64(uint8_t *at, unsigned field, uint64_t value)
 {
     at = pb_tag(at, field, PB_FIXED64);
-    for (int i = 0; i < 8; i++)
-        *at++ = (uint8_t)(value >> 8 * i);
-    return at;
+    store_le64(at, value);
+    return at + sizeof value;
 }
 
 /* What stands before a message, text or bytes of known length. */
 static inline uint8_t *pb_head(uint8_t *at, unsigned field, size_t bytes)
 {
-    return pb_varint(pb_tag(at, field, PB_BYTES), bytes);
+    return store_varint(pb_tag(at, field, PB_BYTES), bytes);
 }
 
 static inline uint8_t *pb_bytes(uint8_t *at, unsigned field, const void *data, size_t bytes)

@@ -347,7 +347,7 @@ static uint32_t keep_known(struct span_columns *columns, const struct trace_deta
     known->category = detail->category;
     known->args = (uint32_t)columns->arguments.count;
     known->args_bytes = args.bytes;
-    bytes_put(&columns->arguments, args.text, args.bytes);
+    buffer_append(&columns->arguments, args.text, args.bytes);
     if (columns->arguments.failed || columns->args.failed)
         span_columns_fail(columns);
     columns->facts |= known->facts.known;
@@ -470,7 +470,7 @@ bool span_columns_make(struct span_columns *columns, const struct trace_pass *pa
 void span_columns_free(struct span_columns *columns)
 {
     args_json_free(&columns->args);
-    bytes_free(&columns->arguments);
+    buffer_free(&columns->arguments);
     free(columns->known);
     free(columns->runs);
     free(columns->there);

@@ -135,7 +135,7 @@ struct span_columns {
     uint8_t some_flags, all_flags; /* what any and what all rows of the group have */
     struct span_known *known;
     uint32_t known_count, known_room;
-    struct parquet_bytes arguments; /* of all known */
+    struct buffer arguments; /* of all known */
     struct args_json args;
     uint32_t facts; /* bits of those that any of the group has */
     uint32_t track; /* whose facts were asked for last */

@@ -23,17 +23,17 @@ struct print_job {
     struct spool_print *print;
     struct part *parts;
     uint32_t count, room;
-    size_t bytes;               /* of all parts */
-    struct parquet_bytes said;  /* between streams */
-    struct parquet_bytes piece; /* that was read */
-    struct parquet_bytes text;
+    size_t bytes;        /* of all parts */
+    struct buffer said;  /* between streams */
+    struct buffer piece; /* that was read */
+    struct buffer text;
     bool unread;
     int read_errno;
 };
 
 struct write_job {
     struct spool_print *print;
-    struct parquet_bytes text;
+    struct buffer text;
 };
 
 struct spool_print {
@@ -53,7 +53,7 @@ static void print_piece(struct print_job *job, const struct part *part)
     const char *values = part->piece.text;
     if (!values) {
         job->piece.count = 0;
-        char *room = (char *)bytes_room(&job->piece, part->piece.bytes);
+        char *room = (char *)buffer_reserve(&job->piece, part->piece.bytes);
         if (!room)
             return;
         job->unread = !spool_read(job->print->spool, &part->piece, room);
@@ -76,7 +76,7 @@ static void spool_print_run(void *context)
         if (part->text) {
             print_piece(job, part);
         } else {
-            bytes_put(&job->text, said, part->piece.bytes);
+            buffer_append(&job->text, said, part->piece.bytes);
             said += part->piece.bytes;
         }
     }
@@ -86,9 +86,9 @@ static void spool_print_stop(void *context)
 {
     struct print_job *job = context;
     free(job->parts);
-    bytes_free(&job->said);
-    bytes_free(&job->piece);
-    bytes_free(&job->text);
+    buffer_free(&job->said);
+    buffer_free(&job->piece);
+    buffer_free(&job->text);
 }
 
 static void run_write(void *context)
@@ -103,7 +103,7 @@ static void run_write(void *context)
 static void stop_write(void *context)
 {
     struct write_job *job = context;
-    bytes_free(&job->text);
+    buffer_free(&job->text);
 }
 
 /* ---- jobs ---------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void spool_print_write_text(struct spool_print *print, struct print_job *
     struct write_job *write;
     while (!(write = ordered_jobs_next(print->writes)))
         (void)ordered_jobs_take(print->writes);
-    struct parquet_bytes written = write->text;
+    struct buffer written = write->text;
     *write = (struct write_job){print, job->text};
     job->text = written;
     ordered_jobs_submit(print->writes);
@@ -175,7 +175,7 @@ static void spool_print_say(struct out *out, const char *bytes, size_t count)
     struct spool_print *print = out->layer_state;
     if (count == 0)
         return;
-    bytes_put(&job_to_fill(print)->said, bytes, count);
+    buffer_append(&job_to_fill(print)->said, bytes, count);
     add_part(print, &(struct part){.piece.bytes = count});
 }
 
@@ -239,10 +239,10 @@ void spool_print_finish(struct spool_print *print)
     free_print(print);
 }
 
-void spool_print_text(int64_t origin_ns, struct parquet_bytes *to, const char *values, size_t bytes,
+void spool_print_text(int64_t origin_ns, struct buffer *to, const char *values, size_t bytes,
                       bool first)
 {
     (void)origin_ns;
     (void)first;
-    bytes_put(to, values, bytes);
+    buffer_append(to, values, bytes);
 }

@@ -20,16 +20,11 @@
  * every piece, so that a piece can be read without the others. The inner loops of some exports:
  * hence inline. */
 
-#define SPOOL_NUMBER_MAX 10 /* bytes of one */
-
 /* ---- written ------------------------------------------------------------------------------- */
 
 static inline char *put_short(char *at, uint64_t value)
 {
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (char)(value | 0x80);
-    *at++ = (char)value;
-    return at;
+    return (char *)store_varint((uint8_t *)at, value);
 }
 
 /* The difference of value from the last one of the piece, at at, which spool_room gave. */
@@ -39,19 +34,19 @@ static inline char *put_difference(struct spool *spool, uint32_t stream, char *a
     int64_t last = at == of->text ? 0 : of->last;
     int64_t step = (int64_t)((uint64_t)value - (uint64_t)last);
     of->last = value;
-    return put_short(at, (uint64_t)step << 1 ^ (uint64_t)(step >> 63));
+    return put_short(at, zigzag(step));
 }
 
 /* A value alone. Nothing is said of a spool that failed. */
 static inline void spool_put_number(struct spool *spool, uint32_t stream, uint64_t value)
 {
-    char *at = spool_room(spool, stream, SPOOL_NUMBER_MAX);
+    char *at = spool_room(spool, stream, VARINT_BYTES_MAX);
     if (at)
         spool_end(spool, stream, put_short(at, value));
 }
 static inline void spool_put_near(struct spool *spool, uint32_t stream, int64_t value)
 {
-    char *at = spool_room(spool, stream, SPOOL_NUMBER_MAX);
+    char *at = spool_room(spool, stream, VARINT_BYTES_MAX);
     if (at)
         spool_end(spool, stream, put_difference(spool, stream, at, value));
 }
@@ -86,8 +81,8 @@ static inline int64_t get_near(struct spool_values *values)
 struct spool_print;
 
 /* The text of the values in a piece; first: none of their stream came before. On any thread. */
-typedef void value_text_fn(int64_t origin_ns, struct parquet_bytes *to, const char *values,
-                           size_t bytes, bool first);
+typedef void value_text_fn(int64_t origin_ns, struct buffer *to, const char *values, size_t bytes,
+                           bool first);
 
 /* origin_ns is what text functions get. NULL without memory. */
 struct spool_print *spool_print_new(struct spool *spool, struct out *out, int64_t origin_ns,

@@ -2,6 +2,7 @@
 /* Numbers for processes and threads. */
 #include "viewer_parts.h"
 
+#include "grow.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -73,23 +74,11 @@ void kept_facts_free(struct kept_facts *facts)
 
 /* Any bytes as UTF-8. */
 
-static bool viewer_text_reserve(struct viewer_text *made, size_t bytes)
-{
-    if (bytes <= made->room)
-        return true;
-    char *moved = realloc(made->text, bytes);
-    if (!moved)
-        return false;
-    made->text = moved;
-    made->room = bytes;
-    return true;
-}
-
 struct trace_text viewer_text(struct viewer_text *made, struct trace_text text)
 {
     if (utf8_valid(text.text, text.bytes))
         return text;
-    if (!viewer_text_reserve(made, (size_t)text.bytes * (sizeof UTF8_REPLACEMENT - 1))) {
+    if (!grow_array(&made->text, &made->room, text.bytes * (sizeof UTF8_REPLACEMENT - 1), 1)) {
         made->failed = true;
         return (struct trace_text){"", 0};
     }

@@ -4,6 +4,7 @@
 #include "input_folder.h"
 #include "message.h"
 #include "tar_input.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,36 +84,6 @@ static bool add_word(struct operands *files, const char *word)
 
 /* ---- names from a file ----------------------------------------------------------------- */
 
-/* Its bytes, and a zero byte behind them; NULL with the message given. */
-static char *read_list(int fd, const char *name, size_t *bytes_out)
-{
-    size_t room = 65536, bytes = 0;
-    char *list = malloc(room);
-    for (ssize_t count = 1; list && count != 0;) {
-        count = read(fd, list + bytes, room - bytes - 1);
-        if (count < 0 && errno == EINTR)
-            continue;
-        bytes += count > 0 ? (size_t)count : 0;
-        bool full = bytes > LIST_BYTES_MAX;
-        if (count < 0 || full) {
-            message("%s: cannot be read: %s", name,
-                    full ? "it is no list of names" : strerror(errno));
-            free(list);
-            return NULL;
-        }
-        char *moved = bytes + 1 < room ? list : realloc(list, room *= 2);
-        if (!moved)
-            free(list);
-        list = moved;
-    }
-    if (list)
-        list[bytes] = '\0';
-    else
-        message("out of memory");
-    *bytes_out = bytes;
-    return list;
-}
-
 static bool add_names(struct operands *files, const char *name, const char *list, size_t bytes)
 {
     if (bytes > 0 && strlen(list) == bytes && strchr(list, '\n')) {
@@ -145,7 +116,10 @@ static bool add_list(struct operands *files, const char *path)
         return false;
     }
     size_t bytes;
-    char *list = read_list(fd, name, &bytes);
+    char *list = read_to_end(fd, LIST_BYTES_MAX, &bytes);
+    if (!list)
+        message("%s: cannot be read: %s", name,
+                errno == EFBIG ? "it is no list of names" : strerror(errno));
     bool good = list && add_names(files, name, list, bytes);
     free(list);
     if (!is_stdin)

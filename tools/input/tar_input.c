@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* There is one standard input, so there is one archive. */
 #include "tar_input.h"
+#include "grow.h"
 #include "input_folder.h"
 #include "message.h"
 #include "rbwp_format.h"
@@ -25,7 +26,7 @@ struct file {
 static struct {
     int fd; /* valid if there is a file */
     struct file *files;
-    size_t count;
+    size_t count, room;
 } archive;
 
 /* ---- is it one? --------------------------------------------------------------------------- */
@@ -80,11 +81,9 @@ static bool take_member(void *context, const struct tar_member *member)
         message_plain("standard input: %s: left out: no RBWP file", member->name);
         return true;
     }
-    struct file *moved = realloc(archive.files, (archive.count + 1) * sizeof *moved);
-    if (moved)
-        archive.files = moved;
     char *word;
-    if (!moved || asprintf(&word, "-:%s", member->name) < 0) {
+    if (!grow_array(&archive.files, &archive.room, archive.count + 1, sizeof *archive.files) ||
+        asprintf(&word, "-:%s", member->name) < 0) {
         message("out of memory");
         return false;
     }
@@ -147,7 +146,7 @@ void tar_input_close(void)
         free(archive.files[i].word);
     free(archive.files);
     archive.files = NULL;
-    archive.count = 0;
+    archive.count = archive.room = 0;
 }
 
 /* ---- a file of it -----------------------------------------------------------------------------

@@ -6,14 +6,13 @@
  */
 #include "dump_bytes.h"
 #include "bytes.h"
-#include "grow.h"
 #include "message.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- NumPy's head ------------------------------------------------------------ */
@@ -173,36 +172,6 @@ bool dump_bytes_take(struct dump_bytes *dump, const uint8_t *bytes, size_t count
 
 /* ---- files -------------------------------------------------------------------- */
 
-/* How much is probably there. */
-static size_t expected_bytes(int fd)
-{
-    struct stat status;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-        (uint64_t)status.st_size < SIZE_MAX - 1)
-        return (size_t)status.st_size + 1; /* one more, to see the end */
-    return 1 << 16;
-}
-
-/* All that fd gives. False with errno set. */
-static bool read_all(int fd, uint8_t **memory, size_t *count_out)
-{
-    size_t room = 0, count = 0;
-    if (!grow_array(memory, &room, expected_bytes(fd), 1))
-        return errno = ENOMEM, false;
-    for (;;) {
-        if (count == room && !grow_array(memory, &room, count + 1, 1))
-            return errno = ENOMEM, false;
-        ssize_t got = read(fd, *memory + count, room - count);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            *count_out = count;
-            return got == 0;
-        }
-        count += (size_t)got;
-    }
-}
-
 bool dump_bytes_read(struct dump_bytes *dump, const char *path)
 {
     bool is_stdin = strcmp(path, "-") == 0;
@@ -210,7 +179,7 @@ bool dump_bytes_read(struct dump_bytes *dump, const char *path)
     size_t count = 0;
     const char *reason = NULL;
     *dump = (struct dump_bytes){.name = is_stdin ? "standard input" : path};
-    bool good = fd >= 0 && read_all(fd, &dump->memory, &count);
+    bool good = fd >= 0 && (dump->memory = (uint8_t *)read_to_end(fd, SIZE_MAX, &count));
     if (!good)
         message("%s: cannot be read: %s", dump->name, strerror(errno));
     if (fd >= 0 && !is_stdin)

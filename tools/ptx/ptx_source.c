@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_source.h"
 #include "message.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,45 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads to the end; false with errno set, EFBIG where there is more than bytes_max. */
-static bool read_to_end(int fd, size_t bytes_max, char **bytes_out, size_t *count_out)
-{
-    size_t room = 64 << 10, count = 0;
-    char *bytes = malloc(room);
-    while (bytes) {
-        ssize_t got = read(fd, bytes + count, room - count);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got == 0) { /* there is room, see below */
-            bytes[count] = '\0';
-            *bytes_out = bytes;
-            *count_out = count;
-            return true;
-        }
-        count += got > 0 ? (size_t)got : 0;
-        if (got > 0 && count > bytes_max)
-            errno = EFBIG;
-        if (got < 0 || count > bytes_max)
-            break;
-        char *grown = count == room ? realloc(bytes, room *= 2) : bytes;
-        if (!grown) {
-            errno = ENOMEM;
-            break;
-        }
-        bytes = grown;
-    }
-    if (!bytes)
-        errno = ENOMEM;
-    free(bytes);
-    return false;
-}
-
 char *ptx_read_file(const char *path, size_t bytes_max, size_t *bytes_out)
 {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    char *bytes = NULL;
-    if (fd < 0 || !read_to_end(fd, bytes_max, &bytes, bytes_out))
+    char *bytes = fd < 0 ? NULL : read_to_end(fd, bytes_max, bytes_out);
+    if (!bytes)
         message_plain("%s: %s", standard ? "standard input" : path, strerror(errno));
     if (fd >= 0 && !standard)
         close(fd);

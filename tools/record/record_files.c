@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_files.h"
 
+#include "grow.h"
 #include "live_memory.h"
 #include "message.h"
 #include "recover_part.h"
@@ -136,13 +137,10 @@ static void files_add(struct record_files *files, const char *path, const struct
         message("%s: it is as the program left it: rbwp repair %s", path, path);
     if (whole != WHOLE)
         return;
-    char **more = realloc(files->paths, (files->count + 2) * sizeof *more);
-    if (!more)
+    if (!grow_array(&files->paths, &files->room, files->count + 2, sizeof *files->paths) ||
+        !(files->paths[files->count] = strdup(path)))
         return;
-    files->paths = more;
-    if (!(more[files->count] = strdup(path)))
-        return;
-    more[++files->count] = NULL;
+    files->paths[++files->count] = NULL;
 }
 
 static void add_pattern(struct record_files *files, const char *pattern,

@@ -13,7 +13,7 @@
 
 struct record_files {
     char **paths; /* NULL behind the last one */
-    size_t count;
+    size_t count, room;
     struct shard rank; /* whose they are */
 };
 

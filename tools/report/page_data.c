@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 bool page_data_start(struct page_data *data, struct out *out)
@@ -30,8 +31,8 @@ void page_data_stop(struct page_data *data)
 bool page_data_pack(struct page_data *data, const void *bytes, size_t count)
 {
     size_t bound = deflateBound(&data->stream, (uLong)count);
-    data->packed.used = 0;
-    if (!buffer_room(&data->packed, bound) || count > UINT_MAX || bound > UINT_MAX) {
+    data->packed.count = 0;
+    if (!buffer_reserve(&data->packed, bound) || count > UINT_MAX || bound > UINT_MAX) {
         message("out of memory; the report is not whole");
         return false;
     }
@@ -40,7 +41,7 @@ bool page_data_pack(struct page_data *data, const void *bytes, size_t count)
     data->stream.next_out = data->packed.bytes;
     data->stream.avail_out = (uInt)bound;
     int result = deflate(&data->stream, Z_FINISH);
-    data->packed.used = bound - data->stream.avail_out;
+    data->packed.count = bound - data->stream.avail_out;
     return deflateReset(&data->stream) == Z_OK && result == Z_STREAM_END;
 }
 
@@ -67,13 +68,13 @@ static char *put_base64(char *to, const uint8_t *from, size_t count)
 size_t page_data_put(struct page_data *data)
 {
     enum { PIECE = 48 << 10 }; /* a multiple of 3 */
-    const struct byte_buffer *packed = &data->packed;
-    for (size_t at = 0; at < packed->used; at += PIECE) {
-        size_t count = packed->used - at < PIECE ? packed->used - at : PIECE;
+    const struct buffer *packed = &data->packed;
+    for (size_t at = 0; at < packed->count; at += PIECE) {
+        size_t count = packed->count - at < PIECE ? packed->count - at : PIECE;
         char *to = out_room(data->out, PIECE / 3 * 4);
         out_end(data->out, put_base64(to, packed->bytes + at, count));
     }
-    return (packed->used + 2) / 3 * 4;
+    return (packed->count + 2) / 3 * 4;
 }
 
 void page_data_open(struct page_data *data, const char *id, uint64_t number)
@@ -88,11 +89,11 @@ void page_data_close(struct page_data *data)
 }
 
 bool page_data_element(struct page_data *data, const char *id, uint64_t number,
-                       const struct byte_buffer *bytes)
+                       const struct buffer *bytes)
 {
     if (bytes->failed)
         message("out of memory; the report is not whole");
-    if (bytes->failed || !page_data_pack(data, bytes->bytes, bytes->used))
+    if (bytes->failed || !page_data_pack(data, bytes->bytes, bytes->count))
         return false;
     page_data_open(data, id, number);
     page_data_put(data);
@@ -100,18 +101,14 @@ bool page_data_element(struct page_data *data, const char *id, uint64_t number,
     return true;
 }
 
-static void args_put(struct byte_buffer *bytes, uint32_t track, int64_t start_ns, uint32_t kind,
+static void args_put(struct buffer *bytes, uint32_t track, int64_t start_ns, uint32_t kind,
                      struct trace_text list)
 {
     buffer_varint(bytes, track);
     buffer_varint(bytes, kind);
     buffer_le(bytes, (uint64_t)start_ns, sizeof start_ns);
     buffer_varint(bytes, list.bytes);
-    uint8_t *at = buffer_room(bytes, list.bytes);
-    if (!at)
-        return;
-    memcpy(at, list.text, list.bytes);
-    bytes->used += list.bytes;
+    buffer_append(bytes, list.text, list.bytes);
 }
 
 bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uint32_t kind,
@@ -120,7 +117,7 @@ bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uin
 {
     if (!detail || detail->arg_count == 0)
         return true;
-    if (args->bytes.used >= PAGE_ARGS_BYTES) {
+    if (args->bytes.count >= PAGE_ARGS_BYTES) {
         args->dropped++;
         return true;
     }
@@ -145,20 +142,20 @@ void page_args_free(struct page_args *args)
 
 /* The data stand before the script, so that all of them are there when it runs. */
 
-static bool read_back(int fd, struct byte_buffer *bytes)
+static bool read_back(int fd, struct buffer *bytes)
 {
     off_t size = lseek(fd, 0, SEEK_END);
-    uint8_t *at = size < 0 ? NULL : buffer_room(bytes, (size_t)size);
+    uint8_t *at = size < 0 ? NULL : buffer_reserve(bytes, (size_t)size);
     if (!at)
         return false;
-    while (bytes->used < (size_t)size) {
-        ssize_t count =
-            pread(fd, bytes->bytes + bytes->used, (size_t)size - bytes->used, (off_t)bytes->used);
+    while (bytes->count < (size_t)size) {
+        ssize_t count = pread(fd, bytes->bytes + bytes->count, (size_t)size - bytes->count,
+                              (off_t)bytes->count);
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
             return false;
-        bytes->used += (size_t)count;
+        bytes->count += (size_t)count;
     }
     return true;
 }
@@ -168,7 +165,7 @@ bool page_frame_json(struct page_data *data, void (*write)(const void *context, 
                      const void *context)
 {
     struct out out = {.fd = temporary_file(), .buffer = malloc(OUT_BUFFER_BYTES)};
-    struct byte_buffer bytes = {0};
+    struct buffer bytes = {0};
     bool good = false;
     if (out.fd >= 0 && out.buffer) {
         write(context, &out);

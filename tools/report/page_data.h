@@ -9,7 +9,7 @@
 #ifndef PAGE_DATA_H
 #define PAGE_DATA_H
 
-#include "byte_buffer.h"
+#include "buffer.h"
 #include "out.h"
 #include "trace_text.h"
 
@@ -21,7 +21,7 @@ struct trace_span;
 struct page_data {
     struct out *out;
     z_stream stream;
-    struct byte_buffer packed; /* the latest output of page_data_pack */
+    struct buffer packed; /* the latest output of page_data_pack */
 };
 
 /* False with the message given. */
@@ -37,7 +37,7 @@ void page_data_open(struct page_data *data, const char *id, uint64_t number);
 void page_data_close(struct page_data *data);
 /* All bytes as one element: its id is id and the number. False without memory. */
 bool page_data_element(struct page_data *data, const char *id, uint64_t number,
-                       const struct byte_buffer *bytes);
+                       const struct buffer *bytes);
 
 /* What programs noted of single calls, for the page.
  *
@@ -50,7 +50,7 @@ enum { PAGE_ARGS_BYTES = 8 << 20 };
 
 /* Zero is none. */
 struct page_args {
-    struct byte_buffer bytes;
+    struct buffer bytes;
     uint64_t dropped; /* spans */
 };
 

@@ -73,9 +73,9 @@ static void write_spool(struct detail *detail)
         detail->fd = temporary_file();
     if (detail->fd < 0)
         detail_fail(detail, "there is no temporary file");
-    else if (!write_all(detail->fd, (const char *)detail->spool.bytes, detail->spool.used))
+    else if (!write_all(detail->fd, (const char *)detail->spool.bytes, detail->spool.count))
         detail_fail(detail, "the temporary file cannot be written (set TMPDIR to a larger folder)");
-    detail->spool.used = 0;
+    detail->spool.count = 0;
 }
 
 static void add_tile(struct detail *detail, struct detail_tile tile)
@@ -85,17 +85,15 @@ static void add_tile(struct detail *detail, struct detail_tile tile)
         return;
     }
     tile.offset = detail->bytes;
-    tile.bytes = (uint32_t)detail->column.used;
-    uint8_t *at = buffer_room(&detail->spool, tile.bytes);
-    if (!at || detail->column.failed) {
+    tile.bytes = (uint32_t)detail->column.count;
+    buffer_append(&detail->spool, detail->column.bytes, tile.bytes);
+    if (detail->spool.failed || detail->column.failed) {
         detail_fail(detail, "out of memory");
         return;
     }
-    memcpy(at, detail->column.bytes, tile.bytes);
-    detail->spool.used += tile.bytes;
     detail->bytes += tile.bytes;
     detail->tiles[detail->count++] = tile;
-    if (detail->spool.used >= SPOOL_BYTES)
+    if (detail->spool.count >= SPOOL_BYTES)
         write_spool(detail);
 }
 
@@ -105,7 +103,7 @@ static void detail_add_spans(struct detail *detail, uint32_t row, const struct d
 {
     if (count == 0 || detail->failed)
         return;
-    struct byte_buffer *column = &detail->column;
+    struct buffer *column = &detail->column;
     struct detail_tile tile = {
         .first_ns = spans[0].start_ns, .last_ns = spans[0].stop_ns, .owner = row, .count = count};
     for (uint32_t i = 0; i < count; i++) {
@@ -113,9 +111,9 @@ static void detail_add_spans(struct detail *detail, uint32_t row, const struct d
         tile.last_ns = spans[i].stop_ns > tile.last_ns ? spans[i].stop_ns : tile.last_ns;
     }
     int64_t before_ns = tile.first_ns;
-    column->used = 0;
+    column->count = 0;
     for (uint32_t i = 0; i < count; before_ns = spans[i++].start_ns)
-        buffer_zigzag(column, time_step_ns(before_ns, spans[i].start_ns));
+        buffer_varint(column, zigzag(time_step_ns(before_ns, spans[i].start_ns)));
     for (uint32_t i = 0; i < count; i++)
         buffer_varint(column, (uint64_t)time_step_ns(spans[i].start_ns, spans[i].stop_ns));
     for (uint32_t i = 0; i < count; i++)
@@ -130,7 +128,7 @@ static void detail_add_links(struct detail *detail, uint32_t to_track,
 {
     if (count == 0 || detail->failed)
         return;
-    struct byte_buffer *column = &detail->column;
+    struct buffer *column = &detail->column;
     struct detail_tile tile = {.first_ns = links[0].from_ns,
                                .last_ns = links[0].to_ns,
                                .owner = to_track,
@@ -144,11 +142,11 @@ static void detail_add_links(struct detail *detail, uint32_t to_track,
         tile.last_ns = last_ns > tile.last_ns ? last_ns : tile.last_ns;
     }
     int64_t before_ns = tile.first_ns;
-    column->used = 0;
+    column->count = 0;
     for (uint32_t i = 0; i < count; before_ns = links[i++].to_ns)
-        buffer_zigzag(column, time_step_ns(before_ns, links[i].to_ns));
+        buffer_varint(column, zigzag(time_step_ns(before_ns, links[i].to_ns)));
     for (uint32_t i = 0; i < count; i++)
-        buffer_zigzag(column, time_step_ns(links[i].from_ns, links[i].to_ns));
+        buffer_varint(column, zigzag(time_step_ns(links[i].from_ns, links[i].to_ns)));
     for (uint32_t i = 0; i < count; i++)
         buffer_varint(column, links[i].from_track);
     add_tile(detail, tile);
@@ -169,15 +167,15 @@ struct detail_writer {
     uint64_t budget_bytes, used_bytes;
     uint64_t elements;
     uint64_t in_element; /* characters in the open one */
-    struct byte_buffer tile, index;
+    struct buffer tile, index;
     uint64_t indexed;
 };
 
 static bool read_tile(struct detail_writer *writer, const struct detail_tile *tile)
 {
     uint8_t *at;
-    writer->tile.used = 0;
-    at = buffer_room(&writer->tile, tile->bytes);
+    writer->tile.count = 0;
+    at = buffer_reserve(&writer->tile, tile->bytes);
     if (!at) {
         detail_fail(writer->detail, "out of memory");
         return false;
@@ -196,13 +194,21 @@ static bool read_tile(struct detail_writer *writer, const struct detail_tile *ti
     return true;
 }
 
+/* A double holds every integer to 2^53; larger ones are rounded. */
+static void put_double(struct buffer *buffer, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    buffer_le(buffer, bits, sizeof bits);
+}
+
 /* Where it is: the page reads these numbers back (page.js). */
 static void index_tile(struct detail_writer *writer, const struct detail_tile *tile,
                        size_t characters)
 {
-    struct byte_buffer *index = &writer->index;
-    buffer_double(index, time_step_about(writer->taken->first_ns, tile->first_ns));
-    buffer_double(index, time_step_about(writer->taken->first_ns, tile->last_ns));
+    struct buffer *index = &writer->index;
+    put_double(index, time_step_about(writer->taken->first_ns, tile->first_ns));
+    put_double(index, time_step_about(writer->taken->first_ns, tile->last_ns));
     buffer_le(index, tile->owner, 4);
     buffer_le(index, tile->count | (uint32_t)tile->is_link << 31, 4);
     buffer_le(index, writer->elements - 1, 4);
@@ -556,11 +562,11 @@ static uint64_t cell_kind(const struct summary_cell *cell)
 static bool write_level(const struct timeline *timeline, struct page_data *data, unsigned level,
                         int64_t origin_ns)
 {
-    struct byte_buffer bytes = {0};
+    struct buffer bytes = {0};
     for (uint32_t i = 0; i < timeline->row_count; i++) {
         const struct summary_row *row = &timeline->rows[i].summary;
         int64_t start_ns = (int64_t)((uint64_t)row->first << row->shift);
-        buffer_double(&bytes, time_step_about(origin_ns, start_ns));
+        put_double(&bytes, time_step_about(origin_ns, start_ns));
         buffer_le(&bytes, row->count, 4);
         buffer_le(&bytes, row->shift, 4);
     }

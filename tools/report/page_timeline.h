@@ -65,10 +65,10 @@ struct detail_tile {
 };
 
 struct detail {
-    int fd;                    /* of the temporary file, -1 none yet */
-    uint64_t bytes;            /* in it */
-    struct byte_buffer spool;  /* its end, not yet written */
-    struct byte_buffer column; /* while a tile is made */
+    int fd;               /* of the temporary file, -1 none yet */
+    uint64_t bytes;       /* in it */
+    struct buffer spool;  /* its end, not yet written */
+    struct buffer column; /* while a tile is made */
     struct detail_tile *tiles;
     size_t count, room;
     int64_t marks[DETAIL_MARKS]; /* times that should be in the page */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes the trace in and writes the page. */
+#include "grow.h"
 #include "message.h"
 #include "page_data.h"
 #include "page_text.h"
@@ -157,17 +158,15 @@ static void report_on_fact(void *context, const char *key, struct trace_text val
     struct report *report = context;
     if (report->stats_sink.fact)
         report->stats_sink.fact(report->stats_sink.context, key, value);
-    struct report_fact *facts =
-        realloc(report->facts, (report->fact_count + 1) * sizeof *report->facts);
-    if (!facts) {
+    if (!grow_array32(&report->facts, &report->fact_room, report->fact_count + 1,
+                      sizeof *report->facts)) {
         report_fail(report);
         return;
     }
-    report->facts = facts;
     struct report_fact fact = {strdup(key), strndup(value.text, value.bytes)};
     if (!fact.key || !fact.value)
         report_fail(report);
-    facts[report->fact_count++] = fact;
+    report->facts[report->fact_count++] = fact;
 }
 
 static bool report_is_full(void *context)

@@ -9,6 +9,7 @@
  */
 #include "json_text.h"
 #include "report_parts.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,20 +103,9 @@ static char *read_source(const char *path)
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     char *text = NULL;
-    size_t used = 0;
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size <= SOURCE_BYTES_MAX)
-        text = malloc((size_t)status.st_size + 1);
-    while (text && used < (size_t)status.st_size) {
-        ssize_t got = read(fd, text + used, (size_t)status.st_size - used);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    if (text)
-        text[used] = '\0';
+    size_t count;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        text = read_to_end(fd, SOURCE_BYTES_MAX, &count);
     if (fd >= 0)
         close(fd);
     return text;

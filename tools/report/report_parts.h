@@ -36,7 +36,7 @@ struct report {
     struct stack_tree stacks; /* of workers; what is in them are kinds */
     struct findings findings; /* when all has come */
     struct report_fact *facts;
-    uint32_t fact_count;
+    uint32_t fact_count, fact_room;
     /* Where workers had spans: the page is about that. A GPU's times may make no sense. */
     bool has_focus;
     int64_t focus_first_ns, focus_last_ns;

@@ -9,6 +9,9 @@
 #include "summary.h"
 #include "grow.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 enum { FIRST_SHIFT = 8 };
 
 static void add_kind(struct summary_cell *cell, uint32_t kind, float weight)

@@ -11,7 +11,8 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
-#include "byte_buffer.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 #define SUMMARY_CELLS (1u << 21)     /* of all rows together */
 #define SUMMARY_ROW_CELLS (1u << 15) /* of one row, at most */

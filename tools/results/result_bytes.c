@@ -6,16 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_varint(struct buffer *out, uint64_t value)
-{
-    uint8_t bytes[10];
-    size_t count = 0;
-    for (; value >= 0x80; value >>= 7)
-        bytes[count++] = (uint8_t)(value | 0x80);
-    bytes[count++] = (uint8_t)value;
-    buffer_append(out, bytes, count);
-}
-
 static uint64_t get_varint(struct result_bytes *bytes)
 {
     uint64_t value = 0;
@@ -34,16 +24,16 @@ static uint64_t get_varint(struct result_bytes *bytes)
 void result_bytes_u64(struct result_bytes *bytes, uint64_t *value)
 {
     if (bytes->out)
-        put_varint(bytes->out, *value);
+        buffer_varint(bytes->out, *value);
     else
         *value = get_varint(bytes);
 }
 
 void result_bytes_i64(struct result_bytes *bytes, int64_t *value)
 {
-    uint64_t zigzag = (uint64_t)*value << 1 ^ (uint64_t)(*value < 0 ? -1 : 0);
-    result_bytes_u64(bytes, &zigzag);
-    *value = (int64_t)(zigzag >> 1 ^ (0 - (zigzag & 1)));
+    uint64_t stored = zigzag(*value);
+    result_bytes_u64(bytes, &stored);
+    *value = (int64_t)(stored >> 1 ^ (0 - (stored & 1)));
 }
 
 static void put_u32(struct result_bytes *bytes, uint32_t *value)

@@ -7,6 +7,7 @@
  * heap of their heads.
  */
 #include "concurrency.h"
+#include "bytes.h"
 #include "grow.h"
 #include "message.h"
 #include "temporary_file.h"
@@ -157,21 +158,13 @@ static void concurrency_sort(struct concurrency *concurrency)
     }
 }
 
-static uint8_t *put_step(uint8_t *at, uint64_t step)
-{
-    for (; step >= 128; step >>= 7)
-        *at++ = (uint8_t)(step | 128);
-    *at++ = (uint8_t)step;
-    return at;
-}
-
 /* Steps from end to end, the first from 0; over spare. How many bytes these are. */
 static size_t concurrency_pack(struct concurrency *concurrency)
 {
     uint8_t *at = (uint8_t *)concurrency->spare;
     uint64_t before = 0;
     for (size_t i = 0; i < concurrency->count; i++) {
-        at = put_step(at, (uint64_t)concurrency->ends[i] - before);
+        at = store_varint(at, (uint64_t)concurrency->ends[i] - before);
         before = (uint64_t)concurrency->ends[i];
     }
     return (size_t)(at - (uint8_t *)concurrency->spare);

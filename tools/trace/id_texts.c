@@ -35,17 +35,8 @@ static struct id_text *id_texts_add(struct id_texts *texts, uint32_t table, uint
 
 static bool grow_bytes(struct id_texts *texts, size_t bytes)
 {
-    if (texts->room - texts->used >= bytes)
-        return true;
-    size_t room = texts->room ? texts->room * 2 : 4096;
-    while (room - texts->used < bytes)
-        room *= 2;
-    char *moved = room <= ID_TEXTS_BYTES_MAX ? realloc(texts->bytes, room) : NULL;
-    if (!moved)
-        return false;
-    texts->bytes = moved;
-    texts->room = room;
-    return true;
+    return texts->used + bytes <= ID_TEXTS_BYTES_MAX &&
+           grow_array(&texts->bytes, &texts->room, texts->used + bytes, 1);
 }
 
 void id_texts_set(struct id_texts *texts, uint32_t table, uint64_t a, uint64_t b,

@@ -204,14 +204,9 @@ static bool merge_sorter_fill(struct merge_sorter *sorter, struct merge_piece *p
     memmove(piece->buffer, piece->buffer + piece->at, have);
     piece->at = 0;
     piece->filled = have;
-    if (needed > piece->room) {
-        char *moved = realloc(piece->buffer, needed);
-        if (!moved) {
-            merge_sorter_fail(sorter, "out of memory");
-            return false;
-        }
-        piece->buffer = moved;
-        piece->room = needed;
+    if (!grow_array(&piece->buffer, &piece->room, needed, 1)) {
+        merge_sorter_fail(sorter, "out of memory");
+        return false;
     }
     uint64_t left = piece->end - piece->next;
     size_t count = left < piece->room - have ? (size_t)left : piece->room - have;
