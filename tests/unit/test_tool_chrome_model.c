@@ -6,116 +6,19 @@
  * a GPU is no work.
  */
 #include "importers.h"
-#include "trace_span.h"
-#include "unit.h"
+#include "trace_seen.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-struct seen {
-    struct trace *trace;
-    char text[4096]; /* a line for each thing */
-    size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct seen *seen, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int bytes =
-        vsnprintf(seen->text + seen->used, sizeof seen->text - seen->used, format, arguments);
-    va_end(arguments);
-    seen->used += (size_t)bytes;
-    assert_true(seen->used < sizeof seen->text);
-}
-
-static void put_text(struct seen *seen, const char *before, struct trace_text text)
-{
-    put(seen, "%s%.*s", before, (int)text.bytes, text.text);
-}
-
-static void put_arg(struct seen *seen, const struct trace_detail *detail,
-                    const struct trace_arg *arg)
-{
-    static const char *const types[] = {"u64",      "i64",  "f64",  "bool", "time",
-                                        "duration", "name", "text", "json"};
-    put_text(seen, " ", trace_name_of(seen->trace, arg->key));
-    put(seen, ":%s=", types[arg->type]);
-    if (arg->type == TRACE_ARG_TEXT || arg->type == TRACE_ARG_JSON)
-        put_text(seen, "", trace_arg_text(detail, arg));
-    else if (arg->type == TRACE_ARG_F64)
-        put(seen, "%g", arg->value.f64);
-    else
-        put(seen, "%" PRId64, arg->value.i64);
-}
-
-static void take_spans(void *context, const struct trace_span *spans, size_t count,
-                       const struct trace_details *details)
-{
-    struct seen *seen = context;
-    for (size_t i = 0; i < count; i++) {
-        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
-        put_text(seen, "", trace_name_of(seen->trace, spans[i].name));
-        put(seen, " %s", trace_category_name[spans[i].category]);
-        if (detail && detail->category)
-            put_text(seen, "/", trace_label_of(seen->trace, detail->category));
-        if (detail && detail->correlation)
-            put(seen, " #%" PRIu64, detail->correlation);
-        for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
-            put_arg(seen, detail, &trace_args_of(detail)[arg]);
-        put(seen, "\n");
-    }
-}
-
-static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
-                         size_t count)
-{
-    struct seen *seen = context;
-    const struct trace_track *counter = trace_track_of(seen->trace, track);
-    assert_int_equal(counter->kind, TRACE_COUNTER);
-    put_text(seen, "", counter->name);
-    for (size_t i = 0; i < count; i++)
-        put(seen, samples[i].whole ? " %" PRId64 ":%.0f" : " %" PRId64 ":%.2f", samples[i].time_ns,
-            trace_sample_value(&samples[i]));
-    put(seen, "\n");
-}
-
-static void take_link(void *context, const struct trace_link *link)
-{
-    struct seen *seen = context;
-    put(seen, "%s %" PRId64 "-%" PRId64, trace_link_kind_name[link->kind], link->from_ns,
-        link->to_ns);
-    put_text(seen, " ", trace_label_of(seen->trace, link->label));
-    put(seen, "\n");
-}
-
-static void read_text(struct seen *seen, const char *text)
-{
-    struct trace_source source;
-    char path[32];
-    const struct trace_read_options options = {0};
-    const struct trace_sink sink = {
-        .context = seen, .spans = take_spans, .samples = take_samples, .link = take_link};
-    int fd = memfd_create("input", 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    trace_formats_add(&trace_format_chrome);
-    assert_true(trace_source_open(&source, path, false));
-    *seen = (struct seen){.trace = trace_new(&sink, 0)};
-    assert_int_equal(trace_source_read(&source, seen->trace, &options), EXIT_GOOD);
-    assert_int_equal(trace_source_close(&source), EXIT_GOOD);
-    trace_finish(seen->trace);
-    trace_free(seen->trace);
-    close(fd);
-}
 
 static void check(const char *events, const char *expected)
 {
     static struct seen seen;
-    read_text(&seen, events);
+    int fd = memfd_create("input", 0);
+    assert_int_equal(write(fd, events, strlen(events)), (ssize_t)strlen(events));
+    trace_formats_add(&trace_format_chrome);
+    assert_int_equal(see_file(&seen, fd, false, &(struct trace_read_options){0}), EXIT_GOOD);
+    close(fd);
     assert_string_equal(seen.text, expected);
 }
 
