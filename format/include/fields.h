@@ -26,11 +26,12 @@ enum field_type {
 
 struct field {
     const char *key;                     /* in JSON; NULL: it is not shown */
-    const char *(*value_name)(unsigned); /* a word for the number, shown as KEY_name; or NULL */
-    uint16_t member;                     /* offset in the struct; of a text that of its length */
-    uint16_t text;                       /* offset in the struct of the pointer to a text */
-    uint8_t at, bytes;                   /* in the file */
-    uint8_t type;                        /* enum field_type */
+    const char *(*value_name)(unsigned); /* a word for the number, shown as word_key; or NULL */
+    const char *word_key;
+    uint16_t member;   /* offset in the struct; of a text that of its length */
+    uint16_t text;     /* offset in the struct of the pointer to a text */
+    uint8_t at, bytes; /* in the file */
+    uint8_t type;      /* enum field_type */
 };
 
 struct layout {
@@ -39,17 +40,22 @@ struct layout {
 };
 
 #define FIELD_MEMBER(of, name) (((struct of *)0)->name)
+#define FIELD_AT(of, name, place)                                                                  \
+    .member = offsetof(struct of, name), .at = place, .bytes = sizeof FIELD_MEMBER(of, name),      \
+    .type = _Generic(FIELD_MEMBER(of, name), int64_t                                               \
+                     : FIELD_SIGNED, uint8_t *                                                     \
+                     : FIELD_BYTES, default                                                        \
+                     : FIELD_UNSIGNED)
 /* Of struct `of` the member `name`, at offset `place` in the file. */
+#define FIELD(of, name, place, json)                                                               \
+    {                                                                                              \
+        .key = json, FIELD_AT(of, name, place)                                                     \
+    }
+/* The same of a number that has a word, shown as KEY_name. */
 #define FIELD_NAMED(of, name, place, json, words)                                                  \
     {                                                                                              \
-        .key = json, .value_name = words, .member = offsetof(struct of, name), .at = place,        \
-        .bytes = sizeof FIELD_MEMBER(of, name),                                                    \
-        .type = _Generic(FIELD_MEMBER(of, name), int64_t                                           \
-                         : FIELD_SIGNED, uint8_t *                                                 \
-                         : FIELD_BYTES, default                                                    \
-                         : FIELD_UNSIGNED)                                                         \
+        .key = json, .value_name = words, .word_key = json "_name", FIELD_AT(of, name, place)      \
     }
-#define FIELD(of, name, place, json) FIELD_NAMED(of, name, place, json, NULL)
 /* A text with its length in name_bytes, which stands at place. */
 #define FIELD_TEXT_OF(of, name, place, json)                                                       \
     {                                                                                              \

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$MAKE_EXTENDED" "$work" <<'P' || fail "info"
-import collections, glob, json, subprocess, sys
+import collections, csv, glob, json, subprocess, sys
 
 rbwp, golden, make_extended, work = sys.argv[1:]
 
@@ -48,6 +48,10 @@ for path in sorted(glob.glob(f"{golden}/*.bin")):
 
 both = json.loads(run("info", "--json", f"{golden}/gaps.bin", f"{golden}/empty.bin"))
 assert [f["record_count"] for f in both] == [160, 0]
+names = [f"{golden}/gaps.bin", f"{golden}/empty.bin"]  # one line of keys for both, and each line begins with its file
+for table, rows in ("files", [1, 1]), ("work_items", [len(f["work_items"]) for f in both]):
+    found = list(csv.DictReader(run("info", "--csv", table, *names).splitlines()))
+    assert [row["file"] for row in found] == [name for name, count in zip(names, rows) for _ in range(count)], (table, found)
 
 # What only our files have. make_extended.c is the other half of this.
 path = f"{work}/extended.bin"

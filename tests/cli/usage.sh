@@ -41,6 +41,11 @@ wrong "unknown command 'nothing' (" "$RBWP" nothing
 wrong "--color 'red' is none of auto, always, never" "$RBWP" processes --color red "$gaps"
 wrong "--csv: 'trees' is no table that --json has" "$RBWP" processes --csv trees "$gaps"
 wrong "--csv does not go with --json" "$RBWP" processes --csv processes --json "$gaps"
+for command in info check repair; do
+    wrong "--csv: 'trees' is no table that --json has" "$RBWP" $command --csv trees "$gaps"
+    wrong "--csv does not go with --json" "$RBWP" $command --csv files --json "$gaps"
+done
+wrong "--csv and --quiet exclude each other" "$RBWP" check --csv files --quiet "$gaps"
 
 helps() {
     expect_exit 0 "$@"

@@ -95,7 +95,7 @@ void json_string(struct out *out, const char *text, size_t count)
         escaped_string(out, text, count);
 }
 
-static void hex_string(struct out *out, const char *text, size_t count)
+void json_hex(struct out *out, const char *text, size_t count)
 {
     out_bytes(out, "\"", 1);
     for (size_t i = 0; i < count; i++) {
@@ -121,7 +121,7 @@ void json_name(struct out *out, const char *key, const char *text, size_t count)
     out_text(out, ",\"");
     out_text(out, key);
     out_text(out, "_hex\":");
-    hex_string(out, text, count);
+    json_hex(out, text, count);
 }
 
 void json_plain(struct out *out, const char *key, const char *value)
@@ -146,55 +146,4 @@ void json_f64(struct out *out, double value)
     out_text(out, text);
     if (!strpbrk(text, ".e"))
         out_text(out, ".0");
-}
-
-/* ---- structs ---------------------------------------------------------------------------- */
-
-static void json_field(struct out *out, const struct field *field, const void *from)
-{
-    const uint64_t number = field_number(field, from);
-    char key[64];
-    switch (field->type) {
-    case FIELD_TEXT:
-        json_name(out, field->key, member_pointer(from, field->text), (size_t)number);
-        break;
-    case FIELD_BYTES:
-        json_key(out, field->key);
-        hex_string(out, (const char *)from + field->member, field->bytes);
-        break;
-    case FIELD_SIGNED:
-        json_i64(out, field->key, (int64_t)number);
-        break;
-    default:
-        json_u64(out, field->key, number);
-    }
-    if (field->value_name) {
-        snprintf(key, sizeof key, "%s_name", field->key);
-        json_plain(out, key, field->value_name((unsigned)number));
-    }
-}
-
-void json_members(struct out *out, const struct layout *layout, const void *from)
-{
-    for (size_t i = 0; i < layout->count; i++)
-        if (layout->fields[i].key)
-            json_field(out, &layout->fields[i], from);
-}
-
-void json_elements(struct out *out, const struct layout *layout, const void *from,
-                   size_t element_bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        json_open_line(out);
-        json_members(out, layout, (const char *)from + i * element_bytes);
-        out_text(out, "}");
-    }
-}
-
-void json_array(struct out *out, const char *key, const struct layout *layout, const void *from,
-                size_t element_bytes, size_t count)
-{
-    json_open(out, key, '[');
-    json_elements(out, layout, from, element_bytes, count);
-    out_text(out, "]");
 }

@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,12 +66,14 @@ enum exit_code check_messages(const struct input_options *inputs, struct operand
 struct check_options {
     struct input_options inputs;
     bool json, quiet;
+    const char *csv;
     struct out_options output;
 };
 
 static const struct option check_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON; several files give an array",
      offsetof(struct check_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct check_options, csv), "files breaks tables"),
     {"quiet", 'q', NULL, NULL, "no report, only the exit status",
      offsetof(struct check_options, quiet), option_store_true},
     {0},
@@ -93,7 +96,10 @@ struct check {
     bool unread;            /* one could not be read at all, or cannot be read again */
     struct rbwp_verify_result result;
     struct losses losses;
-    bool good, live; /* there is a live file */
+    bool good, live;           /* there is a live file */
+    struct result_rows breaks; /* the present one, as they are found */
+    char rule[16];             /* of it */
+    bool keyed;                /* the keys of CSV are written */
 };
 
 /* ---- one break -------------------------------------------------------------------------- */
@@ -113,21 +119,15 @@ static void break_text(struct check *check, const struct rbwp_problem *problem)
                error->section[0] ? ": " : "", error->text);
 }
 
-static void put_rule(struct out *out, const struct result_at *at)
-{
-    unsigned rule = ((const struct rbwp_problem *)at->row)->error.rule;
-    if (rule)
-        out_format(out, "\"rule\":\"R%u\"", rule);
-    else
-        json_null(out, "rule");
-}
-
+RESULT_MAKES(break_rule, rbwp_problem,
+             row->error.rule ? result_word(((const struct check *)at->all)->rule)
+                             : result_nothing())
 RESULT_MAKES(break_offset, rbwp_problem,
              row->error.offset != UINT64_MAX ? result_u64(row->error.offset) : result_nothing())
 RESULT_MAKES(break_message, rbwp_problem, result_word(row->error.text))
 
 static const struct result_column break_columns[] = {
-    {"rule", NULL, 0, RESULT_OWN, .put = put_rule, .form = "{\"type\":[\"string\",\"null\"]}"},
+    {"rule", NULL, 0, RESULT_WORD, RESULT_MADE(break_rule, 0), .nullable = true},
     {"offset", NULL, 0, RESULT_COUNT, RESULT_MADE(break_offset, 0), .nullable = true},
     RESULT_PLAIN("section", RESULT_STRING, struct rbwp_problem, error.section),
     RESULT_PLAIN_MADE("message", RESULT_TEXT, break_message, 0),
@@ -135,19 +135,6 @@ static const struct result_column break_columns[] = {
     RESULT_PLAIN("cut", RESULT_BOOL, struct rbwp_problem, cut_tail),
     RESULT_LAST};
 static const struct result_table breaks_table = {"breaks", NULL, break_columns, "", NULL, 0};
-
-static bool check_show_break(void *context, const struct rbwp_problem *problem)
-{
-    struct check *check = context;
-    if (check->options->json) {
-        json_open_line(check->out);
-        result_json_members(check->out, break_columns, &(struct result_at){.row = problem});
-        out_text(check->out, "}");
-    } else if (!check->options->quiet)
-        break_text(check, problem);
-    check->shown++;
-    return !out_failed(check->out);
-}
 
 /* ---- one file --------------------------------------------------------------------------- */
 
@@ -227,7 +214,7 @@ static struct result_rows table_rows(const struct result_at *at)
     const struct rbwp_verify_result *result = &((const struct check *)at->row)->result;
     uint32_t count = result->table_count < RBWP_VERIFY_TABLES ? (uint32_t)result->table_count
                                                               : RBWP_VERIFY_TABLES;
-    return (struct result_rows){(const char *)result->tables, sizeof *result->tables, count, NULL};
+    return result_array(result->tables, sizeof *result->tables, count);
 }
 
 RESULT_MAKES(table_name, rbwp_verify_table,
@@ -243,7 +230,7 @@ enum { END_COLUMNS = 2 };
 #define CHECK(key, unit, field) RESULT_PLAIN(key, unit, struct check, field)
 const struct result_column check_columns[] = {
     CHECK("file", RESULT_STRING, path),
-    {"breaks", NULL, 0, RESULT_LIST, .list = &breaks_table}, /* as they are found */
+    {"breaks", NULL, 0, RESULT_LIST, .list = &breaks_table, RESULT_ROWS(struct check, breaks)},
     CHECK("good", RESULT_BOOL, good),
     CHECK("break_count", RESULT_COUNT, result.breaks),
     CHECK("cut", RESULT_BOOL, result.cut),
@@ -264,6 +251,36 @@ const struct result_column check_columns[] = {
     CHECK("left_out", RESULT_COUNT, losses.dropped),
     CHECK("unknown_losses", RESULT_COUNT, losses.unknown),
     RESULT_LAST};
+static const struct result_table files_table = {"files", NULL, check_columns, "", NULL, 0};
+static const struct result_column check_documents[] = {
+    {"files", NULL, 0, RESULT_LIST, .list = &files_table, .only = "file", .rows = result_itself},
+    RESULT_LAST};
+
+/* What is asked for of the present file. */
+static void check_csv(struct check *check)
+{
+    result_lines(check->out, check_documents, check->options->csv, !check->keyed, check);
+    check->keyed = true;
+}
+
+static bool check_show_break(void *context, const struct rbwp_problem *problem)
+{
+    struct check *check = context;
+    snprintf(check->rule, sizeof check->rule, "R%u", problem->error.rule);
+    check->breaks = result_array(problem, sizeof *problem, 1);
+    if (check->options->json) {
+        json_open_line(check->out);
+        result_json_members(check->out, break_columns,
+                            &(struct result_at){.all = check, .row = problem});
+        out_text(check->out, "}");
+    } else if (check->options->csv) {
+        if (strcmp(check->options->csv, breaks_table.key) == 0)
+            check_csv(check);
+    } else if (!check->options->quiet)
+        break_text(check, problem);
+    check->shown++;
+    return !out_failed(check->out);
+}
 
 static void end_text(struct check *check)
 {
@@ -345,6 +362,7 @@ static enum exit_code check_file(struct check *check, const char *path)
         out_text(check->out, ",\n\"breaks\":[");
     }
     enum rbwp_status status = verify(check, standard, &error);
+    check->breaks = (struct result_rows){0};
     enum exit_code code = check_judge(&check->result, status);
     check->with_messages += has_messages(&check->result);
     check->unread |= status < 0 || standard;
@@ -358,6 +376,8 @@ static enum exit_code check_file(struct check *check, const char *path)
         result_json_members(check->out, check_columns + END_COLUMNS,
                             &(struct result_at){.row = check});
         out_text(check->out, "}");
+    } else if (check->options->csv) {
+        check_csv(check);
     } else if (!check->options->quiet && (status >= 0 || check->shown)) {
         end_text(check);
     }
@@ -368,10 +388,12 @@ static enum exit_code check_run(void *config, struct operands files)
 {
     const struct check_options *options = config;
     struct out out;
-    if (options->json && options->quiet) {
-        message_usage("--json and --quiet exclude each other");
+    if ((options->json || options->csv) && options->quiet) {
+        message_usage("--%s and --quiet exclude each other", options->json ? "json" : "csv");
         return EXIT_USAGE;
     }
+    if (!csv_is_known(result_has_list(check_documents, options->csv), options->csv, options->json))
+        return EXIT_USAGE;
     if (!out_open(&out, &options->output, files))
         return EXIT_BAD_DATA;
     struct check check = {.options = options, .out = &out};

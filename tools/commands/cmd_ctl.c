@@ -165,7 +165,7 @@ static void list_some(struct out *out, const struct ctl_options *options,
     controlled_ask((const struct controlled *)(const void *)rows->first, rows->count, words, 2,
                    wait_s, answers);
     if (options->csv) {
-        result_csv(out, &answers_table, NULL, rows, answers, first);
+        result_csv(out, &answers_table, rows, answers, first);
         return;
     }
     if (first && !options->json)
@@ -194,8 +194,7 @@ static enum exit_code list_all(const struct ctl_options *options, const struct c
     size_t at = 0;
     do {
         size_t some = count - at < CONTROLLED_AT_ONCE ? count - at : CONTROLLED_AT_ONCE;
-        const struct result_rows rows = {(const char *)(list + at), sizeof *list, (uint32_t)some,
-                                         NULL};
+        const struct result_rows rows = result_array(list + at, sizeof *list, (uint32_t)some);
         list_some(&out, options, &rows, at == 0,
                   time(NULL) - begin < LIST_WAIT_S ? LOOK_WAIT_S : 0);
         at += some;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp info: what files hold, as text or JSON. Gathering and the two forms are in info*.c. */
+#include "documents.h"
 #include "info.h"
 #include "input_list.h"
-#include "message.h"
 
 struct info_options {
     struct input_options inputs;
     bool json, quick, live, index;
+    const char *csv;
     struct out_options output;
 };
 
 static const struct option info_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON; several files give an array",
      offsetof(struct info_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct info_options, csv),
+               "files slot_counts sub_item_counts thread_counts table_counts losses problems"),
     {"quick", 0, NULL, NULL, "skip the counts, which need all blocks to be read",
      offsetof(struct info_options, quick), option_store_true},
     {"index", 0, NULL, NULL, "where its blocks are and when, as the file's own index tells",
@@ -41,12 +44,16 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
         return EXIT_BAD_DATA;
     }
     info.index = options->index;
-    if ((*written)++)
+    const struct result_column *files = info_document();
+    if (*written && !options->csv)
         out_text(out, options->json ? ",\n" : "\n");
-    if (options->json)
-        info_json(out, &info);
+    if (options->csv)
+        result_lines(out, files, options->csv, *written == 0, &info);
+    else if (options->json)
+        result_json_object(out, files->list->columns, &(struct result_at){&info, &info, NULL, 0});
     else
         info_text(out, &info);
+    ++*written;
     enum exit_code code = info.tables.broken || info.tables.failed ? EXIT_PARTIAL : EXIT_GOOD;
     if (info.map.full) {
         message_plain("%s: too many threads, or out of memory: some are in the sums only", path);
@@ -60,6 +67,8 @@ static enum exit_code info_run(void *config, struct operands files)
 {
     const struct info_options *options = config;
     struct out out;
+    if (!csv_is_known(result_has_list(info_document(), options->csv), options->csv, options->json))
+        return EXIT_USAGE;
     if (!out_open(&out, &options->output, files))
         return EXIT_BAD_DATA;
     bool array = options->json && files.count > 1;

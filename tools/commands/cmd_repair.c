@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 struct repair_options {
-    const char *output, *live;
+    const char *output, *live, *csv;
     bool force, json, no_live;
 };
 
@@ -43,6 +43,7 @@ static const struct option repair_option_table[] = {
      option_store_true},
     {"json", 0, NULL, NULL, "the report as JSON", offsetof(struct repair_options, json),
      option_store_true},
+    CSV_OPTION(offsetof(struct repair_options, csv), "files"),
     {0},
 };
 
@@ -318,13 +319,19 @@ const struct result_column repair_columns[] = {
     REPAIR("result_records", RESULT_COUNT, result.records),
     RESULT_LAST};
 
+static const struct result_table files_table = {"files", NULL, repair_columns, "", NULL, 0};
+static const struct result_column repair_documents[] = {
+    {"files", NULL, 0, RESULT_LIST, .list = &files_table, .rows = result_itself}, RESULT_LAST};
+
 static enum exit_code repair_report(struct repair *repair)
 {
     struct out out;
     repair->used_live = repair->result.has_live ? repair->live : NULL;
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    if (repair->options->json)
+    if (repair->options->csv)
+        result_lines(&out, repair_documents, repair->options->csv, true, repair);
+    else if (repair->options->json)
         result_json_lines(&out, repair_columns, &(struct result_at){.row = repair});
     else
         report_text(&out, repair);
@@ -356,6 +363,9 @@ static enum exit_code repair_run(void *config, struct operands files)
         message_usage("--live and --no-live exclude each other");
         return EXIT_USAGE;
     }
+    const char *csv = repair.options->csv;
+    if (!csv_is_known(result_has_list(repair_documents, csv), csv, repair.options->json))
+        return EXIT_USAGE;
     repair.path = files.words[0];
     enum exit_code code = EXIT_BAD_DATA;
     if (is_packed(&repair))

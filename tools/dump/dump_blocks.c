@@ -15,11 +15,11 @@
 #include "digits.h"
 #include "dump.h"
 #include "dump_tables.h"
-#include "format_fields.h"
 #include "grow.h"
-#include "json_file.h"
+#include "file_columns.h"
 #include "json_text.h"
 #include "message.h"
+#include "result_print.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void block_head(struct out *out, const struct rbwp_block *block, bool fir
     out_text(out, first ? "\n{" : ",\n{");
     json_u64(out, "offset", block->offset);
     out_text(out, ",");
-    json_members(out, &block_header_layout, &block->header);
+    result_json_members(out, file_block_columns, &(struct result_at){.row = &block->header});
     json_open(out, "records", '[');
 }
 
@@ -313,18 +313,23 @@ static void all_blocks(struct block_dump *blocks, struct input *input)
     write_jobs(blocks);
 }
 
-static void dump_blocks_counts(struct dump *dump, const struct input *input,
-                               const struct blocks_shown *shown)
-{
-    struct out *out = &dump->out;
-    json_u64(out, "block_count", input->blocks);
-    json_u64(out, "opaque_block_count", shown->opaque);
-    json_u64(out, "record_count", input->records);
-    if (filter_is_set(&dump->options->filter)) {
-        json_u64(out, "blocks_shown", shown->blocks);
-        json_u64(out, "records_shown", shown->records);
-    }
-}
+/* A file, and how much of it filters took; NULL: there are none. */
+struct dump_document {
+    struct file_shown file;
+    const struct blocks_shown *shown;
+};
+
+static const struct result_column shown_columns[] = {
+    RESULT_PLAIN("blocks_shown", RESULT_COUNT, struct blocks_shown, blocks),
+    RESULT_PLAIN("records_shown", RESULT_COUNT, struct blocks_shown, records), RESULT_LAST};
+
+static const struct result_column behind_blocks[] = {
+    {NULL, NULL, 0, RESULT_PART, .part = file_count_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, RESULT_FIELD(struct dump_document, shown),
+     .part = shown_columns},
+    {NULL, NULL, 0, RESULT_PART, .part = file_table_columns},
+    {NULL, NULL, 0, RESULT_PART, .part = file_tail_columns},
+    RESULT_LAST};
 
 static bool start_blocks(struct block_dump *blocks, struct input *input, struct names *names)
 {
@@ -336,6 +341,7 @@ static bool start_blocks(struct block_dump *blocks, struct input *input, struct 
         message("out of memory");
         return false;
     }
+    file_columns_fill();
     filter_start(&blocks->filter, &dump->options->filter, input->reader, named ? names : NULL);
     return table_dump_begin(&blocks->tables, dump, input);
 }
@@ -345,15 +351,15 @@ static void write_file(struct block_dump *blocks, struct input *input)
     struct dump *dump = blocks->dump;
     struct out *out = &dump->out;
     out_text(out, dump->written++ ? ",\n{" : "{");
-    json_head(out, input);
+    struct dump_document document = {file_shown_of(input, &blocks->tables.tables, 0),
+                                     blocks->filtered ? &blocks->shown : NULL};
+    const struct result_at at = {.row = &document};
+    result_json_members(out, file_head_columns, &at);
     out_text(out, ",\n\"blocks\":[");
     all_blocks(blocks, input);
-    out_text(out, "],\n");
-    dump_blocks_counts(dump, input, &blocks->shown);
-    out_text(out, ",\n");
-    json_table_counts(out, &blocks->tables.tables);
-    out_text(out, ",\n");
-    json_tail(out, input, &blocks->tables.tables);
+    out_text(out, "]");
+    document.file = file_shown_of(input, &blocks->tables.tables, blocks->shown.opaque);
+    result_json_members(out, behind_blocks, &at);
     out_text(out, "}");
     if (blocks->failed)
         message("%s: out of memory; records are missing", input->name);

@@ -3,16 +3,10 @@
 #include "info.h"
 
 #include "format_fields.h"
-#include "json_file.h"
-#include "json_line.h"
-#include "json_text.h"
 #include "message.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const unsigned info_kind[INFO_KINDS] = {RBWP_COARSE_BEGIN, RBWP_COARSE_END, RBWP_FINE_BEGIN,
-                                        RBWP_FINE_END, RBWP_GPU_WORK};
 
 static void count_opaque(struct info *info, const struct rbwp_block *block)
 {
@@ -36,12 +30,11 @@ static void count_opaque(struct info *info, const struct rbwp_block *block)
 
 static void count_records(struct info *info, const struct rbwp_block *block)
 {
-    uint64_t kinds[64] = {0}; /* by kind as stored */
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
     rbwp_record_first(block, &iterator);
     while (rbwp_record_next(&iterator, &record)) {
-        kinds[record.kind & 63]++;
+        info->kinds[record.kind & (INFO_KINDS - 1)]++;
         if (record.kind == RBWP_COARSE_BEGIN)
             slot_rows_find(&info->slots, record.slot, record.time_ns)->calls++;
         else if (record.kind == RBWP_FINE_BEGIN)
@@ -49,8 +42,6 @@ static void count_records(struct info *info, const struct rbwp_block *block)
         else if (record.kind == RBWP_GPU_WORK)
             slot_rows_find(&info->slots, record.slot, record.time_ns)->gpu++;
     }
-    for (int i = 0; i < INFO_KINDS; i++)
-        info->kinds[i] += kinds[info_kind[i]];
 }
 
 static void info_widen(int64_t *first_ns, int64_t *last_ns, const struct rbwp_block *block,
@@ -102,6 +93,47 @@ static void count_blocks(struct info *info, struct input *input)
     }
 }
 
+/* The rows of an array that are wanted; false without memory. */
+static bool info_choose(struct result_rows *rows, const void *first, size_t stride, uint32_t count,
+                        bool (*wanted)(const void *row))
+{
+    *rows = result_ordered(first, stride, count);
+    rows->count = 0;
+    for (uint32_t i = 0; rows->order && i < count; i++)
+        if (wanted(rows->first + i * stride))
+            rows->order[rows->count++] = i;
+    return rows->order;
+}
+
+static bool slot_is_used(const void *row)
+{
+    const struct slot_row *slot = row;
+    return slot->calls || slot->gpu;
+}
+
+static bool slot_is_known(const void *row)
+{
+    return slot_is_used(row) || ((const struct slot_row *)row)->name;
+}
+
+static bool sub_item_is_used(const void *row)
+{
+    return *(const uint64_t *)row;
+}
+
+static bool info_finish(struct info *info)
+{
+    const struct slot_rows *slots = &info->slots;
+    info->file = file_shown_of(info->input, &info->tables, info->opaque_blocks);
+    info->losses = losses_total(info->file.trailer);
+    return info_choose(&info->used_slots, slots->rows, sizeof *slots->rows, slots->count,
+                       slot_is_used) &&
+           info_choose(&info->known_slots, slots->rows, sizeof *slots->rows, slots->count,
+                       slot_is_known) &&
+           info_choose(&info->used_sub_items, info->sub_items, sizeof *info->sub_items,
+                       RBWP_SUB_ITEMS_MAX, sub_item_is_used);
+}
+
 bool info_gather(struct info *info, struct input *input, bool quick)
 {
     *info = (struct info){.input = input, .counted = !quick};
@@ -118,143 +150,229 @@ bool info_gather(struct info *info, struct input *input, bool quick)
     }
     if (!quick)
         count_blocks(info, input);
-    return true;
+    if (info_finish(info))
+        return true;
+    message("out of memory");
+    info_free(info);
+    return false;
 }
 
 void info_free(struct info *info)
 {
     free(info->sub_items);
     free(info->threads);
+    free(info->used_slots.order);
+    free(info->known_slots.order);
+    free(info->used_sub_items.order);
     file_tables_end(&info->tables);
     thread_map_free(&info->map);
     slot_rows_free(&info->slots);
     names_free(&info->names);
 }
 
-/* Rbwp info --json: the keys of the dump, without its blocks, and the counts. */
+/* ---- columns -------------------------------------------------------------------------------- */
 
-static void kinds(struct out *out, const struct info *info)
+static struct result_cell name_cell(const struct name *name)
 {
-    json_open(out, "kinds", '{');
-    for (int i = 0; i < INFO_KINDS; i++)
-        json_u64(out, rbwp_kind_name(info_kind[i]), info->kinds[i]);
-    out_text(out, "}");
+    return name ? result_bytes((struct trace_text){name->text, name->bytes}) : result_nothing();
 }
 
-static void slots(struct out *out, const struct info *info)
+#define KIND(kind) RESULT_PLAIN(#kind, RESULT_COUNT, struct info, kinds[RBWP_##kind])
+const struct result_column info_kind_columns[] = {KIND(COARSE_BEGIN), KIND(COARSE_END),
+                                                  KIND(FINE_BEGIN),   KIND(FINE_END),
+                                                  KIND(GPU_WORK),     RESULT_LAST};
+
+#define SLOT(field) RESULT_FIELD(struct slot_row, field)
+RESULT_MAKES(slot_name, slot_row, name_cell(row->name))
+
+static void show_slot(struct out *out, const struct result_at *at)
 {
-    json_open(out, "slot_counts", '[');
-    for (uint32_t i = 0; i < info->slots.count; i++) {
-        const struct slot_row *row = &info->slots.rows[i];
-        if (!row->calls && !row->gpu)
-            continue;
-        json_open_line(out);
-        json_u64(out, "calls", row->calls);
-        json_u64(out, "gpu_work", row->gpu);
-        json_named_slot_members(out, row->slot, row->name);
-        out_text(out, "}");
-    }
-    out_text(out, "]");
+    const struct slot_row *slot = at->row;
+    out_text(out, ((const struct info *)at->all)->counted ? "  " : " ");
+    (void)info_show_kind(out, slot->name);
+    info_show_name(out, slot->name);
 }
 
-static void info_json_sub_items(struct out *out, const struct info *info)
+static const struct result_column slot_columns[] = {
+    {"calls", NULL, 13, RESULT_ID, SLOT(calls), .after = " calls"},
+    {"gpu_work", NULL, 10, RESULT_ID, SLOT(gpu), .after = " GPU"},
+    {"slot", NULL, 7, RESULT_ID, SLOT(slot)},
+    {"name", "name", 0, RESULT_TEXT, RESULT_MADE(slot_name, 0), .nullable = true,
+     .show = show_slot},
+    RESULT_LAST};
+const struct result_table info_slots_table = {
+    "slot_counts", NULL, slot_columns, "slot,calls,gpu_work,name", NULL, 0};
+
+enum { ITEM_ID, ITEM_TYPE, ITEM_KIND, ITEM_NAME };
+
+/* The number of a row is that of the sub-item. */
+static struct result_cell sub_item_made(const struct result_at *at, int what)
 {
-    json_open(out, "sub_item_counts", '[');
-    for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++) {
-        if (!info->sub_items[id])
-            continue;
-        json_open_line(out);
-        json_u64(out, "begins", info->sub_items[id]);
-        json_sub_item_members(out, &info->names, id, info->last_ns);
-        out_text(out, "}");
-    }
-    out_text(out, "]");
+    const struct info *info = at->all;
+    const struct name *name = names_find(&info->names.sub_items, at->number, info->last_ns);
+    if (what == ITEM_ID)
+        return result_u64(at->number);
+    if (what == ITEM_TYPE)
+        return name ? result_word(rbwp_sub_item_type_name(name->type)) : result_nothing();
+    if (what == ITEM_KIND)
+        return name && name->kind_bytes
+                   ? result_bytes((struct trace_text){name->kind, name->kind_bytes})
+                   : result_nothing();
+    return name_cell(name);
 }
 
-static void threads(struct out *out, const struct info *info)
+static const struct result_column sub_item_columns[] = {
+    {"begins", NULL, 0, RESULT_COUNT, .bytes = sizeof(uint64_t)},
+    RESULT_PLAIN_MADE("sub_item", RESULT_ID, sub_item_made, ITEM_ID),
+    {"sub_item_type", NULL, 0, RESULT_WORD, RESULT_MADE(sub_item_made, ITEM_TYPE),
+     .nullable = true},
+    {"sub_item_kind", NULL, 0, RESULT_TEXT, RESULT_MADE(sub_item_made, ITEM_KIND),
+     .optional = true},
+    {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(sub_item_made, ITEM_NAME), .nullable = true},
+    RESULT_LAST};
+static const struct result_table sub_items_table = {
+    "sub_item_counts", NULL, sub_item_columns, "", NULL, 0};
+
+#define THREAD(field) RESULT_FIELD(struct info_thread, field)
+static const struct name *name_of_thread(const struct result_at *at)
 {
-    json_open(out, "thread_counts", '[');
-    for (uint32_t i = 0; i < info->map.count && i < info->thread_capacity; i++) {
-        const struct info_thread *thread = &info->threads[i];
-        json_open_line(out);
-        json_u64(out, "blocks", thread->blocks);
-        json_u64(out, "records", thread->records);
-        json_thread_members(out, &info->names, thread->thread_id, thread->first_ns);
-        json_i64(out, "first", thread->first_ns);
-        json_i64(out, "last", thread->last_ns);
-        out_text(out, "}");
-    }
-    out_text(out, "]");
+    const struct info_thread *thread = at->row;
+    return names_find(&((const struct info *)at->all)->names.threads, thread->thread_id,
+                      thread->first_ns);
 }
 
-static void opaque(struct out *out, const struct info *info)
+RESULT_MAKES(thread_name, info_thread, name_cell(name_of_thread(at)))
+
+static void show_thread(struct out *out, const struct result_at *at)
 {
-    json_open(out, "opaque_blocks", '[');
-    for (unsigned i = 0; i < info->tag_count; i++) {
-        json_separate(out);
-        out_text(out, "{");
-        json_name(out, "tag", info->tags[i].tag, info->tags[i].bytes);
-        json_u64(out, "blocks", info->tags[i].blocks);
-        json_u64(out, "data_size", info->tags[i].data_bytes);
-        out_text(out, "}");
-    }
-    out_text(out, "]");
+    out_text(out, "  ");
+    info_show_name(out, name_of_thread(at));
 }
 
-static void info_json_counts(struct out *out, const struct info *info)
+static const struct result_column thread_columns[] = {
+    {"blocks", NULL, 7, RESULT_ID, THREAD(blocks), .after = " blocks"},
+    {"records", NULL, 13, RESULT_ID, THREAD(records), .after = " records"},
+    {"thread_id", NULL, 22, RESULT_ID, THREAD(thread_id)},
+    {"thread", "thread", 0, RESULT_TEXT, RESULT_MADE(thread_name, 0), .nullable = true,
+     .show = show_thread},
+    {"first", NULL, 0, RESULT_TIME, THREAD(first_ns)},
+    {"last", NULL, 0, RESULT_TIME, THREAD(last_ns)},
+    RESULT_LAST};
+const struct result_table info_threads_table = {
+    "thread_counts",   NULL, thread_columns, "thread_id,records,blocks,thread", NULL,
+    INFO_THREADS_SHOWN};
+
+RESULT_MAKES(tag_text, info_tag, result_bytes((struct trace_text){row->tag, row->bytes}))
+static const struct result_column tag_columns[] = {
+    RESULT_PLAIN_MADE("tag", RESULT_TEXT, tag_text, 0),
+    RESULT_PLAIN("blocks", RESULT_COUNT, struct info_tag, blocks),
+    RESULT_PLAIN("data_size", RESULT_COUNT, struct info_tag, data_bytes), RESULT_LAST};
+static const struct result_table tags_table = {"opaque_blocks", NULL, tag_columns, "", NULL, 0};
+
+static struct result_rows tag_rows(const struct result_at *at)
 {
-    json_u64(out, "block_count", info->input->blocks);
-    json_u64(out, "opaque_block_count", info->opaque_blocks);
-    json_u64(out, "record_count", info->input->records);
-    json_u64(out, "data_size", info->data_bytes);
-    json_u64(out, "stored_size", info->file_bytes);
-    uint64_t archive_bytes = input_archive_bytes(info->input);
-    if (archive_bytes)
-        json_u64(out, "archive_size", archive_bytes);
-    if (info->input->records) {
-        json_i64(out, "first", info->first_ns);
-        json_i64(out, "last", info->last_ns);
-    }
-    static void (*const parts[])(struct out *, const struct info *) = {
-        kinds, slots, info_json_sub_items, threads, opaque};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        out_text(out, ",\n");
-        parts[i](out, info);
-    }
-    out_text(out, ",\n");
-    json_table_counts(out, &info->tables);
+    const struct info *info = at->row;
+    return result_array(info->tags, sizeof *info->tags, info->tag_count);
 }
 
-/* Empty for a file that has none. Times, the last two members, only of ranges with records. */
-static void info_json_index_ranges(struct out *out, const struct rbwp_trailer *trailer)
+/* Threads as counted in the blocks. */
+struct result_rows info_thread_rows(const struct info *info)
 {
-    const struct layout timed = trailer_section_of("INDX")->layout;
-    const struct layout untimed = {timed.fields, timed.count - 2};
-    json_open(out, "index", '[');
-    for (uint32_t i = 0; trailer && i < trailer->index_count; i++) {
-        const struct rbwp_index_range *range = &trailer->index[i];
-        json_elements(out, range->records ? &timed : &untimed, range, sizeof *range, 1);
-    }
-    out_text(out, "],\n");
+    const uint32_t room = info->thread_capacity;
+    return result_array(info->threads, sizeof *info->threads,
+                        info->map.count < room ? info->map.count : room);
 }
 
-void info_json(struct out *out, const struct info *info)
+static struct result_rows thread_rows(const struct result_at *at)
 {
-    out_text(out, "{");
-    json_head(out, info->input);
-    out_text(out, ",\n");
-    if (info->counted) {
-        info_json_counts(out, info);
-        out_text(out, ",\n");
-    }
-    if (info->index)
-        info_json_index_ranges(out, rbwp_reader_trailer(info->input->reader));
-    struct losses losses = losses_total(rbwp_reader_trailer(info->input->reader));
-    json_u64(out, "lost_records", losses.records);
-    json_u64(out, "lost_records_most", losses.records_most);
-    json_u64(out, "refused_calls", losses.refused_calls);
-    json_u64(out, "unknown_losses", losses.unknown);
-    out_text(out, ",\n");
-    json_tail(out, info->input, &info->tables);
-    out_text(out, "}");
+    return info_thread_rows(at->row);
+}
+
+#define INFO(field) RESULT_FIELD(struct info, field)
+RESULT_MAKES(archive_bytes, info,
+             input_archive_bytes(row->input) ? result_u64(input_archive_bytes(row->input))
+                                             : result_nothing())
+RESULT_MAKES(info_time, info,
+             row->file.records ? result_i64(what ? row->last_ns : row->first_ns) : result_nothing())
+
+static const struct result_column count_columns[] = {
+    {NULL, NULL, 0, RESULT_PART, INFO(file), .part = file_count_columns},
+    RESULT_PLAIN("data_size", RESULT_COUNT, struct info, data_bytes),
+    RESULT_PLAIN("stored_size", RESULT_COUNT, struct info, file_bytes),
+    {"archive_size", NULL, 0, RESULT_COUNT, RESULT_MADE(archive_bytes, 0), .optional = true},
+    {"first", NULL, 0, RESULT_TIME, RESULT_MADE(info_time, 0), .optional = true},
+    {"last", NULL, 0, RESULT_TIME, RESULT_MADE(info_time, 1), .optional = true},
+    {"kinds", NULL, 0, RESULT_PART, .part = info_kind_columns, .new_line = true},
+    {"slot_counts", NULL, 0, RESULT_LIST, .list = &info_slots_table,
+     RESULT_ROWS(struct info, used_slots), .indent = true},
+    {"sub_item_counts", NULL, 0, RESULT_LIST, .list = &sub_items_table,
+     RESULT_ROWS(struct info, used_sub_items), .indent = true},
+    {"thread_counts", NULL, 0, RESULT_LIST, .list = &info_threads_table, .rows = thread_rows,
+     .indent = true},
+    {"opaque_blocks", NULL, 0, RESULT_LIST, .list = &tags_table, .rows = tag_rows, .one_line = true,
+     .new_line = true},
+    {NULL, NULL, 0, RESULT_PART, INFO(file), .part = file_table_columns},
+    RESULT_LAST};
+
+/* Times, the last two fields, only of ranges with records. */
+static struct result_column range_fields[RESULT_FIELDS_MAX], range_times[RESULT_FIELDS_MAX];
+
+static struct result_rows timed_range(const struct result_at *at)
+{
+    const struct rbwp_index_range *range = at->row;
+    return result_part_row(range->records ? at->row : NULL);
+}
+
+static const struct result_column range_columns[] = {
+    {NULL, NULL, 0, RESULT_PART, .part = range_fields},
+    {NULL, NULL, 0, RESULT_PART_AT, .part = range_times, .rows = timed_range},
+    RESULT_LAST};
+static const struct result_table index_table = {"index", NULL, range_columns, "", NULL, 0};
+
+static struct result_rows range_rows(const struct result_at *at)
+{
+    const struct rbwp_trailer *trailer = ((const struct info *)at->row)->file.trailer;
+    if (!trailer)
+        return result_array(NULL, 0, 0);
+    return result_array(trailer->index, sizeof *trailer->index, trailer->index_count);
+}
+
+static const struct result_column index_columns[] = {
+    {"index", NULL, 0, RESULT_LIST, .list = &index_table, .rows = range_rows, .indent = true},
+    RESULT_LAST};
+
+static struct result_rows if_counted(const struct result_at *at)
+{
+    return result_part_row(((const struct info *)at->row)->counted ? at->row : NULL);
+}
+
+static struct result_rows if_indexed(const struct result_at *at)
+{
+    return result_part_row(((const struct info *)at->row)->index ? at->row : NULL);
+}
+
+#define LOST(key, field) RESULT_PLAIN(key, RESULT_COUNT, struct info, losses.field)
+static const struct result_column info_columns[] = {
+    {NULL, NULL, 0, RESULT_PART, INFO(file), .part = file_head_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, .part = count_columns, .rows = if_counted},
+    {NULL, NULL, 0, RESULT_PART_AT, .part = index_columns, .rows = if_indexed},
+    {"lost_records", NULL, 0, RESULT_COUNT, INFO(losses.records), .new_line = true},
+    LOST("lost_records_most", records_most),
+    LOST("refused_calls", refused_calls),
+    LOST("unknown_losses", unknown),
+    {NULL, NULL, 0, RESULT_PART, INFO(file), .part = file_tail_columns},
+    RESULT_LAST};
+static const struct result_table files_table = {"files", NULL, info_columns, "", NULL, 0};
+
+const struct result_column *info_document(void)
+{
+    static const struct result_column files[] = {{"files", NULL, 0, RESULT_LIST,
+                                                  .list = &files_table, .only = "file",
+                                                  .rows = result_itself},
+                                                 RESULT_LAST};
+    const struct layout ranges = trailer_section_of("INDX")->layout;
+    file_columns_fill();
+    result_fields(&(struct layout){ranges.fields, ranges.count - 2}, range_fields);
+    result_fields(&(struct layout){ranges.fields + ranges.count - 2, 2}, range_times);
+    return files;
 }

@@ -7,6 +7,7 @@
 #include "info.h"
 #include "quantity.h"
 #include "recorded_command.h"
+#include "result_print.h"
 #include "text_name.h"
 
 #include <inttypes.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SAMPLES_SHOWN = 4, THREADS_SHOWN = 64, SECTIONS_SHOWN = 16 };
+enum { SAMPLES_SHOWN = 4, SECTIONS_SHOWN = 16 };
 
 /* ---- pieces ------------------------------------------------------------- */
 
@@ -31,7 +32,7 @@ static void label(struct out *out, const char *name)
     out_format(out, "%-13s", name);
 }
 
-static void name(struct out *out, const struct name *known)
+void info_show_name(struct out *out, const struct name *known)
 {
     if (known && known->bytes)
         text_name(out, known->text, known->bytes);
@@ -260,7 +261,7 @@ static void loss_line(struct out *out, const struct info *info, const struct rbw
         out_format(out, " of cause %" PRIu32 ", which this version does not know", loss->cause);
     if (loss->thread_id) {
         out_text(out, ", thread ");
-        name(out, names_find(&info->names.threads, loss->thread_id, loss->first_ns));
+        info_show_name(out, names_find(&info->names.threads, loss->thread_id, loss->first_ns));
         out_format(out, " (%" PRIu64 ")", loss->thread_id);
     }
     if (loss->first_ns || loss->last_ns) {
@@ -272,7 +273,7 @@ static void loss_line(struct out *out, const struct info *info, const struct rbw
 
 static void losses(struct out *out, const struct info *info, const struct rbwp_trailer *trailer)
 {
-    const struct losses totals = losses_total(trailer);
+    const struct losses totals = info->losses;
     out_format(out, "%-13s%s records; ", totals.records || totals.records_most ? "LOST" : "lost",
                GROUPED(totals.records));
     if (totals.records_most)
@@ -467,9 +468,10 @@ static void info_text_index_ranges(struct out *out, const struct info *info,
 static void info_text_counts(struct out *out, const struct info *info)
 {
     out_format(out, "%-13s%s", "records", GROUPED(info->input->records));
-    for (int i = 0; i < INFO_KINDS; i++)
-        out_format(out, "%s%s %s", i ? ", " : ": ", rbwp_kind_name(info_kind[i]),
-                   GROUPED(info->kinds[i]));
+    const struct result_at at = {.row = info};
+    for (const struct result_column *kind = info_kind_columns; kind->unit != RESULT_END; kind++)
+        out_format(out, "%s%s %s", kind == info_kind_columns ? ": " : ", ", kind->key,
+                   GROUPED(result_cell(kind, &at).u64));
     out_text(out, "\n");
     if (info->input->records) {
         label(out, "time range");
@@ -481,38 +483,28 @@ static void info_text_counts(struct out *out, const struct info *info)
 
 /* ---- tables ------------------------------------------------------------- */
 
+static void info_text_list(struct out *out, const struct info *info, const char *title,
+                           const struct result_table *table, const struct result_rows *rows)
+{
+    const struct result_view view = {.out = out};
+    const struct result_layout layout = result_layout(&view, table, NULL, 0);
+    struct result_rows shown = *rows;
+    if (table->shown && table->shown < rows->count)
+        shown.count = table->shown;
+    out_format(out, "\n%s (%" PRIu32 "):\n", title, rows->count);
+    result_text_rows(&view, &layout, &shown, info, &info->file, NULL);
+    result_text_more(&view, rows->count, table->shown, "");
+}
+
 /* Tables as counted in the blocks. */
 static void counted_tables(struct out *out, const struct info *info)
 {
-    uint32_t count = rbwp_catalog_schema_count(info->tables.catalog);
-    if (count == 0 && info->tables.broken == 0)
-        return;
-    out_format(out, "\ntables (%" PRIu32 "):\n", count);
-    for (uint32_t i = 0; i < count && !is_cut(out, i, THREADS_SHOWN, count, ""); i++) {
-        const struct rbwp_schema *schema = rbwp_catalog_schema(info->tables.catalog, i);
-        out_format(out, "  %5" PRIu32 " %12" PRIu64 " rows of %u columns  ", schema->table,
-                   rbwp_catalog_row_count(info->tables.catalog, i), schema->column_count);
-        text_name(out, schema->name, schema->name_bytes);
-        out_text(out, "\n");
-    }
+    const struct result_rows rows = file_table_rows(&info->file);
+    if (rows.count || info->tables.broken)
+        info_text_list(out, info, "tables", &file_counted_tables, &rows);
     if (info->tables.broken)
         out_format(out, "  %" PRIu64 " blocks of tables break a rule (rbwp check tells which)\n",
                    info->tables.broken);
-}
-
-/* Threads as counted in the blocks. */
-static void counted_threads(struct out *out, const struct info *info)
-{
-    uint32_t count =
-        info->map.count < info->thread_capacity ? info->map.count : info->thread_capacity;
-    out_format(out, "\nthreads (%" PRIu32 "):\n", count);
-    for (uint32_t i = 0; i < count && !is_cut(out, i, THREADS_SHOWN, count, ""); i++) {
-        const struct info_thread *thread = &info->threads[i];
-        out_format(out, "  %20" PRIu64 " %12" PRIu64 " records %6" PRIu64 " blocks  ",
-                   thread->thread_id, thread->records, thread->blocks);
-        name(out, names_find(&info->names.threads, thread->thread_id, thread->first_ns));
-        out_text(out, "\n");
-    }
 }
 
 /* Threads as the trailer lists them, for --quick. */
@@ -528,8 +520,7 @@ static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
     }
 }
 
-/* False: it is of no kind of the program's own. */
-static bool own_kind(struct out *out, const struct name *name)
+bool info_show_kind(struct out *out, const struct name *name)
 {
     if (!name || !name->kind_bytes)
         return false;
@@ -538,30 +529,18 @@ static bool own_kind(struct out *out, const struct name *name)
     return true;
 }
 
+/* Where nothing ran, names are all there is. */
 static void work_items(struct out *out, const struct info *info)
 {
-    uint32_t named = 0, used = 0;
-    for (uint32_t i = 0; i < info->slots.count; i++) {
-        const struct slot_row *row = &info->slots.rows[i];
-        bool is_used = row->calls || row->gpu;
-        used += is_used;
-        named += is_used || row->name;
-    }
-    const bool only_used = info->counted && used; /* where nothing ran, names are all there is */
-    out_format(out, "\nwork items (%" PRIu32 "):\n", named);
-    for (uint32_t i = 0; i < info->slots.count; i++) {
-        const struct slot_row *row = &info->slots.rows[i];
-        if (!(row->calls || row->gpu) && (only_used || !row->name))
-            continue;
-        out_format(out, "  %5u ", row->slot);
-        if (info->counted)
-            out_format(out, "%12" PRIu64 " calls %9" PRIu64 " GPU  ", row->calls, row->gpu);
-        (void)own_kind(out, row->name);
-        name(out, row->name);
-        out_text(out, "\n");
-    }
-    if (only_used && named > used)
-        out_format(out, "  ... and %" PRIu32 " without calls (--json shows all)\n", named - used);
+    const uint32_t known = info->known_slots.count, used = info->used_slots.count;
+    struct result_view view = {.out = out};
+    struct result_layout layout =
+        result_layout(&view, &info_slots_table, info->counted ? NULL : "slot", 0);
+    out_format(out, "\nwork items (%" PRIu32 "):\n", known);
+    result_text_rows(&view, &layout, used ? &info->used_slots : &info->known_slots, info, NULL,
+                     NULL);
+    if (used && known > used)
+        out_format(out, "  ... and %" PRIu32 " without calls (--json shows all)\n", known - used);
 }
 
 static void info_text_sub_items(struct out *out, const struct info *info)
@@ -573,7 +552,7 @@ static void info_text_sub_items(struct out *out, const struct info *info)
         out_format(out, "  %5u ", item->id);
         if (info->counted)
             out_format(out, "%12" PRIu64 " begins  ", info->sub_items[item->id]);
-        if (!own_kind(out, names_find(&info->names.sub_items, item->id, INT64_MIN)))
+        if (!info_show_kind(out, names_find(&info->names.sub_items, item->id, INT64_MIN)))
             out_format(out, "%-12s ", rbwp_sub_item_type_name(item->type));
         text_name(out, item->name, item->name_bytes);
         out_text(out, "\n");
@@ -604,7 +583,8 @@ void info_text(struct out *out, const struct info *info)
     if (info->counted) {
         info_text_counts(out, info);
         counted_tables(out, info);
-        counted_threads(out, info);
+        const struct result_rows threads = info_thread_rows(info);
+        info_text_list(out, info, "threads", &info_threads_table, &threads);
     } else if (trailer) {
         listed_threads(out, trailer);
     }

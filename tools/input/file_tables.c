@@ -29,7 +29,7 @@ static void file_tables_note(struct file_tables *tables, const struct rbwp_error
     if (tables->problem_count < FILE_TABLES_PROBLEMS_KEPT &&
         grow_array32(&tables->problems, &tables->problem_room, tables->problem_count + 1,
                      sizeof *tables->problems))
-        tables->problems[tables->problem_count++] = *error;
+        tables->problems[tables->problem_count++] = (struct rbwp_problem){.error = *error};
 }
 
 enum rbwp_status file_tables_take(struct file_tables *tables, const struct rbwp_block *block,

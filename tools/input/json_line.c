@@ -23,19 +23,15 @@ void json_thread_members(struct out *out, const struct names *names, uint64_t th
     name_member(out, "thread", names_find(&names->threads, thread_id, time_ns));
 }
 
-void json_named_slot_members(struct out *out, unsigned slot, const struct name *name)
+static void json_slot_members(struct out *out, const struct names *names, unsigned slot,
+                              int64_t time_ns)
 {
     json_u64(out, "slot", slot);
-    name_member(out, "name", name);
+    name_member(out, "name", names_find(&names->slots, slot, time_ns));
 }
 
-void json_slot_members(struct out *out, const struct names *names, unsigned slot, int64_t time_ns)
-{
-    json_named_slot_members(out, slot, names_find(&names->slots, slot, time_ns));
-}
-
-void json_sub_item_members(struct out *out, const struct names *names, unsigned sub_item,
-                           int64_t time_ns)
+static void json_sub_item_members(struct out *out, const struct names *names, unsigned sub_item,
+                                  int64_t time_ns)
 {
     const struct name *name = names_find(&names->sub_items, sub_item, time_ns);
     json_u64(out, "sub_item", sub_item);

@@ -67,7 +67,7 @@ struct result_rows durations_rows(const struct result_at *at)
     size_t count;
     const struct rbwp_duration *rows =
         rbwp_durations_rows(((const struct durations_report *)at->all)->durations, &count);
-    return (struct result_rows){(const char *)rows, sizeof *rows, (uint32_t)count, NULL};
+    return result_array(rows, sizeof *rows, (uint32_t)count);
 }
 
 static void durations_report_put_text(struct out *out, const struct durations_report *report)

@@ -30,8 +30,10 @@ static bool put_line(struct out *out, const struct result_column *columns, const
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
         if (column->part) {
             struct result_at part = at ? result_part(column, at) : (struct result_at){0};
-            more = put_line(out, column->part, column->only, column->key ? column->key : prefix,
-                            at ? &part : NULL, more);
+            if (!column->key || result_is_among(only, column->key))
+                more =
+                    put_line(out, column->part, column->key || column->only ? column->only : only,
+                             column->key ? column->key : prefix, at ? &part : NULL, more);
             continue;
         }
         if (!is_shown(column) || !result_is_among(only, column->key))
@@ -48,38 +50,75 @@ static bool put_line(struct out *out, const struct result_column *columns, const
     return more;
 }
 
-void result_csv(struct out *out, const struct result_table *table,
-                const struct result_column *inner, const struct result_rows *rows, const void *all,
-                bool keys)
+/* A list by its key, among the columns and those of their parts. at is the row, and becomes that of
+ * the part: without one if that is not there. */
+static const struct result_column *list_in(const struct result_column *columns, const char *key,
+                                           struct result_at *at)
 {
-    for (uint32_t line = keys ? 0 : 1; line <= rows->count; line++) {
-        const struct result_at at =
-            line ? result_row(rows, all, NULL, line - 1) : (struct result_at){0};
-        const struct result_rows own =
-            line && inner ? result_list(inner, &at) : (struct result_rows){.count = 1};
-        for (uint32_t i = 0; i < own.count; i++) {
-            const struct result_at row = result_row(&own, all, at.row, i);
-            bool more = put_line(out, table->columns, NULL, "", line ? &at : NULL, false);
-            if (inner)
-                (void)put_line(out, inner->list->columns, NULL, inner->key, line ? &row : NULL,
-                               more);
-            out_text(out, "\n");
+    const struct result_column *found = NULL;
+    for (; columns->unit != RESULT_END && !found; columns++) {
+        if (columns->list && strcmp(columns->key, key) == 0)
+            found = columns;
+        if (columns->part) {
+            struct result_at part = result_part(columns, at);
+            found = list_in(columns->part, key, &part);
+            *at = found ? part : *at;
         }
     }
+    return found;
 }
 
-/* A list by its key, among the columns or (inner_out) among those of one of their lists. */
+/* The same (inner_out) among the columns of one of the lists. */
 static const struct result_column *list_of(const struct result_column *columns, const char *key,
                                            const struct result_column **inner_out)
 {
     for (*inner_out = NULL; columns->unit != RESULT_END; columns++) {
-        const struct result_column *none;
+        struct result_at none = {0};
         if (columns->list && strcmp(columns->key, key) == 0)
             return columns;
-        if (columns->list && (*inner_out = list_of(columns->list->columns, key, &none)))
+        if (columns->list && (*inner_out = list_in(columns->list->columns, key, &none)))
             return columns;
     }
     return NULL;
+}
+
+static void put_inner(struct out *out, const struct result_column *list,
+                      const struct result_column *inner, const struct result_at *at)
+{
+    struct result_at part = at ? *at : (struct result_at){0};
+    struct result_rows rows = {.count = 1};
+    if (at && list_in(list->list->columns, inner->key, &part))
+        rows = part.row ? result_list(inner, &part) : (struct result_rows){.count = 0};
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const struct result_at row = result_row(&rows, part.all, part.row, i);
+        bool more = put_line(out, list->list->columns, list->only, "", at, false);
+        (void)put_line(out, inner->list->columns, NULL, list->only ? "" : inner->key,
+                       at ? &row : NULL, more);
+        out_text(out, "\n");
+    }
+}
+
+static void put_rows(struct out *out, const struct result_column *list,
+                     const struct result_column *inner, const struct result_rows *rows,
+                     const void *all, bool keys)
+{
+    for (uint32_t line = keys ? 0 : 1; line <= rows->count; line++) {
+        const struct result_at row =
+            line ? result_row(rows, all, NULL, line - 1) : (struct result_at){0};
+        const struct result_at *at = line ? &row : NULL;
+        if (inner) {
+            put_inner(out, list, inner, at);
+            continue;
+        }
+        (void)put_line(out, list->list->columns, NULL, "", at, false);
+        out_text(out, "\n");
+    }
+}
+
+void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
+                const void *all, bool keys)
+{
+    put_rows(out, &(struct result_column){.list = table}, NULL, rows, all, keys);
 }
 
 bool result_has_list(const struct result_column *columns, const char *csv)
@@ -93,7 +132,7 @@ static void put_csv(struct out *out, const struct result_column *columns, const 
 {
     const struct result_column *inner, *list = list_of(columns, csv, &inner);
     const struct result_rows rows = result_list(list, at);
-    result_csv(out, list->list, inner, &rows, at->all, keys);
+    put_rows(out, list, inner, &rows, at->all, keys);
 }
 
 void result_document(struct out *out, const struct result_column *columns, const char *csv,

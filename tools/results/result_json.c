@@ -39,7 +39,7 @@ static void put_list(struct out *out, const struct result_table *table,
                      const struct result_rows *rows, const void *all, const void *parent,
                      const struct result_column *column)
 {
-    const char *between = column && column->one_line ? "" : "\n";
+    const char *between = !column ? "\n" : column->one_line ? "" : column->indent ? "\n  " : "\n";
     json_open(out, table->key, '[');
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct result_at at = result_row(rows, all, parent, i);
@@ -53,6 +53,10 @@ static void result_json_put_part(struct out *out, const struct result_column *co
                                  const struct result_at *at)
 {
     const struct result_at part = result_part(column, at);
+    if (column->new_line)
+        out_text(out, ",\n");
+    if (!part.row && column->nullable)
+        json_null(out, column->key);
     if (!part.row)
         return;
     if (column->key)
@@ -66,16 +70,22 @@ static void put_member(struct out *out, const struct result_column *column,
 {
     if (column->list) {
         const struct result_rows rows = result_list(column, at);
-        out_text(out, column->same_line || column->one_line || out_last(out) == '{' ? "" : ",\n");
+        bool same_line = (column->same_line || column->one_line) && !column->new_line;
+        out_text(out, same_line || out_last(out) == '{' ? "" : ",\n");
         put_list(out, column->list, &rows, at->all, at->row, column);
         return;
     }
+    if (column->new_line)
+        out_text(out, ",\n");
     if (column->put) {
         column->put(out, at);
         return;
     }
     const struct result_cell cell = result_cell(column, at);
-    if (cell.kind == RESULT_BYTES) {
+    if (column->unit == RESULT_HEX) {
+        json_key(out, column->key);
+        json_hex(out, cell.text, cell.bytes);
+    } else if (cell.kind == RESULT_BYTES) {
         json_name(out, column->key, cell.bytes ? cell.text : "", cell.bytes);
     } else if (cell.kind == RESULT_NOTHING) {
         if (!column->optional)

@@ -9,6 +9,8 @@ static const struct {
 } units[] = {
     [RESULT_COUNT] = {"\"integer\"", "how many"},
     [RESULT_ID] = {"\"integer\"", "a number that names something"},
+    [RESULT_NUMBER] = {"\"integer\"", "a number of the file (SPEC.md)"},
+    [RESULT_SIGNED] = {"\"integer\"", "a number of the file, which may be below 0 (SPEC.md)"},
     [RESULT_NS] = {"\"integer\"", "a duration in nanoseconds"},
     [RESULT_ROUGH_NS] = {"\"integer\"", "a duration in nanoseconds, within 1.6 %"},
     [RESULT_MICROS] = {"\"number\"", "a duration in microseconds"},
@@ -19,13 +21,16 @@ static const struct {
     [RESULT_DECIMAL] = {"\"number\",\"string\"", "a number, or its name if it is not finite"},
     [RESULT_TEXT] = {"\"string\"", "text"},
     [RESULT_STRING] = {"\"string\"", "text"},
+    [RESULT_NAME] = {"\"string\"", "text"},
+    [RESULT_HEX] = {"\"string\"", "bytes in hexadecimal"},
     [RESULT_WORD] = {"\"string\"", "a word"},
     [RESULT_CHOICE] = {"\"string\"", "one of several words"},
     [RESULT_BOOL] = {"\"boolean\"", "yes or no"},
 };
 
 /* From its first member on. */
-static void put_object(struct out *out, const struct result_column *columns, const char *only);
+static void put_object(struct out *out, const struct result_column *columns, const char *only,
+                       bool nullable);
 
 static void put_words(struct out *out, const struct result_column *column)
 {
@@ -41,10 +46,10 @@ static void put_type(struct out *out, const struct result_column *column)
 {
     if (column->part) {
         out_text(out, "{");
-        put_object(out, column->part, column->only);
+        put_object(out, column->part, column->only, column->nullable);
     } else if (column->list) {
         out_text(out, "{\"type\":\"array\",\"items\":{");
-        put_object(out, column->list->columns, NULL);
+        put_object(out, column->list->columns, NULL, false);
         out_text(out, "}");
     } else if (column->put) {
         out_text(out, column->form ? column->form : "{}");
@@ -72,7 +77,8 @@ static void put_properties(struct out *out, const struct result_column *columns,
         out_text(out, "\n");
         json_key(out, column->key);
         put_type(out, column);
-        if (column->unit == RESULT_TEXT || column->unit == RESULT_STRING)
+        if (column->unit == RESULT_TEXT || column->unit == RESULT_STRING ||
+            column->unit == RESULT_NAME)
             out_format(out, ",\"%s_hex\":{\"type\":\"string\"}", column->key);
     }
 }
@@ -81,7 +87,7 @@ static void put_properties(struct out *out, const struct result_column *columns,
 static void put_required(struct out *out, const struct result_column *columns, const char *only)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
-        if (column->optional || column->unit == RESULT_PART_AT)
+        if (column->optional || (column->unit == RESULT_PART_AT && !column->nullable))
             continue;
         if (column->part && !column->key)
             put_required(out, column->part, column->only);
@@ -92,9 +98,11 @@ static void put_required(struct out *out, const struct result_column *columns, c
     }
 }
 
-static void put_object(struct out *out, const struct result_column *columns, const char *only)
+static void put_object(struct out *out, const struct result_column *columns, const char *only,
+                       bool nullable)
 {
-    json_plain(out, "type", "object");
+    json_key(out, "type");
+    out_text(out, nullable ? "[\"object\",\"null\"]" : "\"object\"");
     json_open(out, "properties", '{');
     put_properties(out, columns, only);
     out_text(out, "}");
@@ -110,6 +118,6 @@ void result_schema(struct out *out, const char *title, const struct result_colum
     out_text(out, "{");
     json_plain(out, "$schema", "https://json-schema.org/draft/2020-12/schema");
     json_plain(out, "title", title);
-    put_object(out, columns, NULL);
+    put_object(out, columns, NULL, false);
     out_text(out, "\n");
 }

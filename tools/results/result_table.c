@@ -10,16 +10,22 @@
 
 uint64_t result_number(const struct result_column *column, const void *field)
 {
-    uint32_t narrow;
+    uint16_t narrow;
+    uint32_t middle;
     uint64_t wide;
-    if (column->bytes == 1)
+    switch (column->bytes) {
+    case 1:
         return *(const uint8_t *)field;
-    if (column->bytes == sizeof narrow) {
+    case sizeof narrow:
         memcpy(&narrow, field, sizeof narrow);
         return narrow;
+    case sizeof middle:
+        memcpy(&middle, field, sizeof middle);
+        return middle;
+    default:
+        memcpy(&wide, field, sizeof wide);
+        return wide;
     }
-    memcpy(&wide, field, sizeof wide);
-    return wide;
 }
 
 static struct result_cell cell_at(const struct result_column *column, const char *field)
@@ -34,6 +40,14 @@ static struct result_cell cell_at(const struct result_column *column, const char
     case RESULT_TEXT:
         memcpy(&text, field, sizeof text);
         return result_bytes(text);
+    case RESULT_NAME:
+        memcpy(&string, field, sizeof string);
+        text.bytes = (uint32_t)result_number(column, field - column->offset + column->count_at);
+        return result_bytes((struct trace_text){string, text.bytes});
+    case RESULT_HEX:
+        return result_bytes((struct trace_text){field, (uint32_t)column->bytes});
+    case RESULT_WORD:
+        return result_word(column->value_name((unsigned)result_number(column, field)));
     case RESULT_SHARE:
     case RESULT_RATIO:
     case RESULT_REAL:
@@ -41,6 +55,7 @@ static struct result_cell cell_at(const struct result_column *column, const char
         memcpy(&real, field, sizeof real);
         return result_f64(real);
     case RESULT_TIME:
+    case RESULT_SIGNED:
         return result_i64((int64_t)result_number(column, field));
     default:
         return result_u64(result_number(column, field));
@@ -70,7 +85,9 @@ struct result_at result_part(const struct result_column *column, const struct re
 {
     struct result_at part = {.all = at->all, .parent = at->row, .number = at->number};
     const char *field = at->row ? (const char *)at->row + column->offset : NULL;
-    if (field && column->unit == RESULT_PART_AT)
+    if (field && column->rows)
+        part.row = column->rows(at).first;
+    else if (field && column->unit == RESULT_PART_AT)
         memcpy(&part.row, field, sizeof part.row);
     else
         part.row = field;
@@ -96,15 +113,47 @@ struct result_rows result_ordered(const void *first, size_t stride, uint32_t cou
     uint32_t *order = malloc((count + (size_t)1) * sizeof *order);
     for (uint32_t i = 0; order && i < count; i++)
         order[i] = i;
-    return (struct result_rows){first, stride, order ? count : 0, order};
+    return (struct result_rows){
+        .first = first, .stride = stride, .count = order ? count : 0, .order = order};
 }
 
 struct result_at result_row(const struct result_rows *rows, const void *all, const void *parent,
                             uint32_t number)
 {
     uint32_t place = rows->order ? rows->order[number] : number;
-    return (struct result_at){all, rows->first ? rows->first + place * rows->stride : NULL, parent,
-                              place};
+    const void *row = rows->row     ? rows->row(rows->first, place)
+                      : rows->first ? rows->first + place * rows->stride
+                                    : NULL;
+    return (struct result_at){all, row, parent, place};
+}
+
+/* ---- fields of a file ---------------------------------------------------------------------- */
+
+void result_fields(const struct layout *layout, struct result_column *columns_out)
+{
+    static const enum result_unit units[] = {[FIELD_UNSIGNED] = RESULT_NUMBER,
+                                             [FIELD_SIGNED] = RESULT_SIGNED,
+                                             [FIELD_BYTES] = RESULT_HEX,
+                                             [FIELD_TEXT] = RESULT_NAME};
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct field *field = &layout->fields[i];
+        struct result_column column = {
+            field->key,           NULL, 0, units[field->type], .offset = field->member,
+            .bytes = field->bytes};
+        if (field->type == FIELD_TEXT) {
+            column.offset = field->text;
+            column.count_at = field->member;
+        }
+        if (field->key)
+            *columns_out++ = column;
+        if (field->value_name) {
+            column.key = field->word_key;
+            column.unit = RESULT_WORD;
+            column.value_name = field->value_name;
+            *columns_out++ = column;
+        }
+    }
+    *columns_out = (struct result_column)RESULT_LAST;
 }
 
 bool result_is_among(const char *only, const char *key)

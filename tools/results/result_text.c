@@ -180,9 +180,10 @@ void result_text_row(const struct result_view *view, const struct result_layout 
             continue;
         }
         struct result_cell cell = result_place_cell(place, at);
-        if (place->column->width)
+        if (place->column->width) {
             result_text_put_cell(view, place->column, &cell, i == 0);
-        else
+            out_text(view->out, place->column->after ? place->column->after : "");
+        } else
             last_name(view, layout->taken, (struct trace_text){cell.text, cell.bytes});
     }
 }

@@ -317,8 +317,8 @@ const struct result_column stacks_columns[] = {
 static bool show(struct stacks *stacks, const struct stacks_options *options)
 {
     uint32_t *order = track_order_all(stacks->tracks, sizeof *stacks->tracks, stacks->track_count);
-    stacks->shown =
-        (struct result_rows){(const char *)stacks->tracks, sizeof *stacks->tracks, 0, order};
+    stacks->shown = (struct result_rows){
+        .first = (const char *)stacks->tracks, .stride = sizeof *stacks->tracks, .order = order};
     for (uint32_t i = 0; order && i < stacks->track_count; i++) {
         const struct stack_track *track = &stacks->tracks[order[i]];
         if (track->open_count)

@@ -193,7 +193,7 @@ static void critical_report_put_text(struct out *out, const struct critical_repo
     const struct result_view result = {out, colors, UINT16_MAX, false, 0};
     const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
     const struct critical_path *path = &view->path;
-    struct result_rows rows = {(const char *)view->lines, sizeof *view->lines, view->count, NULL};
+    struct result_rows rows = result_array(view->lines, sizeof *view->lines, view->count);
     char work[QUANTITY_BYTES];
     critical_report_put_head(out, view, colors);
     result_text_titles(&result, &layout);

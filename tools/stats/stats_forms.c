@@ -247,8 +247,7 @@ static void values_text(const struct forms_view *view)
     static const struct result_column value = {"name", "value", 0, RESULT_TEXT,
                                                RESULT_FIELD(struct stats_row, name)};
     const struct arg_sums *sums = &view->stats->args;
-    const struct result_rows rows = {(const char *)sums->list, sizeof *sums->list, sums->count,
-                                     NULL};
+    const struct result_rows rows = result_array(sums->list, sizeof *sums->list, sums->count);
     struct result_layout layout =
         result_layout(&view->result, &stats_values_table, view->form->columns, 0);
     struct out *out = view->out;
@@ -290,8 +289,8 @@ static void kernel_text(const struct forms_view *view, const void *row,
 {
     const struct inside_kernel *kernel = row;
     char time[QUANTITY_BYTES];
-    const struct result_rows groups = {(const char *)kernel->groups, sizeof *kernel->groups,
-                                       kernel->group_count, NULL};
+    const struct result_rows groups =
+        result_array(kernel->groups, sizeof *kernel->groups, kernel->group_count);
     result_text_name(&view->result,
                      kernel->name.bytes ? kernel->name : trace_text("(no work of a GPU around)"));
     out_format(view->out, ": %" PRIu64 " launch%s, %" PRIu64 " block%s, %s of block time\n",
@@ -370,7 +369,7 @@ static void kernel_lines_text(const struct forms_view *view)
 static void nodes_text_rows(const struct forms_view *view, struct node_sums *sums)
 {
     const struct result_layout layout = result_layout(&view->result, &stats_nodes_table, NULL, 0);
-    struct result_rows rows = {(const char *)sums->list, sizeof *sums->list, sums->count, NULL};
+    struct result_rows rows = result_array(sums->list, sizeof *sums->list, sums->count);
     char part[QUANTITY_BYTES];
     out_format(view->out,
                "\n%sNodes%s: %" PRIu32 ", busy for %.1f %% on average, the busiest %.2f "
@@ -469,9 +468,9 @@ static void nodes_csv(struct out *out, const struct stats *stats)
 {
     struct node_sums sums;
     bool good = node_sums_make(&sums, stats);
-    const struct result_rows rows = {(const char *)sums.list, sizeof *sums.list, sums.count, NULL};
+    const struct result_rows rows = result_array(sums.list, sizeof *sums.list, sums.count);
     if (good)
-        result_csv(out, &stats_nodes_table, NULL, &rows, stats, true);
+        result_csv(out, &stats_nodes_table, &rows, stats, true);
     else
         out_give_up(out, ENOMEM);
     node_sums_free(&sums);
@@ -621,8 +620,7 @@ static struct result_rows forms_rows_of(struct out *out, const struct part *part
     const struct findings *findings = form->findings;
     struct result_rows rows;
     if (part->table == &stats_findings_table)
-        return (struct result_rows){(const char *)findings->list, sizeof *findings->list,
-                                    findings->count, NULL};
+        return result_array(findings->list, sizeof *findings->list, findings->count);
     if (part->rows_of)
         rows = stats_rows_of(stats, part->rows_of, form->order);
     else if (part->belongs)
@@ -741,6 +739,6 @@ void stats_csv(struct out *out, const struct stats *stats, const struct stats_fo
         return;
     }
     struct result_rows rows = forms_rows_of(out, part, stats, form, false);
-    result_csv(out, part->table, NULL, &rows, stats, true);
+    result_csv(out, part->table, &rows, stats, true);
     free(rows.order);
 }

@@ -338,8 +338,7 @@ const struct result_table stats_overlaps_table = {"overlaps", NULL, overlap_colu
 static struct result_rows group_rows(const struct result_at *at)
 {
     const struct inside_kernel *kernel = at->row;
-    return (struct result_rows){(const char *)kernel->groups, sizeof *kernel->groups,
-                                kernel->group_count, NULL};
+    return result_array(kernel->groups, sizeof *kernel->groups, kernel->group_count);
 }
 
 static struct result_rows overlap_rows(const struct result_at *at)
@@ -408,8 +407,8 @@ static const struct result_table edges_table = {"edges", NULL, edge_columns, "",
     {                                                                                              \
         const struct kernel_sums *kernel = at->row;                                                \
         const struct kernel_lines *lines = &((const struct stats *)at->all)->lines;                \
-        return (struct result_rows){(const char *)(lines->array + kernel->first_of),               \
-                                    sizeof *lines->array, kernel->count_of, NULL};                 \
+        return result_array(lines->array + kernel->first_of, sizeof *lines->array,                 \
+                            kernel->count_of);                                                     \
     }
 SLICE(line_rows, lines, first_line, line_count)
 SLICE(probe_rows, probes, first_probe, probe_count)

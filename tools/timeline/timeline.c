@@ -416,8 +416,8 @@ static bool order_tracks(struct timeline *timeline)
 {
     const struct time_grid *grid = &timeline->grid;
     uint32_t *order = track_order_all(grid->tracks, sizeof *grid->tracks, grid->track_count);
-    timeline->shown =
-        (struct result_rows){(const char *)grid->tracks, sizeof *grid->tracks, 0, order};
+    timeline->shown = (struct result_rows){
+        .first = (const char *)grid->tracks, .stride = sizeof *grid->tracks, .order = order};
     for (uint32_t i = 0; order && i < grid->track_count; i++) {
         const struct grid_track *track = &grid->tracks[order[i]];
         if (track->cells || track->lost || counter_lines_of(&timeline->counters, order[i]))

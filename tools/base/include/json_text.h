@@ -14,11 +14,12 @@
 #ifndef JSON_TEXT_H
 #define JSON_TEXT_H
 
-#include "fields.h"
 #include "out.h"
 
 /* "text", quotes included. */
 void json_string(struct out *out, const char *text, size_t count);
+/* Bytes as a string of hexadecimal digits. */
+void json_hex(struct out *out, const char *bytes, size_t count);
 /* It stands in JSON as it is. */
 bool json_is_plain(const char *text, size_t count);
 
@@ -94,13 +95,5 @@ static inline void json_bool(struct out *out, const char *key, bool value)
 void json_f64(struct out *out, double value);
 /* value is plain text. */
 void json_plain(struct out *out, const char *key, const char *value);
-
-/* The fields of a struct that have a key, as members. */
-void json_members(struct out *out, const struct layout *layout, const void *from);
-/* Of count structs, an object and a line each; as "KEY":[...]. */
-void json_elements(struct out *out, const struct layout *layout, const void *from,
-                   size_t element_bytes, size_t count);
-void json_array(struct out *out, const char *key, const struct layout *layout, const void *from,
-                size_t element_bytes, size_t count);
 
 #endif /* JSON_TEXT_H */

@@ -16,7 +16,7 @@ struct file_tables {
     struct rbwp_catalog *catalog;
     struct gpu_devices gpus; /* that the table gpu_device tells of; their names are the catalog's */
     uint64_t broken;         /* blocks left out */
-    struct rbwp_error
+    struct rbwp_problem
         *problems; /* the first FILE_TABLES_PROBLEMS_KEPT of them, less without memory */
     uint32_t problem_count, problem_room;
     bool failed; /* out of memory: GPUs are missing, the user was told */

@@ -13,20 +13,9 @@
 #include "out.h"
 #include "record_pairs.h"
 
-/* What a record or span refers to, as JSON members.
- *
- * Shared by the dumps that resolve names. A name that is not known is null. */
-
-/* "thread_id" and "thread". */
+/* "thread_id" and "thread"; null of a name that is not known. */
 void json_thread_members(struct out *out, const struct names *names, uint64_t thread_id,
                          int64_t time_ns);
-/* "slot" and "name": looked up, or as given (NULL: not known). */
-void json_slot_members(struct out *out, const struct names *names, unsigned slot, int64_t time_ns);
-void json_named_slot_members(struct out *out, unsigned slot, const struct name *name);
-/* "sub_item", "sub_item_type" and "name". */
-void json_sub_item_members(struct out *out, const struct names *names, unsigned sub_item,
-                           int64_t time_ns);
-
 /* {...} with a line feed. block_ns is the time of the block's first record. */
 void json_record_line(struct out *out, const char *file, const struct names *names,
                       uint64_t thread_id, int64_t block_ns, const struct rbwp_record *record);

@@ -45,11 +45,9 @@ void result_json_number(struct out *out, const struct result_column *column,
     }
 
 /* A line of keys, if it is wanted, then one a row; parts of rows are columns PART_KEY, what has a
- * form of its own and lists are left out. inner: a line for each row of this list in a row, behind
- * the cells of that one; NULL: none. Names are safe in spreadsheets (cell_text.h). */
-void result_csv(struct out *out, const struct result_table *table,
-                const struct result_column *inner, const struct result_rows *rows, const void *all,
-                bool keys);
+ * form of its own and lists are left out. Names are safe in spreadsheets (cell_text.h). */
+void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
+                const void *all, bool keys);
 
 /* ---- text -------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #ifndef RESULT_TABLE_H
 #define RESULT_TABLE_H
 
+#include "fields.h"
 #include "out.h"
 #include "trace_text.h"
 
@@ -19,6 +20,8 @@ enum result_unit {
     RESULT_END, /* behind the last column */
     RESULT_COUNT,
     RESULT_ID,
+    RESULT_NUMBER,   /* of a file, as SPEC.md defines it */
+    RESULT_SIGNED,   /* likewise, which may be below 0 */
     RESULT_NS,       /* a duration; people get four digits of it */
     RESULT_ROUGH_NS, /* likewise three, which is what is known of a quantile */
     RESULT_MICROS,   /* nanoseconds that are shown as microseconds with three decimals */
@@ -29,7 +32,9 @@ enum result_unit {
     RESULT_DECIMAL, /* likewise, with as few digits as read back to the same */
     RESULT_TEXT,    /* of any bytes */
     RESULT_STRING,  /* likewise, terminated, behind a pointer, which may be NULL */
-    RESULT_WORD,    /* plain text, terminated */
+    RESULT_NAME,    /* likewise, behind a pointer; its length, `bytes` wide, is at count_at */
+    RESULT_HEX,     /* bytes, in JSON and CSV as hexadecimal */
+    RESULT_WORD,    /* plain text, terminated; by column->value_name that of a number */
     RESULT_CHOICE,  /* a number that stands for column->words[number], below column->what */
     RESULT_BOOL,
     RESULT_OWN,  /* what has a form of its own: column->put and show write it */
@@ -71,6 +76,7 @@ struct result_rows {
     size_t stride;
     uint32_t count;
     uint32_t *order; /* numbers of the rows, in memory of its own; NULL: all as they stand */
+    const void *(*row)(const void *first, uint32_t number); /* NULL: they are an array */
 };
 
 struct result_column {
@@ -87,16 +93,21 @@ struct result_column {
     /* In JSON the whole member, with the comma before it. */
     void (*put)(struct out *out, const struct result_at *at);
     void (*show)(struct out *out, const struct result_at *at); /* in text */
-    const char *form; /* of that member, as JSON Schema; NULL: anything */
+    const char *after;                                         /* in text, words behind the cell */
+    const char *form; /* of what `put` writes, as JSON Schema; NULL: anything */
     bool nullable;    /* null where it is nothing, though not optional */
     const char *const *words;
+    const char *(*value_name)(unsigned number);
     const struct result_column *part;
-    const char *only; /* of a part, the keys that are shown, with commas; NULL: all */
+    const char *only; /* of a part, the keys that are shown, with commas; NULL: all; of a list, in
+                         CSV those of its rows before the cells of a list inside them */
     const struct result_column *kept; /* a part that is kept but not shown */
     const struct result_table *list;
-    bool same_line;  /* a list's key does not begin a line of JSON */
+    bool new_line;   /* another key than a list's begins a line of JSON; with one_line a list's */
+    bool same_line;  /* a list's key does not begin a line */
     bool closed;     /* a list's bracket closes on a line of its own */
     bool one_line;   /* a list's rows are on one line, with its key */
+    bool indent;     /* a list's rows begin with two blanks */
     size_t count_at; /* of a list: where its count, 32 bits, is */
     size_t stride;   /* bytes of a list's row, or of what is behind a pointer */
     struct result_rows (*rows)(const struct result_at *at);
@@ -109,6 +120,9 @@ struct result_column {
 #define RESULT_LIST_OF(type, array, count)                                                         \
     .offset = offsetof(type, array), .count_at = offsetof(type, count),                            \
     .stride = sizeof *((const type *)0)->array
+#define RESULT_NAME_OF(type, field)                                                                \
+    .offset = offsetof(type, field), .count_at = offsetof(type, field##_bytes),                    \
+    .bytes = sizeof(((const type *)0)->field##_bytes)
 #define RESULT_ROWS(type, field) RESULT_FIELD(type, field) /* struct result_rows */
 /* A function that makes a column's cell of a row of this type. */
 #define RESULT_MAKES(name, type, cell)                                                             \
@@ -178,14 +192,32 @@ static inline struct result_cell result_nothing(void)
 /* How long a regular file is; nothing: there is none. */
 struct result_cell result_file_bytes(const char *path);
 
-/* What stands in a field of 1, 4 or 8 bytes. */
+/* Columns of the fields of a file that are shown (fields.h), of RESULT_FIELDS_MAX with the last. */
+enum { RESULT_FIELDS_MAX = 16 };
+void result_fields(const struct layout *layout, struct result_column *columns_out);
+
+/* What stands in a field of 1, 2, 4 or 8 bytes. */
 uint64_t result_number(const struct result_column *column, const void *field);
 /* Whether such a key is among those that are shown of a part. */
 bool result_is_among(const char *only, const char *key);
 struct result_cell result_cell(const struct result_column *column, const struct result_at *at);
-/* Of a part, its row; of one that is not there NULL. */
+/* Of a part, its row, by column->rows if it has that; of one that is not there NULL. */
 struct result_at result_part(const struct result_column *column, const struct result_at *at);
 struct result_rows result_list(const struct result_column *column, const struct result_at *at);
+static inline struct result_rows result_array(const void *first, size_t stride, uint32_t count)
+{
+    return (struct result_rows){.first = first, .stride = stride, .count = count};
+}
+/* Of a part's column->rows; NULL: it is not there. */
+static inline struct result_rows result_part_row(const void *row)
+{
+    return (struct result_rows){.first = row, .count = 1};
+}
+/* As column->rows: a list of the row itself, as of a document that is one of several. */
+static inline struct result_rows result_itself(const struct result_at *at)
+{
+    return result_part_row(at->row);
+}
 /* All of an array, with an order; its NULL: no memory. */
 struct result_rows result_ordered(const void *first, size_t stride, uint32_t count);
 struct result_at result_row(const struct result_rows *rows, const void *all, const void *parent,
