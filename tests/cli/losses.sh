@@ -55,7 +55,7 @@ text = run("timeline", "--color", "never", "--width", "100", f"{work}/torn")[0].
 assert text.startswith(f"LOST 80 records\nSKIPPED {len(torn)} bytes of damaged files\n") and len(re.findall("!", text)) >= 2, text
 run("report", "-f", "-o", f"{work}/page.html", f"{work}/torn")
 page = Page(f"{work}/page.html").data["losses"]
-assert [(l["cause"], int(l["count"]), int(l["bytes"]), "track" in l) for l in page] == [("damaged", 0, len(torn), False), ("damaged", 80, len(hurt), True)], page
+assert [(l["cause"], int(l["records"]), int(l["bytes"]), "track" in l) for l in page] == [("damaged", 0, len(torn), False), ("damaged", 80, len(hurt), True)], page
 
 # Exports: a mark at the end of the gap, on the thread if that is known.
 events = json.loads(run("export", "--to=chrome", f"{work}/torn")[0])["traceEvents"]
@@ -107,7 +107,7 @@ assert both[0] == both[1] and NOT_ATTACHED.replace("20", "40") in [f["text"] for
 run("report", "-f", "-o", f"{work}/page.html", f"{work}/refused", code=0)
 data = Page(f"{work}/page.html").data
 assert NOT_ATTACHED in [f[1] for f in data["findings"] if f[0] == "refused"] and int(data["lost"]) == 0, data["findings"]
-assert [(int(l["count"]), int(l["refused"])) for l in data["losses"]] == [(15, 5), (5, 5), (1, 7)], data["losses"]
+assert [(l["records"], int(l["calls"])) for l in data["losses"]] == [(0, 15), (0, 5), (0, 1)], data["losses"]
 run("export", "-f", "-o", f"{work}/own.parquet", f"{work}/refused", code=0)
 assert b"15 calls refused, process 0, not attached" in open(f"{work}/own.parquet", "rb").read()
 

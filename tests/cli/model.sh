@@ -145,10 +145,10 @@ def check_page(path):
     page = Page(work + "/page.html")
     assert list(page.bounds()) == [(30, 20)] * (WORKS + 1)
     gpu, = (track for track in page.data["tracks"] if track["kind"] == "gpu")
-    assert [gpu[key] for key in ("launches", "launch_mean_ns", "bounded", "certain_ns")] == \
+    assert [gpu["launch_latency"]["count"], gpu["launch_latency"]["mean"], gpu["with_bounds"], gpu["certain_busy"]] == \
         [WORKS + 1, 550, WORKS + 1, 250 * (WORKS + 1)], gpu
     counters = {track["name"]: track for track in page.data["tracks"] if track["kind"] == "counter"}
-    assert [counters["queue_depth in load"][key] for key in ("samples", "least", "mean", "greatest")] == \
+    assert [counters["queue_depth in load"]["counter"][key] for key in ("samples", "min", "mean", "max")] == \
         [20, "0", "4.5", "9.5"], counters
     # Its line has each of them: least, mean, greatest and last value of each cell with samples.
     line = counters["queue_depth in load"]["line"]

@@ -186,7 +186,7 @@ try {
       const bars = [...document.querySelectorAll(".flame")], widths = bars.map(bar => bar.getBoundingClientRect().width);
       const first = bars[1], name = first.textContent;
       first.click();
-      return {sum, total: stacks[0].total, busy: data.tracks.reduce((sum, track) => sum + (track.kind === "thread" ? Number(track.busy_ns) : 0), 0), part: widths[1] / widths[0],
+      return {sum, total: stacks[0].total, busy: data.tracks.reduce((sum, track) => sum + (track.kind === "thread" ? Number(track.busy) : 0), 0), part: widths[1] / widths[0],
         wanted: stacks.find(node => node.name === name).total / stacks[0].total, whole: document.querySelectorAll(".flame")[1].style.width, inside: stacks.every(node => !node.parent || node.total <= node.parent.total)};
     });
     assert.deepEqual([flames.sum, flames.total], [flames.busy, flames.busy]);
@@ -240,7 +240,7 @@ try {
     assert.deepEqual(band, [[5, "queued"]]);
     const text = await page.evaluate(() => {
       const {data, findSpan, select, view} = rbwpReport;
-      const row = data.rows.find(row => data.tracks[row.track].kind === "thread" && row.depth === 0 && Number(data.tracks[row.track].calls) === 2);
+      const row = data.rows.find(row => data.tracks[row.track].kind === "thread" && row.depth === 0 && Number(data.tracks[row.track].outermost) === 2);
       select(findSpan([row], {start: 399}, 1, () => true));
       return [view.links.length, document.getElementById("selected").textContent];
     });
@@ -326,7 +326,7 @@ try {
     await settle();
     const sm = await page.evaluate(() => rbwpReport.lines.map(line => line.track).filter(track => track?.above?.name === "SM 1").map(track => track.name));
     assert.deepEqual(sm, ["warp 0", "warp 1", "warp 2", "warp 3"]);
-    const [, , from, length] = await page.evaluate(() => rbwpReport.data.inside_launches.find(([, kernel]) => rbwpReport.data.inside[kernel].name === "softmax")), now = await view();
+    const [, , from, length] = await page.evaluate(() => rbwpReport.data.inside_launches.find(([, kernel]) => rbwpReport.data.inside[kernel].kernel === "softmax")), now = await view();
     assert.ok(now.from < from && now.to > from + length && now.to - now.from < length * 1.1);
     assert.ok(await painted() > .1, "an SM's blocks are drawn");
     await shoot(2);

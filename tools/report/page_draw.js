@@ -50,8 +50,8 @@ function layOut() {
   data.rows.forEach(row => row.line = null);
   for (const track of tracksAsShown) {
     if (!track.rows.length && !track.line && !track.allRows.length || !isSeen(track)) continue;
-    if (track.process !== process) {
-      process = track.process;
+    if (track.owner !== process) {
+      process = track.owner;
       const {name, host} = data.processes[process];
       lines.push({y, height: PROCESS, title: host && host !== name ? `${name}, ${host}` : name});
       y += PROCESS;
@@ -229,7 +229,7 @@ function* counterCells({from, width, cells}) {
 }
 /* Values from the foot to the top of a row; 0 is in it. */
 function counterScale(track, y, height) {
-  const low = Math.min(0, Number(track.least)), high = Math.max(0, Number(track.greatest)), room = height - 3;
+  const low = Math.min(0, Number(track.counter.min)), high = Math.max(0, Number(track.counter.max)), room = height - 3;
   return value => y + height - 1.5 - (high > low ? (value - low) / (high - low) : 0) * room;
 }
 /* A band from the least to the greatest of each cell, and a line through the means, which stays
@@ -266,13 +266,13 @@ function drawLabel(context, line, y) {
   context.fillStyle = ink.panel;
   context.fillRect(0, y - 1, GUTTER - 4, line.height + 2);
   if (!line.label) return;
-  const {track} = line, busy = Number(track.busy_ns) / extent;
+  const {track} = line, busy = Number(track.busy) / extent;
   if (isInside(track)) return drawInsideLabel(context, line, y);
   if (track.of !== undefined) return drawWaitLabel(context, line, y);
   if (GUTTER < WIDE_GUTTER) return drawNarrowLabel(context, line, y);
   context.textAlign = "right";
-  context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.quiet;
-  context.fillText(Number(track.lost) > 0 ? `lost ${exact(track.lost)}` : line.counter ? `\u2264 ${track.greatest} ${track.unit}`.trim() : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
+  context.fillStyle = Number(track.lost_records) > 0 ? ink.red : ink.quiet;
+  context.fillText(Number(track.lost_records) > 0 ? `lost ${exact(track.lost_records)}` : line.counter ? `\u2264 ${track.counter.max} ${track.unit}`.trim() : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
   context.textAlign = "left";
   context.fillStyle = ink.text;
   context.fillText(fitted(context, track.name, GUTTER - 84), 14, y + line.height / 2 + .5);
@@ -288,7 +288,7 @@ function drawWaitLabel(context, {track, row}, y) {
   context.textAlign = "left";
 }
 function drawNarrowLabel(context, {track, height}, y) {
-  context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.text;
+  context.fillStyle = Number(track.lost_records) > 0 ? ink.red : ink.text;
   context.fillText(fitted(context, track.name, GUTTER - 14), 6, y + height / 2 + .5);
 }
 

@@ -36,7 +36,7 @@ function match() {
   } else {
     const kinds = data.kinds.filter(kind => text ? kind.name.toLowerCase().includes(text) : kind.name === view.only);
     view.matches = new Set(kinds.map(kind => kind.number));
-    const spans = kinds.reduce((sum, kind) => sum + kind.all, 0), total = kinds.reduce((sum, kind) => sum + Number(kind.total_ns), 0);
+    const spans = kinds.reduce((sum, kind) => sum + kind.all, 0), total = kinds.reduce((sum, kind) => sum + Number(kind.total), 0);
     foundText.textContent = kinds.length ? `${exact(spans)} spans, ${duration(total)}, ${percent(total / workerTime)} of worker time` : "no match";
     fillResults(text ? kinds : null);
   }
@@ -52,9 +52,9 @@ function fillResults(kinds) {
   box.hidden = !kinds || !kinds.length || data.merged;
   if (box.hidden) return;
   const parent = add(box, "div", undefined, "scrolls");
-  table(parent, [nameColumn("Found"), {title: "Kind", left: true, value: kind => kind.category, text: kind => describe(kind)}, count("Count", "all"), time("Total", "total_ns"),
-    shareColumn("Of worker time", kind => Number(kind.total_ns) / workerTime),
-    {title: "Longest", value: kind => kind.max_ns, fill: (cell, kind) => go(cell, duration(kind.max_ns), () => goToLongest(kind))}], kinds, 3, undefined, RESULTS);
+  table(parent, [nameColumn("Found"), {title: "Kind", left: true, value: kind => kind.category, text: kind => describe(kind)}, count("Count", "all"), time("Total", "total"),
+    shareColumn("Of worker time", kind => Number(kind.total) / workerTime),
+    {title: "Longest", value: kind => kind.max, fill: (cell, kind) => go(cell, duration(kind.max), () => goToLongest(kind))}], kinds, 3, undefined, RESULTS);
 }
 function showOnly(name) {
   view.only = view.only === name ? null : name;
@@ -85,7 +85,7 @@ function fillLegend() {
   for (const kind of data.kinds) {
     if (!byName.has(kind.name)) byName.set(kind.name, {name: kind.name, kinds: [], total: 0});
     byName.get(kind.name).kinds.push(kind.number);
-    byName.get(kind.name).total += Number(kind.total_ns);
+    byName.get(kind.name).total += Number(kind.total);
   }
   const entries = [...byName.values()].sort((a, b) => b.total - a.total);
   for (const {name, kinds} of entries.slice(0, 24)) {

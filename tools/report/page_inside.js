@@ -48,7 +48,7 @@ const tracksAsShown = (() => {
 /* ---- kernels ------------------------------------------------------------------------ */
 
 const launches = data.inside_launches.map(([gpu, kernel, start, length, id]) =>
-  ({gpu, kernel, start, stop: start + Number(length), id: Number(id), name: data.inside[kernel].name}));
+  ({gpu, kernel, start, stop: start + Number(length), id: Number(id), name: data.inside[kernel].kernel}));
 const launchesOn = gpu => gpu.launched || (gpu.launched = launches.filter(launch => launch.gpu === gpu.number));
 /* That a span inside belongs to: by its id, else the last one that is around it. */
 function launchOf(span) {
@@ -192,12 +192,13 @@ function fillFoldTip(line, time) {
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-const groupsInside = data.inside.flatMap((kernel, number) => kernel.groups.map(([name, spans, instants, unended, lanes, time, busy, waiting]) =>
-  ({kernel, number, name, spans, instants, unended, lanes, time: Number(time), busy: Number(busy), waiting: Number(waiting)})));
-const overlapsInside = data.inside.flatMap((kernel, number) => kernel.overlaps.map(([a, b, both, share]) =>
-  ({kernel, number, name: `${kernel.groups[a][0]} and ${kernel.groups[b][0]}`, both: Number(both), share})));
+const groupsInside = data.inside.flatMap((kernel, number) => kernel.groups.map(group =>
+  ({...group, kernel, number, time: Number(group.time), busy: Number(group.busy), waiting: Number(group.waiting)})));
+const pairsOf = ({groups}) => groups.flatMap((other, b) => groups.slice(0, b).map(one => `${one.group} and ${other.group}`));
+const overlapsInside = data.inside.flatMap((kernel, number) => kernel.overlaps.map(({both, share}, pair) =>
+  ({kernel, number, name: pairsOf(kernel)[pair], both: Number(both), share})));
 
-const kernelName = ({kernel}) => kernel.name || "no work of a GPU around";
+const kernelName = ({kernel}) => kernel.kernel || "no work of a GPU around";
 const kernelColumn = {title: "Kernel", left: true, value: kernelName, fill: (cell, row) => {
   const of = launches.filter(launch => launch.kernel === row.number).sort((a, b) => b.stop - b.start - (a.stop - a.start));
   if (of.length) go(cell, kernelName(row), () => goToLaunch(of[0]));
@@ -205,11 +206,12 @@ const kernelColumn = {title: "Kernel", left: true, value: kernelName, fill: (cel
 }};
 function fillInside(parent) {
   add(parent, "p", "What groups of warps noted inside kernels, as shares of the time of their blocks: from the first start to the last stop that any group of the block noted. A group does what its innermost span says: it waits in a span whose event is called wait\u2026 or barrier, or has an id of synchronisation (3072 to 4095) and no name; in any other it is busy; of the rest nothing is known. A kernel leads to its longest launch.", "caption");
-  table(parent, [kernelColumn, {title: "Group", left: true, value: row => row.name, text: row => row.name},
+  table(parent, [kernelColumn, {title: "Group", left: true, value: row => row.group, text: row => row.group},
     {title: "Launches", value: row => row.kernel.launches}, count("Lanes", "lanes"), count("Spans", "spans"), count("Instants", "instants"),
     ...(groupsInside.some(row => Number(row.unended)) ? [count("Never ended", "unended")] : []),
     shareColumn("Busy", row => row.busy / row.time), shareColumn("Waiting", row => row.waiting / row.time), time("Busy time", "busy"),
-    time("Waiting time", "waiting"), time("Block time", "time")], groupsInside, 0);
+    time("Waiting time", "waiting"), time("Block time", "time"),
+    ...columnsOf("groups", ["group", "spans", "lanes", "busy", "waiting", "busy_share", "waiting_share"], groupsInside)], groupsInside, 0);
   if (!overlapsInside.length) return;
   add(parent, "p", "Two groups overlap while both are busy in the same block; the share is of the busy time of the one that was less busy: 100 % if it was hidden wholly behind the other.", "caption");
   table(parent, [kernelColumn, {title: "Groups", left: true, value: row => row.name, text: row => row.name},

@@ -2,6 +2,9 @@
 #include "page_json.h"
 
 #include "json_text.h"
+#include "page_timeline.h"
+
+#include <string.h>
 
 enum { QUARTERS = 4 };
 
@@ -54,6 +57,91 @@ void page_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned 
         out_text(out, i ? "," : "");
         page_exact(out, numbers[i]);
     }
+    out_text(out, "]");
+}
+
+/* ---- rows of result tables --------------------------------------------------------- */
+
+static void page_cell(struct out *out, const struct result_column *column,
+                      const struct result_cell *cell, int64_t zero_ns)
+{
+    if (cell->kind == RESULT_BYTES)
+        json_string(out, cell->text, cell->bytes);
+    else if (column->unit == RESULT_CHOICE)
+        json_string(out, column->words[cell->u64], strlen(column->words[cell->u64]));
+    else if (column->unit == RESULT_TIME)
+        out_i64(out, time_step_ns(zero_ns, cell->i64));
+    else if (column->unit == RESULT_REAL)
+        out_format(out, "\"%.6g\"", cell->f64);
+    else if (cell->kind == RESULT_F64)
+        out_format(out, "%.6f", cell->f64);
+    else
+        page_exact(out, cell->u64);
+}
+
+static void page_rows(struct out *out, const struct result_column *column,
+                      const struct result_at *at, int64_t zero_ns)
+{
+    const struct result_rows rows = result_list(column, at);
+    json_open(out, column->key, '[');
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const struct result_at row = result_row(&rows, at->all, at->row, i);
+        out_text(out, i ? ",\n{" : "\n{");
+        page_members(out, column->list->columns, &row, zero_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+void page_members(struct out *out, const struct result_column *columns, const struct result_at *at,
+                  int64_t zero_ns)
+{
+    for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
+        if (column->part) {
+            const struct result_at part = result_part(column, at);
+            if (part.row && column->key)
+                json_open(out, column->key, '{');
+            if (part.row)
+                page_members(out, column->part, &part, zero_ns);
+            out_text(out, part.row && column->key ? "}" : "");
+        } else if (column->list) {
+            page_rows(out, column, at, zero_ns);
+        } else if (column->key && !column->put) {
+            const struct result_cell cell = result_cell(column, at);
+            if (cell.kind == RESULT_NOTHING)
+                continue;
+            json_key(out, column->key);
+            page_cell(out, column, &cell, zero_ns);
+        }
+    }
+}
+
+static const char *page_form(enum result_unit unit)
+{
+    static const char *const forms[] = {
+        [RESULT_COUNT] = "number",      [RESULT_ID] = "number", [RESULT_NS] = "duration",
+        [RESULT_ROUGH_NS] = "duration", [RESULT_TIME] = "time", [RESULT_SHARE] = "share",
+        [RESULT_RATIO] = "real",        [RESULT_REAL] = "real"};
+    return unit < sizeof forms / sizeof forms[0] && forms[unit] ? forms[unit] : "text";
+}
+
+static void put_titles(struct out *out, const struct result_column *columns, const char *part)
+{
+    for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
+        if (column->part)
+            put_titles(out, column->part, column->key ? column->key : part);
+        if (!column->key || !column->title || column->put || column->part)
+            continue;
+        json_separate(out);
+        out_format(out, "[\"%s%s%s\",\"%s\",\"%s\"]", part, *part ? "." : "", column->key,
+                   column->title, page_form(column->unit));
+    }
+}
+
+void page_titles(struct out *out, const char *key, const struct result_column *columns)
+{
+    json_open(out, key, '[');
+    put_titles(out, columns, "");
     out_text(out, "]");
 }
 

@@ -10,6 +10,7 @@
 
 #include "histogram.h"
 #include "out.h"
+#include "result_table.h"
 #include "trace_text.h"
 
 void page_comma(struct out *out);
@@ -22,6 +23,13 @@ void page_begin_list(struct out *out, const char *key);
 void page_end_list(struct out *out);
 /* A list in a list; more: not the first one. */
 void page_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned count);
+/* Members of a row as result_json_members has them, for a script: whole numbers beyond its doubles
+ * and reals are text, times count from zero_ns, and what has a form of its own is left out. */
+void page_members(struct out *out, const struct result_column *columns, const struct result_at *at,
+                  int64_t zero_ns);
+/* "KEY":[["KEY" or "PART.KEY","TITLE","FORM"],...] of the columns with a title, by which the page
+ * shows those that it has no place of its own for. */
+void page_titles(struct out *out, const char *key, const struct result_column *columns);
 /* A share, 0 to 1, in 64 steps: "A" is 0, '/' is 1. */
 char page_share_letter(double share);
 /* [first bucket, count, count, ...]; NULL is one without any. */

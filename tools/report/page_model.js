@@ -40,7 +40,9 @@ data.kinds.forEach((kind, number) => {
   kind.waits = Number(kind.waits) || ["queued", "wait", "waiting"].includes(kind.category); /* nobody was busy with it */
 });
 
-const tracksInOrder = data.tracks.slice().sort((a, b) => a.process - b.process ||
+for (const loss of data.losses) if (!loss.timed) delete loss.first;
+
+const tracksInOrder = data.tracks.slice().sort((a, b) => a.owner - b.owner ||
   TRACK_ORDER[a.kind] - TRACK_ORDER[b.kind] || naturally(a.name, b.name) || a.number - b.number);
 const isWorker = track => track.kind === "thread" || track.kind === "processor";
 const isSubItem = kind => ["am", "xfer", "deppart", "reap", "waiting", "sub_item"].includes(kind.category);
@@ -54,7 +56,7 @@ const PALETTE = ["#4e79a7", "#d9993a", "#3a9d8d", "#9a6fb0", "#73b3d8", "#a58a3c
 const PATTERNS = 4;
 const looks = (() => {
   const totals = new Map(), looks = new Map(), used = new Set();
-  for (const kind of data.kinds) totals.set(kind.name, (totals.get(kind.name) || 0) + Number(kind.total_ns));
+  for (const kind of data.kinds) totals.set(kind.name, (totals.get(kind.name) || 0) + Number(kind.total));
   const names = [...totals.keys()].sort((a, b) => totals.get(b) - totals.get(a));
   for (const name of names) {
     let at = 0;

@@ -6,9 +6,8 @@
 const NODE_ROW_MOST = 18, NODES_HEIGHT = 460;
 const SHARES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const nodeMap = document.getElementById("node-map"), nodeText = document.getElementById("node-text");
-const nodes = data.nodes.map(([process, workers, busy, lost, shares]) => ({process, workers, busy: Number(busy),
-  lost: Number(lost), node: Number(data.processes[process].node), name: data.processes[process].name,
-  share: Number(busy) / (extent * Math.max(1, workers)), shares: Uint8Array.from(shares, letter => SHARES.indexOf(letter))}));
+const nodes = data.nodes.map(node => ({...node, busy: Number(node.busy), share: Number(node.busy) / (extent * Math.max(1, node.workers)),
+  name: node.process, shares: Uint8Array.from(node.shares, letter => SHARES.indexOf(letter))}));
 const nodeColumns = nodes.length ? nodes[0].shares.length : 0;
 let nodesShown = nodes, nodesByShare = false;
 
@@ -78,5 +77,5 @@ function fillNodes() {
 function fillNodeTable(parent) {
   table(parent, [{title: "Node", value: node => node.node}, {title: "Process", left: true, value: node => node.name, text: node => node.name},
     {title: "Workers", value: node => node.workers}, shareColumn("Busy", node => node.share), time("Busy time", "busy"),
-    {title: "Lost", value: node => node.lost, fill: (cell, node) => add(cell, "span", exact(node.lost), node.lost ? "red-text" : "quiet")}], nodes, 3);
+    lostColumn, ...columnsOf("nodes", ["process", "workers", "busy", "share", "longest_gap"], nodes)], nodes, 3);
 }

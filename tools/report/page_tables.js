@@ -98,6 +98,19 @@ function largeHistogram(parent, histogram, colour, unit) {
 
 const time = (title, field) => ({title, value: row => row[field], text: row => duration(row[field])});
 const count = (title, field) => ({title, value: row => row[field]});
+const processColumn = {title: "Process", left: true, value: track => data.processes[track.owner].name, text: track => data.processes[track.owner].name};
+const lostColumn = {title: "Lost", value: row => Number(row.lost_records),
+  fill: (cell, row) => add(cell, "span", exact(row.lost_records), Number(row.lost_records) ? "red-text" : "quiet")};
+/* The columns of a table of rbwp stats that some row has, in its order, but for those that are placed. own: other forms of some. */
+function columnsOf(name, placed, rows, own = {}) {
+  return data.columns[name].filter(([key]) => !placed.includes(key)).map(([key, title, form]) => {
+    const value = row => key.split(".").reduce((part, member) => part === undefined ? part : part[member], row) ?? "";
+    const shown = title.replace(/^[a-z](?=[a-z])/, letter => letter.toUpperCase());
+    if (!rows.some(row => value(row) !== "")) return null;
+    return own[key] || (form === "share" ? shareColumn(shown, value) : {title: shown, left: form === "text", value,
+      text: row => value(row) === "" ? "" : form === "duration" ? duration(value(row)) : form === "time" ? moment(Number(value(row)), 1000) : form === "number" ? exact(value(row)) : String(value(row))});
+  }).filter(column => column);
+}
 function nameColumn(title) {
   return {title, left: true, value: kind => kind.name, fill: (cell, kind) => {
     swatch(cell, kind.number);
@@ -124,16 +137,15 @@ function goToLongest(kind) {
             return goTo({row, start, stop: spans.stops[i], kind: kind.number, flags: spans.flags[i]});
           }
       }
-  goToTime(undefined, start, Number(kind.max_ns));
+  goToTime(undefined, start, Number(kind.max));
 }
 
 function kindTable(parent, kinds, first, whole, wholeTitle) {
-  table(parent, [nameColumn("Name"), ...first, count("Count", "count"), time("Total", "total_ns"), time("Self", "self_ns"),
-    shareColumn(wholeTitle, kind => Number(kind.total_ns) / whole), time("Mean", "mean_ns"), time("p50", "p50_ns"),
-    time("p90", "p90_ns"), time("p99", "p99_ns"),
-    {title: "Longest", value: kind => kind.max_ns, fill: (cell, kind) => go(cell, duration(kind.max_ns), () => goToLongest(kind))},
+  const own = {share: shareColumn(wholeTitle, kind => Number(kind.total) / whole),
+    max: {title: "Longest", value: kind => kind.max, fill: (cell, kind) => go(cell, duration(kind.max), () => goToLongest(kind))}};
+  table(parent, [nameColumn("Name"), ...first, ...columnsOf("kinds", ["category", "item", "name"], kinds, own),
     histogramColumn(kinds, "histogram", kind => kindColours[kind.number])], kinds, first.length + 2, (cell, kind) => {
-      add(cell, "div", `${kind.name}: ${exact(kind.count)} finished, ${exact(kind.total_ns)} ns in all, from ${exact(kind.min_ns)} to ${exact(kind.max_ns)} ns`, "quiet");
+      add(cell, "div", `${kind.name}: ${exact(kind.count)} finished, ${exact(kind.total)} ns in all, from ${exact(kind.min)} to ${exact(kind.max)} ns`, "quiet");
       largeHistogram(cell, kind.histogram, kindColours[kind.number], "spans");
     });
 }
@@ -141,14 +153,16 @@ function kindTable(parent, kinds, first, whole, wholeTitle) {
 const workerTime = extent * Math.max(1, workers.length);
 const CATEGORY_TITLES = {am: "active message", xfer: "transfer", deppart: "partitioning", reap: "GPU reap", waiting: "waiting", sub_item: "other"};
 
+/* In this tab, that of GPUs, or that of waits. */
+const TRACK_COLUMNS = ["name", "spans", "busy", "idle", "busy_share", "gaps", "longest_gap", "certain_busy",
+  ...["count", "mean", "p50", "p99", "max"].map(key => `launch_latency.${key}`)];
 function fillWorkers(parent) {
   table(parent, [
     {title: "Worker", left: true, value: track => track.name},
-    {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
+    processColumn,
     {title: "OS id", value: track => track.os_id, text: track => Number(track.os_id) ? String(track.os_id) : ""},
-    shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"), count("Calls", "calls"), count("Spans", "spans"),
-    {title: "Lost", value: track => track.lost, fill: (cell, track) => add(cell, "span", exact(track.lost), Number(track.lost) ? "red-text" : "quiet")},
-  ], workers, 3);
+    shareColumn("Busy", track => Number(track.busy) / extent), time("Busy time", "busy"), count("Calls", "outermost"), count("Spans", "spans"), lostColumn,
+    ...columnsOf("tracks", TRACK_COLUMNS, workers)], workers, 3);
   fillConcurrency(parent);
 }
 function fillConcurrency(parent) {
@@ -160,15 +174,18 @@ function fillConcurrency(parent) {
     {title: "", left: true, value: row => row.number, text: () => ""}], rows, 0);
 }
 
+const launchesOf = track => track.launch_latency || {count: 0, mean: 0, p99: 0};
+const gapColumn = title => ({title, value: track => track.longest_gap, fill: (cell, track) => go(cell, duration(track.longest_gap),
+  () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap)))});
 function fillGpus(parent) {
   table(parent, [
     {title: "GPU", left: true, value: track => track.name},
-    {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
-    shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"),
-    ...(gpus.some(track => track.bounded) ? [time("Certain", "certain_ns")] : []),
-    ...(gpus.some(track => track.launches) ? [time("Launch to start", "launch_mean_ns"), time("p99", "launch_p99_ns")] : []), count("Work", "spans"), count("Gaps", "gaps"),
-    {title: "Longest gap", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
-      () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))}], gpus, 2);
+    processColumn,
+    shareColumn("Busy", track => Number(track.busy) / extent), time("Busy time", "busy"),
+    ...(gpus.some(track => track.with_bounds) ? [time("Certain", "certain_busy")] : []),
+    ...(gpus.some(track => launchesOf(track).count) ? [{title: "Launch to start", value: track => launchesOf(track).mean, text: track => duration(launchesOf(track).mean)},
+      {title: "p99", value: track => launchesOf(track).p99, text: track => duration(launchesOf(track).p99)}] : []), count("Work", "spans"), count("Gaps", "gaps"),
+    gapColumn("Longest gap"), ...columnsOf("tracks", TRACK_COLUMNS, gpus)], gpus, 2);
   add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. Where the file tells no launch the link is inferred: it leads to the latest call of the slot that had begun before the work.`, "caption");
   kindTable(parent, gpuWork, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent * Math.max(1, gpus.length), "Of GPU time");
 }
@@ -176,20 +193,20 @@ function fillGpus(parent) {
 /* The mean is over time. */
 function fillCounters(parent) {
   const value = (title, key) => ({title, value: track => Number(track[key]), text: track => `${track[key]} ${track.unit}`});
+  const shown = counters.filter(track => track.counter).map(track => ({...track, ...track.counter}));
   table(parent, [{title: "Counter", left: true, value: track => track.name},
-    {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
-    count("Samples", "samples"), value("Least", "least"), value("Mean", "mean"), value("Greatest", "greatest")],
-  counters.filter(track => track.samples), 0);
+    processColumn,
+    count("Samples", "samples"), value("Least", "min"), value("Mean", "mean"), value("Greatest", "max"),
+    ...columnsOf("counters", ["name", "samples", "min", "mean", "max"], shown)], shown, 0);
 }
 
 function fillWaits(parent) {
-  const waiting = workers.map(track => ({...track, wait_ns: Math.max(0, extent - Number(track.busy_ns)),
+  const waiting = workers.map(track => ({...track, wait_ns: Math.max(0, extent - Number(track.busy)),
     waited: track.waits.slice(1).reduce((sum, value) => sum + Number(value), 0)}));
   add(parent, "p", "A wait is the time between two calls of a worker. Before its first call and after its last one it waits too, but these are not counted as waits.", "caption");
   table(parent, [{title: "Worker", left: true, value: track => track.name}, time("Not busy", "wait_ns"),
     shareColumn("Of the run", track => track.wait_ns / extent), count("Waits", "waited"),
-    {title: "Longest", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
-      () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))},
+    gapColumn("Longest"),
     histogramColumn(waiting, "waits", () => "var(--accent)")], waiting, 1, (cell, track) => largeHistogram(cell, track.waits, "var(--accent)", "waits"));
   const longest = data.waits.map(([track, start, length]) => ({track, start: Number(start), length: Number(length)}));
   add(parent, "p", "The longest waits:", "caption");
@@ -200,7 +217,7 @@ function fillWaits(parent) {
 }
 
 function fillPolls(parent) {
-  const discarded = sumOf(data.processes, "discarded");
+  const discarded = sumOf(data.processes, "empty_polls");
   add(parent, "p", `${exact(discarded)} calls found nothing to do and left no trace.` + (subItems.length
     ? " Below: calls in which no sub-item ran. For a work item that reports its work by sub-items, these are polls that found nothing." +
       (data.facts.some(([key, value]) => key.endsWith(".level") && value === "1") ? " Files of level 1 have no sub-items: all of their calls count here." : "")
@@ -225,8 +242,8 @@ function fillLosses(parent) {
   table(parent, [{title: "Cause", left: true, value: loss => loss.cause, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
     {title: "On", left: true, value: loss => loss.track === undefined ? "" : data.tracks[loss.track].name,
       text: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
-    {title: "How much", value: loss => loss.count,
-      text: loss => loss.bytes && !Number(loss.count) ? `${exact(loss.bytes)} bytes` : `${exact(loss.count)} ${Number(loss.refused) ? "calls" : "records"}`},
+    {title: "How much", value: loss => loss.calls ?? loss.records,
+      text: loss => loss.bytes && !Number(loss.records) ? `${exact(loss.bytes)} bytes` : loss.calls === undefined ? `${exact(loss.records)} records` : `${exact(loss.calls)} calls`},
     {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
       : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))}],
   data.losses, 2);

@@ -10,6 +10,7 @@
 #include "page_json.h"
 #include "rbwp_format.h"
 #include "report_parts.h"
+#include "stats_tables.h"
 #include "trace_category.h"
 
 #include <errno.h>
@@ -42,6 +43,13 @@ static void put_time_since_zero(const struct writer *writer)
 
 /* ---- processes, tracks, rows ----------------------------------------------------- */
 
+static void put_members(const struct writer *writer, const struct result_column *columns,
+                        const void *row)
+{
+    page_members(writer->out, columns, &(struct result_at){&writer->report->stats, row, NULL, 0},
+                 writer->page->taken.first_ns);
+}
+
 static void put_processes(const struct writer *writer)
 {
     struct out *out = writer->out;
@@ -49,35 +57,12 @@ static void put_processes(const struct writer *writer)
     for (uint32_t i = 0; i < writer->report->stats.process_count; i++) {
         const struct trace_process *process = trace_process_of(writer->report->trace, i);
         out_text(out, i ? ",\n{" : "\n{");
-        page_text(out, "name", process->name);
+        put_members(writer, stats_process_columns, &writer->report->stats.processes[i]);
         page_text(out, "host", process->host);
         page_text(out, "command", process->command);
-        page_text(out, "source", process->source);
-        page_number(out, "os_id", process->os_id);
-        page_number(out, "discarded", writer->report->stats.processes[i].empty_polls);
-        page_end(out, "node", process->node);
+        page_end(out, "os_id", process->os_id);
     }
     page_end_list(out);
-}
-
-static void json_put_launches(struct out *out, const struct stats_track *track)
-{
-    static const struct launch_sums none;
-    const struct launch_sums *sums = track->launches ? track->launches : &none;
-    if (track->track.kind != TRACE_GPU)
-        return;
-    page_number(out, "launches", sums->count);
-    page_number(out, "launch_mean_ns", launch_sums_mean_ns(sums));
-    page_number(out, "launch_p99_ns", launch_sums_quantile_ns(sums, 990));
-    page_number(out, "bounded", sums->bounded);
-    page_number(out, "certain_ns", sums->certain.busy_ns);
-}
-
-/* Values as text: they may be any double. */
-static void json_put_value(struct out *out, const char *key, double value)
-{
-    json_key(out, key);
-    out_format(out, "\"%.6g\",", value);
 }
 
 /* "line":{"from":NS,"width":NS,"cells":[[PLACE,LEAST,MEAN,GREATEST,LAST],...]}, of those with
@@ -112,10 +97,9 @@ static void put_counter(const struct writer *writer, const struct stats_track *t
     if (line)
         put_line(writer, line);
     page_text(out, "unit", track->track.unit);
-    page_number(out, "samples", track->counter->count);
-    json_put_value(out, "least", track->counter->min);
-    json_put_value(out, "mean", counter_sums_mean(track->counter));
-    json_put_value(out, "greatest", track->counter->max);
+    json_open(out, "counter", '{');
+    put_members(writer, stats_counter_columns, track->counter);
+    out_text(out, "}");
 }
 
 static bool is_below_gpu(const struct stats *stats, const struct stats_track *track)
@@ -144,7 +128,7 @@ static void put_inside_track(const struct writer *writer, const struct stats_tra
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
     page_number(out, "parent", track->track.parent);
     page_number(out, "spans", track->spans);
-    page_end(out, "process", track->track.process);
+    page_end(out, "owner", track->track.process);
 }
 
 static void put_track(const struct writer *writer, uint32_t number)
@@ -157,24 +141,13 @@ static void put_track(const struct writer *writer, uint32_t number)
         return;
     }
     out_text(out, number ? ",\n{" : "\n{");
-    page_text(out, "name", track->track.name);
+    put_members(writer, stats_track_columns, track);
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
-    page_number(out, "id", track->track.id);
-    page_number(out, "os_id", track->track.os_id);
-    page_number(out, "spans", track->spans);
-    page_number(out, "calls", track->calls);
-    page_number(out, "unfinished", track->unfinished);
-    page_number(out, "busy_ns", track->busy.busy_ns);
-    page_number(out, "gaps", track->busy.gaps);
-    page_number(out, "longest_gap_ns", track->busy.longest_gap_ns);
-    json_put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
-    page_number(out, "lost", track->lost_records);
     page_histogram(out, "waits", waits_of(&writer->report->waits, number));
-    json_put_launches(out, track);
     put_counter(writer, track);
     if (below_worker(&writer->report->stats, track))
         page_number(out, "of", track->track.parent);
-    page_end(out, "process", track->track.process);
+    page_end(out, "owner", track->track.process);
 }
 
 static void put_tracks(const struct writer *writer)
@@ -223,33 +196,21 @@ static const struct stats_row *row_of(const struct report *report, uint32_t numb
 
 static void put_kind(const struct writer *writer, uint32_t number)
 {
-    static const struct stats_row none;
     const struct kind *kind = &writer->report->kinds.list[number];
     const struct stats_row *row = row_of(writer->report, number);
+    const struct stats_row none = {.category = kind->category,
+                                   .item = kind->item,
+                                   .name = trace_name_of(writer->report->trace, kind->name)};
     struct out *out = writer->out;
     row = row ? row : &none;
     out_text(out, number ? ",\n{" : "\n{");
-    page_text(out, "name", trace_name_of(writer->report->trace, kind->name));
-    if (row->kind.bytes)
-        page_text(out, "kind", row->kind);
-    json_plain(out, "category", trace_category_name[kind->category]);
-    page_number(out, "count", row->count);
-    page_number(out, "unfinished", row->unfinished);
+    put_members(writer, stats_row_columns, row);
     page_number(out, "hollow", kind->hollow);
     page_number(out, "hollow_ns", kind->hollow_ns);
-    page_number(out, "total_ns", row->total_ns);
-    page_number(out, "self_ns", stats_self_ns(row));
-    page_number(out, "min_ns", row->count ? row->min_ns : 0);
-    page_number(out, "max_ns", row->max_ns);
-    page_number(out, "mean_ns", stats_mean_ns(row));
-    page_number(out, "p50_ns", stats_quantile_ns(row, 500));
-    page_number(out, "p90_ns", stats_quantile_ns(row, 900));
-    page_number(out, "p99_ns", stats_quantile_ns(row, 990));
     json_put_time(writer, "longest_at", kind->longest_start_ns);
-    page_number(out, "waits",
-                kind->waits || (kind->category == TRACE_RANGE && inside_is_wait(row->name)));
     page_histogram(out, "histogram", &row->durations);
-    page_end(out, "item", kind->item);
+    page_end(out, "waits",
+             kind->waits || (kind->category == TRACE_RANGE && inside_is_wait(row->name)));
 }
 
 static void put_kinds(const struct writer *writer)
@@ -319,44 +280,6 @@ static void put_waits(const struct writer *writer)
 
 /* ---- inside kernels -------------------------------------------------------------- */
 
-/* [name, spans, instants, unended, lanes, time, busy, waiting] */
-static void json_put_group(struct out *out, bool more, const struct inside_group *group)
-{
-    out_text(out, more ? ",[" : "[");
-    json_string(out, group->name.text, group->name.bytes);
-    const uint64_t numbers[] = {group->spans,   group->instants, group->unended,   group->lanes,
-                                group->time_ns, group->busy_ns,  group->waiting_ns};
-    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        page_comma(out);
-        page_exact(out, numbers[i]);
-    }
-    out_text(out, "]");
-}
-
-static void json_put_kernel(const struct writer *writer, const struct inside_kernel *kernel,
-                            bool more)
-{
-    struct out *out = writer->out;
-    out_text(out, more ? ",\n{" : "\n{");
-    page_text(out, "name", kernel->name);
-    page_number(out, "launches", kernel->launches);
-    page_number(out, "blocks", kernel->blocks);
-    page_begin_list(out, "groups");
-    for (uint32_t i = 0; i < kernel->group_count; i++)
-        json_put_group(out, i > 0, &kernel->groups[i]);
-    page_end_list(out);
-    page_begin_list(out, "overlaps"); /* [one, other, time, share] */
-    for (uint32_t b = 1; b < kernel->group_count; b++)
-        for (uint32_t a = 0; a < b; a++) {
-            out_format(out, b > 1 ? ",[%" PRIu32 ",%" PRIu32 "," : "[%" PRIu32 ",%" PRIu32 ",", a,
-                       b);
-            page_exact(out, kernel->both_ns[inside_pair(a, b)]);
-            out_format(out, ",%.6f]", inside_overlap(kernel, a, b));
-        }
-    out_text(out, "],");
-    page_end(out, "time_ns", kernel->time_ns);
-}
-
 /* [GPU, kernel, start, duration, correlation], the first ones in time of each GPU. */
 static void put_launched(const struct writer *writer)
 {
@@ -382,8 +305,11 @@ static void put_inside(const struct writer *writer)
 {
     const struct inside_kernels *inside = &writer->report->stats.inside;
     page_begin_list(writer->out, "inside");
-    for (uint32_t i = 0; i < inside->kernel_count; i++)
-        json_put_kernel(writer, &inside->kernels[i], i > 0);
+    for (uint32_t i = 0; i < inside->kernel_count; i++) {
+        out_text(writer->out, i ? ",\n{" : "\n{");
+        put_members(writer, stats_kernels_table.columns, &inside->kernels[i]);
+        out_text(writer->out, "}");
+    }
     page_end_list(writer->out);
     put_launched(writer);
 }
@@ -432,20 +358,11 @@ static void put_losses(const struct writer *writer)
     page_begin_list(out, "losses");
     for (uint32_t i = 0; i < stats->loss_count; i++) {
         const struct stats_loss *loss = &stats->losses[i];
-        bool timed = loss->first_ns || loss->last_ns;
         out_text(out, i ? ",\n{" : "\n{");
-        page_text(out, "cause", loss->cause);
-        page_number(out, "count", loss->count);
-        page_number(out, "refused", loss->refused);
-        if (loss->bytes)
-            page_number(out, "bytes", loss->bytes);
+        put_members(writer, stats_loss_columns, loss);
         if (loss->track != TRACE_NONE)
             page_number(out, "track", loss->track);
-        if (timed) {
-            json_put_time(writer, "first", loss->first_ns);
-            json_put_time(writer, "last", loss->last_ns);
-        }
-        page_end(out, "process", loss->process);
+        page_end(out, "timed", loss->first_ns || loss->last_ns);
     }
     page_end_list(out);
 }
@@ -496,7 +413,7 @@ static void put_detail(const struct writer *writer)
     out_text(out, ",\n");
 }
 
-/* [process, workers, busy time, lost records, how busy in each part of the run: a letter each] */
+/* With how busy it was in each part of the run: a letter each. */
 static void put_nodes(const struct writer *writer)
 {
     const struct stats *stats = &writer->report->stats;
@@ -510,12 +427,10 @@ static void put_nodes(const struct writer *writer)
         char shares[NODE_PARTS + 1] = "";
         for (uint32_t part = 0; part < NODE_PARTS; part++)
             shares[part] = page_share_letter(node_share_at(stats, node, part, NODE_PARTS));
-        out_format(out, "%s[%" PRIu32 ",%" PRIu32 ",", i ? ",\n" : "\n", node->process,
-                   node->workers);
-        page_exact(out, node->busy_ns);
-        page_comma(out);
-        page_exact(out, node->lost_records);
-        out_format(out, ",\"%s\"]", shares);
+        out_text(out, i ? ",\n{" : "\n{");
+        put_members(writer, stats_nodes_table.columns, node);
+        json_plain(out, "shares", shares);
+        page_end(out, "owner", node->process);
     }
     page_end_list(out);
     node_sums_free(&sums);
@@ -530,6 +445,17 @@ static int64_t earlier(const struct report *report, int64_t first_ns)
 static int64_t later(const struct report *report, int64_t last_ns)
 {
     return report->has_life && report->life_last_ns > last_ns ? report->life_last_ns : last_ns;
+}
+
+static void put_columns(struct out *out)
+{
+    json_open(out, "columns", '{');
+    page_titles(out, "kinds", stats_row_columns);
+    page_titles(out, "tracks", stats_track_columns);
+    page_titles(out, "counters", stats_counters_table.columns);
+    page_titles(out, "nodes", stats_nodes_table.columns);
+    page_titles(out, "groups", stats_groups_table.columns);
+    out_text(out, "},\n");
 }
 
 void report_json(const struct report *report, const struct report_page *page, struct out *out)
@@ -557,6 +483,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_detail(&writer);
     json_key(out, "merged");
     out_text(out, stats->merged ? "true,\n" : "false,\n");
+    put_columns(out);
     put_processes(&writer);
     put_nodes(&writer);
     put_tracks(&writer);

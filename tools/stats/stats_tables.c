@@ -140,7 +140,7 @@ static const struct result_column bound_columns[] = {
 
 RESULT_MAKES(counter_mean, counter_sums, result_f64(counter_sums_mean(row)))
 
-static const struct result_column tables_counter_columns[] = {
+const struct result_column stats_counter_columns[] = {
     {"samples", "samples", 13, RESULT_COUNT, TABLES_COUNTER(count)},
     {"min", "min", 13, RESULT_REAL, TABLES_COUNTER(min)},
     {"mean", "mean", 13, RESULT_REAL, RESULT_MADE(counter_mean, 0)},
@@ -189,7 +189,7 @@ const struct result_column stats_track_columns[] = {
     {"lost_records", NULL, 0, RESULT_COUNT, TRACK(lost_records)},
     {"launch_latency", NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = stats_launch_columns},
     {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(launches), .part = bound_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .kept = tables_counter_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .kept = stats_counter_columns},
     {NULL, NULL, 0, RESULT_PART, TRACK(busy), .kept = busy_columns},
     {NULL, NULL, 0, RESULT_INDEX, TRACK(track.process), .what = STATS_PROCESSES},
     {NULL, NULL, 0, RESULT_INDEX, TRACK(track.parent), .what = STATS_TRACKS, .optional = true},
@@ -225,7 +225,7 @@ static const struct result_column counters_columns[] = {
     {"name", "name", 0, RESULT_TEXT, TRACK(track.name)},
     {"process", NULL, 0, RESULT_TEXT, RESULT_MADE(track_made, TRACK_PROCESS)},
     {"unit", NULL, 0, RESULT_TEXT, TRACK(track.unit)},
-    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .part = tables_counter_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, TRACK_AT(counter), .part = stats_counter_columns},
     {0}};
 const struct result_table stats_counters_table = {
     "counters", "Counters",        counters_columns, "samples,min,mean,max,name",

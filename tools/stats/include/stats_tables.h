@@ -15,7 +15,7 @@ enum { STATS_TRACKS_SHOWN = 1000, STATS_KERNELS_SHOWN = 100, STATS_LINES_SHOWN =
 /* Of single structs. */
 extern const struct result_column stats_columns[], stats_process_columns[], stats_track_columns[],
     stats_launch_columns[], stats_row_columns[], stats_call_columns[], stats_loss_columns[],
-    stats_values_columns[], stats_nodes_columns[];
+    stats_values_columns[], stats_nodes_columns[], stats_counter_columns[];
 
 extern const struct result_table stats_open_table, stats_findings_table, stats_values_table,
     stats_work_items_table, stats_queued_table, stats_sub_items_table, stats_gpu_work_table,
