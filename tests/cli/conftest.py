@@ -125,6 +125,20 @@ def shared():
     yield from new_folder()
 
 
+@pytest.fixture(scope="module")
+def extended(program, shared):
+    """A file with opaque blocks, losses and a trailer."""
+    run_program(program("MAKE_EXTENDED"), shared / "extended.bin")
+    return shared / "extended.bin"
+
+
+@pytest.fixture(scope="session")
+def second_reader(rbwp):
+    """second_reader(path, "--good"): it finds in a file what the dump prints of it (tests/python/compare.py)."""
+    dump = pathlib.Path(rbwp.path).with_name("rbwp-dump")
+    return lambda path, *options: run_program(sys.executable, "-B", HERE.parent / "python" / "compare.py", *options, dump, path)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
