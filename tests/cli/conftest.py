@@ -7,7 +7,9 @@ own, `shared` one of the module's. A case without the program that it wants is s
 import json
 import os
 import pathlib
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -123,6 +125,28 @@ def work():
 @pytest.fixture(scope="module")
 def shared():
     yield from new_folder()
+
+
+@pytest.fixture(scope="session")
+def on_full_disk(rbwp):
+    """on_full_disk("export", path): its standard output is a disk without room."""
+
+    def command(*words):
+        with open("/dev/full", "wb") as full:
+            return rbwp(*words, code=1, stdout=full, stderr=subprocess.PIPE).says("cannot be written")
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def small_files():
+    """rbwp(..., **small_files(512)): no file that it writes becomes larger."""
+
+    def limit(size):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    return lambda size: {"preexec_fn": lambda: limit(size)}
 
 
 @pytest.fixture(scope="module")
