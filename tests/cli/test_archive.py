@@ -73,6 +73,7 @@ def test_commands_say_the_same(rbwp, plain, packed, command):
     """But for the name, and that it is an archive."""
     ours = rbwp(*command.split(), plain, code=None)
     theirs = rbwp(*command.split(), packed, code=ours.code)
+    assert ours.out or ours.err
     named = lambda text: text.replace("plain.rbwa", "plain.bin")
     assert re.sub(", in an archive of [0-9,]*$", "", named(theirs.text), flags=re.M) == ours.text
     assert named(theirs.error) == ours.error

@@ -77,6 +77,7 @@ class Windows:
     def same(self, *args):
         one, other = self.run(*args)
         assert (one.code, one.err) == (other.code, other.err)
+        assert one.out or one.code
         assert lines(args, one.out) == lines(args, other.out)
         return one
 
@@ -111,6 +112,7 @@ def test_check(rbwp, work, file, rules):
     (work / "f.bin").write_bytes(file)
     assert [problem["rule"] for problem in rbwp_reader.parse(file)["problems"]] == rules
     text = rbwp("check", work / "f.bin", code=3 if rules else 0).text
+    assert (": good" in text) == (not rules)
     assert all(f"SPEC.md {rule})" in text for rule in rules)
 
 
