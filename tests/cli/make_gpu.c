@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a small file with GPU work of two GPUs, facts beside it, and the bias of one of them.
- * gpu_bias.sh knows its content. make_gpu FILE [broken]: broken facts claim an entry too many.
+ * test_gpu_bias.py knows its content. make_gpu FILE [broken]: broken facts claim an entry too many.
  */
 #include "rbwp_writer.h"
 
