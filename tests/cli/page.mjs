@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// page.mjs FOLDER [CHANGE]: the checks of page.sh, which made the folder. CHANGE: a file of JSON, [[old line, new line] ...], by
+// page.mjs FOLDER [CHANGE]: the checks of test_page.py, which made the folder. CHANGE: a file of JSON, [[old line, new line] ...], by
 // which the pages are changed before they run (tests/long/mutants_scripts).
 import {readFileSync} from "node:fs";
 import assert from "node:assert/strict";

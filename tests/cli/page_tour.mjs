@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// page_tour.mjs FOLDER FROZEN [CHANGE]: everything that the pages of page.sh show and draw while somebody clicks through them:
+// page_tour.mjs FOLDER FROZEN [CHANGE]: everything that the pages of test_page.py show and draw while somebody clicks through them:
 // each tab and what it unfolds, each key, the pointer all over the timeline. It has to stay as it was frozen: a line of FROZEN is a
 // part of a tour and the sum of what was seen on it. PAGE_SHOW=FOLDER writes what was seen, for diff; PAGE_FREEZE=1 takes it
 // for what has to be seen from now on. CHANGE: see page.mjs.
