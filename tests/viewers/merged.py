@@ -140,7 +140,7 @@ def check_files(paths, want):
         for s in parsed["schemas"]:
             have = table(path, s["name"])
             assert [number for number, _ in have] == [r["row"] for r in s["rows"]]
-            # Names and bytes are compared by tests/cli/tables.sh.
+            # Names and bytes are compared by tests/cli/test_tables_command.py.
             for i, column in enumerate(have[0][1]):
                 values = [row[column] for _, row in have]
                 if all(type(v) in (int, float) for v in values):
