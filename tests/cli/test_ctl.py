@@ -200,7 +200,7 @@ def test_signals_without_end_make_some_dumps(record, ctl, work):
     end = time.monotonic() + 60
     program = record(f"{work}/stormed.bin", "-bgworkprofile_keep 2M -bgworkprofile_signal USR1=dump")
     while "dumps left out: " not in ctl(program.pid):
-        assert time.monotonic() < end, "not one of the dumps that signals asked for is left out"
+        assert time.monotonic() < end, "not one of the dumps that signals asked for is dropped"
         program.process.send_signal(signal.SIGUSR1)
     assert len([name for name in os.listdir(work) if name.startswith("stormed.bin.dump-")]) == 16
     assert "note:" not in ctl(program.pid)

@@ -66,7 +66,7 @@ def test_info(rbwp, path):
     assert rbwp("info", "--json", path).json["table_counts"] == COUNTS
 
 
-def test_rows(path, lines):
+def test_rows(lines):
     """As the second reader has them."""
     want = [[r["row"], *r["values"]] for r in EXPECTED["schemas"][0]["rows"]]
     assert len(lines) == len(want) == 6
