@@ -92,6 +92,13 @@ def rbwp():
 
 
 @pytest.fixture(scope="session")
+def rbwp_dump(rbwp):
+    """rbwp dump under its other name."""
+    path = pathlib.Path(rbwp.path).with_name("rbwp-dump")
+    return lambda *words, **options: run_program(path, *words, **options)
+
+
+@pytest.fixture(scope="session")
 def golden():
     return pathlib.Path(os.environ["GOLDEN"])
 
