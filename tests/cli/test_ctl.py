@@ -15,40 +15,24 @@ import time
 
 import pytest
 from json_schema import validate
+from victim import Victim
 
 SETTINGS = "-bgworkprofile_settings"
 OBEYED = set("\x1b\x07\r\x9b\u202e")  # by terminals
 
 
-class Program:
-    def __init__(self, path, flags, command):
-        environment = dict(os.environ, RBWP_FLAGS=flags)
-        self.process = subprocess.Popen([*command, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
-        self.pid = str(self.process.pid)
-        self.record(b"t")  # it has begun when this is done
-
-    def record(self, commands):
-        self.process.stdin.write(commands)
-        self.process.stdin.flush()
-        assert self.process.stdout.read(len(commands)) == commands, commands
-
-    def end(self):
-        self.process.stdin.close()
-        assert self.process.wait(60) == 0
-
 @pytest.fixture
 def record(program):
-    """record(path, flags="", command=...): a Program that records into the file."""
+    """record(path, flags="", command=...): a Victim that records into the file."""
     victim, started = program("LIVE_VICTIM"), []
 
     def start(path, flags="", command=(victim,)):
-        started.append(Program(path, flags, command))
+        started.append(Victim(command, path, flags))
         return started[-1]
 
     yield start
     for each in started:
-        each.process.kill()
-        each.process.wait()
+        each.kill()
 
 
 @pytest.fixture

@@ -7,32 +7,14 @@ import io
 import json
 import os
 import shutil
-import subprocess
 
 import pytest
-
-
-class Program:
-    """Records a command a byte into its file."""
-
-    def __init__(self, victim, path):
-        self.path = str(path)
-        self.process = subprocess.Popen([victim, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def record(self, commands):
-        """And waits until it has."""
-        self.process.stdin.write(commands)
-        self.process.stdin.flush()
-        assert self.process.stdout.read(len(commands)) == commands
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
+from victim import Victim
 
 
 @pytest.fixture
 def victim(program, work):
-    running = Program(program("LIVE_VICTIM"), work / "run.bin")
+    running = Victim([program("LIVE_VICTIM")], work / "run.bin")
     yield running
     running.kill()
 
@@ -80,7 +62,7 @@ def everywhere(tool, victim, work):
 
 
 def test_program_that_runs_until_it_is_killed(victim, everywhere):
-    victim.record(b"tttf")
+    victim.record(b"ttf")
     everywhere(3)
     victim.record(b"tt")
     everywhere(5)
@@ -91,14 +73,14 @@ def test_program_that_runs_until_it_is_killed(victim, everywhere):
 @pytest.mark.parametrize("command", ["stats", "timeline", "info", "tail", "dump"])
 def test_hint(rbwp, victim, command):
     """Without --live."""
-    victim.record(b"tttf")
+    victim.record(b"ttf")
     rbwp(command, victim.path, code=None).says("is being written", "--live shows them")
     assert "--live" in rbwp(command, "--help").text
 
 
 def test_live_file_that_may_not_be_read(run, rbwp, victim, work):
     """What needs it says so and shows nothing, what does not says that it was ignored."""
-    victim.record(b"tttf")
+    victim.record(b"ttf")
     victim.kill()
     path, theirs, counts = victim.path, work / "theirs", work / "counts"  # counts: of a build for coverage, which says where it may not write them
     nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -117,7 +99,7 @@ def test_live_file_that_may_not_be_read(run, rbwp, victim, work):
 
 def test_live_file_that_is_none(rbwp, victim, work):
     """One line, and nothing is shown."""
-    victim.record(b"tttf")
+    victim.record(b"ttf")
     victim.kill()
     with open(victim.path + ".live", "wb") as file:
         file.write(b"no live file" * 1000)

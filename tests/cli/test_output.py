@@ -5,7 +5,6 @@ import os
 import pty
 import resource
 import shutil
-import signal
 import stat
 import subprocess
 
@@ -20,13 +19,8 @@ def gaps(golden):
 
 
 @pytest.fixture(scope="module")
-def dump(rbwp):
-    return lambda *words, **more: rbwp("dump", *words, **more)
-
-
-@pytest.fixture(scope="module")
-def want(dump, gaps):
-    return dump(gaps).out
+def want(rbwp_dump, gaps):
+    return rbwp_dump(gaps).out
 
 
 def words_of(mode, path):
@@ -34,10 +28,8 @@ def words_of(mode, path):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_full_disk(rbwp, gaps, mode):
-    with open("/dev/full", "wb") as full:
-        done = rbwp(*words_of(mode, gaps), code=1, stdout=full, stderr=subprocess.PIPE)
-    done.says("standard output: cannot be written: No space left on device").in_one_line()
+def test_full_disk(on_full_disk, gaps, mode):
+    on_full_disk(*words_of(mode, gaps)).says("standard output: cannot be written: No space left on device").in_one_line()
 
 
 def without_output(run, rbwp, *words):
@@ -88,45 +80,38 @@ def test_terminal(rbwp, gaps, form, options, code):
     assert code == 0 or f"{form} is nothing for a terminal: give -o FILE, or -o -".encode() in error, error
 
 
-def test_output_option(dump, gaps, want, work):
-    assert not dump("-o", work / "new", gaps).out
+def test_output_option(rbwp_dump, gaps, want, work):
+    assert not rbwp_dump("-o", work / "new", gaps).out
     assert (work / "new").read_bytes() == want
-    assert dump("-o", "-", gaps).out == want
+    assert rbwp_dump("-o", "-", gaps).out == want
 
 
-def test_overwrite_only_by_force(dump, gaps, want, work):
+def test_overwrite_only_by_force(rbwp_dump, gaps, want, work):
     old = work / "old"
     old.write_text("precious")
-    dump("-o", old, gaps, code=1).says(f"{old}: exists; give -f to overwrite it")
+    rbwp_dump("-o", old, gaps, code=1).says(f"{old}: exists; give -f to overwrite it")
     assert old.read_text() == "precious"
-    dump("-fo", old, gaps)
+    rbwp_dump("-fo", old, gaps)
     assert old.read_bytes() == want
 
 
-def test_output_that_is_an_input(dump, gaps, work):
+def test_output_that_is_an_input(rbwp_dump, gaps, work):
     """It is refused even with -f, and the input is unharmed."""
     shutil.copy(gaps, work / "in.bin")
     (work / "link.bin").symlink_to("in.bin")
-    dump("-f", "-o", work / "link.bin", work / "in.bin", code=1).says("is an input too")
+    rbwp_dump("-f", "-o", work / "link.bin", work / "in.bin", code=1).says("is an input too")
     assert (work / "in.bin").read_bytes() == gaps.read_bytes()
 
 
-def test_file_that_cannot_be_created(dump, gaps, work):
-    dump("-o", work / "no" / "such" / "folder", gaps, code=1).says("cannot be created: No such file or directory")
+def test_file_that_cannot_be_created(rbwp_dump, gaps, work):
+    rbwp_dump("-o", work / "no" / "such" / "folder", gaps, code=1).says("cannot be created: No such file or directory")
 
 
-def limit(blocks, ignored):
-    """In the child: the largest file, in blocks of the shell's ulimit -f; with the signal for more ignored."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (512 * blocks, 512 * blocks))
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN if ignored else signal.SIG_DFL)
-
-
-def test_file_that_cannot_be_written_whole(dump, gaps, golden, work):
+def test_file_that_cannot_be_written_whole(rbwp_dump, gaps, golden, small_files, work):
     """It is not left behind; a device is."""
-    dump("-f", "-o", "/dev/full", gaps, code=1)
+    rbwp_dump("-f", "-o", "/dev/full", gaps, code=1)
     assert os.path.exists("/dev/full")
-    dump("-o", work / "partial", golden / "gpu_work.bin", code=1, preexec_fn=lambda: limit(8, ignored=True), restore_signals=False)
+    rbwp_dump("-o", work / "partial", golden / "gpu_work.bin", code=1, **small_files(4096))
     assert not os.listdir(work)
 
 
@@ -143,20 +128,26 @@ def old(work):
     return path
 
 
+def killed_by_the_second_block():
+    """In the child: of 512 bytes, that it writes to a file."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+
+
 @pytest.mark.parametrize("form", ["kineto", "perfetto", "csv"])
 def test_killed_while_it_writes(rbwp, golden, work, old, form):
     """It leaves no part of a file, nor takes the one that was there."""
     for path in (work / "fresh", old):
         done = rbwp("export", "-f", "--to", form, "--no-deflate", "-o", path, golden / "gpu_work.bin", code=None,
-                    preexec_fn=lambda: limit(1, ignored=False), restore_signals=False)
+                    preexec_fn=killed_by_the_second_block)
         assert done.code < 0, done.error
     assert old.read_text() == "precious"
     assert os.listdir(work) == ["old"]
 
 
-def test_successor_has_the_rights_and_is_one_file(dump, gaps, golden, want, work, old):
-    dump("-f", "-o", old, gaps)
+def test_successor_has_the_rights_and_is_one_file(rbwp_dump, gaps, golden, want, work, old):
+    rbwp_dump("-f", "-o", old, gaps)
     assert old.read_bytes() == want and stat.S_IMODE(old.stat().st_mode) == 0o640
     os.link(old, work / "other")
-    dump("-f", "-o", old, golden / "empty.bin")
+    rbwp_dump("-f", "-o", old, golden / "empty.bin")
     assert old.read_bytes() == (work / "other").read_bytes()

@@ -101,10 +101,9 @@ def test_two_nodes(check, golden, work):
     check(m.same_run(work, [golden / "gaps.bin", golden / "multi_thread.bin"]))
 
 
-def test_losses(run, program, report, golden, work):
+def test_losses(report, golden, extended):
     """Lost records are in the page's data, which its script goes through: with cause, count and time."""
-    run(program("MAKE_EXTENDED"), work / "extended.bin")
-    losses = report([work / "extended.bin"]).data["losses"]
+    losses = report([extended]).data["losses"]
     assert [(loss["cause"], loss["records"], loss.get("calls")) for loss in losses] == [("dropped", 1234, None), ("stray end", 0, 2)]
     assert report([golden / "gaps.bin"]).data["losses"] == []
 

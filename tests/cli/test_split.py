@@ -186,12 +186,6 @@ def test_unfinished_call_stays_so(spans, split, long):
     assert [(s["slot"], s["begin"], s["end"]) for s in found] == [(3, 1000, 1100), (3, 1100, 1200), (3, 1200, None), (4, 1200, 1250), (5, 1300, None)], found
 
 
-@pytest.fixture(scope="module")
-def extended(run, program, shared):
-    run(program("MAKE_EXTENDED"), shared / "extended.bin")
-    return shared / "extended.bin"
-
-
 @pytest.mark.parametrize("options, count", [(["--every", "1us"], 3), (["--by-thread"], 2), (["--kind", "coarse"], 1)])
 def test_trailer(rbwp, split, extended, options, count):
     """Threads, losses where they began, empty calls once."""

@@ -14,6 +14,7 @@ import time
 import live_make as live
 import pytest
 import rbwp_make as make
+from victim import Victim
 
 Z = live.ZERO
 LOG = [live.sample(0), live.thread(7, b"worker"), live.slot(3, b"flush")]
@@ -241,18 +242,6 @@ def test_reader_of_the_output_goes_away(growing):
     assert growing.tail.wait(timeout=20) == 0
 
 
-class Program:
-    def __init__(self, victim, path):
-        self.process = subprocess.Popen([victim, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.do(b"t")
-
-    def do(self, commands):
-        """Lets it do them, a command a byte, and waits until it has."""
-        self.process.stdin.write(commands)
-        self.process.stdin.flush()
-        assert self.process.stdout.read(len(commands)) == commands
-
-
 class Tail:
     def __init__(self, rbwp, path, *options):
         self.process = subprocess.Popen([rbwp.path, "tail", "-f", "--ndjson", "-n", "1000000", *options, path],
@@ -290,40 +279,39 @@ def path(work):
 
 @pytest.fixture
 def victim(program, path):
-    running = Program(program("LIVE_VICTIM"), path)
+    running = Victim([program("LIVE_VICTIM")], path)
     yield running
-    running.process.kill()
-    running.process.wait()
+    running.kill()
 
 
 def test_program_that_records(rbwp, victim, path):
     """Ten calls of a program that goes on but does nothing more, which FILE has none of; then more."""
     records, spans = Tail(rbwp, path, "--records"), Tail(rbwp, path)
-    victim.do(b"t" * 9)
+    victim.record(b"t" * 9)
     assert names(records.read(40)) == [("main worker", 40)]
     assert names(spans.read(20)) == [("main worker", 20)]
     assert os.path.getsize(path) < 100, "they are in FILE"
-    victim.do(b"tx")
+    victim.record(b"tx")
     assert names(records.read(8)) == [("main worker", 4), ("visitor", 4)]
     assert names(spans.read(4)) == [("main worker", 2), ("visitor", 2)]
     # What an open call recorded is shown when it has ended, and never if it did nothing. (The visitor
     # is shown by a look that was behind the call's begin.)
     for end in b"d", b"e":
-        victim.do(b"bx")
+        victim.record(b"bx")
         assert names(records.read(4)) == [("visitor", 4)]
         assert names(spans.read(2)) == [("visitor", 2)]
-        victim.do(end + b"t")
+        victim.record(end + b"t")
         more = [kind for kinds in records.read(7 if end == b"e" else 4).values() for kind in kinds]
         assert more.count(("GPU_WORK", "tick")) == (end == b"e"), more
         spans.read(4 if end == b"e" else 2)
 
     # Its records move into FILE: full chunks, threads that have gone, and in the end all of it.
     for _ in range(3):
-        victim.do(b"mtx")
+        victim.record(b"mtx")
         records.read(20008)
         spans.read(10004)
     assert os.path.getsize(path) > 1000, "none is in FILE"
-    victim.do(b"bxtms")
+    victim.record(b"bxtms")
     records.finish()
     spans.finish()
     for tail, options in (records, []), (spans, ["--spans"]):
@@ -335,12 +323,11 @@ def test_program_that_records(rbwp, victim, path):
 def test_killed_program(rbwp, victim, path):
     """The rest is shown, also of the call in which it died."""
     records, spans = Tail(rbwp, path, "--records"), Tail(rbwp, path)
-    victim.do(b"t")
+    victim.record(b"t")
     records.read(8)
     spans.read(4)
-    victim.do(b"b")
-    victim.process.kill()
-    victim.process.wait()
+    victim.record(b"b")
+    victim.kill()
     assert list(records.finish().values()) == [[("COARSE_BEGIN", "tick"), ("GPU_WORK", "tick")]]
     assert names(spans.finish()) == [("main worker", 2)]
     for tail in records, spans:
@@ -356,9 +343,9 @@ def test_program_without_a_live_file(rbwp, victim, path, live_bytes):
             file.write(live_bytes)
     tail = Tail(rbwp, path, "--records")
     for _ in range(2):
-        victim.do(b"x")
+        victim.record(b"x")
         assert names(tail.read(4)) == [(None, 4)]
-    victim.do(b"s")
+    victim.record(b"s")
     tail.finish()
     assert len(tail.lines) == 12, len(tail.lines)
     assert tail.err.count("come to the file in blocks") == 1, tail.err

@@ -159,11 +159,10 @@ def test_cell_with_more_names_than_are_kept(timeline, work):
     assert lines[3][LABEL] == "A" and [l for l in lines if l.startswith("  A  ")] == ["  A  item 8"], lines
 
 
-def test_losses(run, program, timeline, work):
-    run(program("MAKE_EXTENDED"), work / "extended.bin")
-    lost = timeline("--width", "90", "--from", "900", "--to", "4100", work / "extended.bin")
+def test_losses(timeline, extended):
+    lost = timeline("--width", "90", "--from", "900", "--to", "4100", extended)
     assert lost.startswith("LOST 1234 records\nREFUSED 2 calls\n") and "!" in lost.splitlines()[4] and "\033" not in lost
-    assert "\033[31m!\033[0m" in timeline("--color", "always", work / "extended.bin")
+    assert "\033[31m!\033[0m" in timeline("--color", "always", extended)
 
 
 def test_blocks_where_the_locale_has_them(timeline, path):

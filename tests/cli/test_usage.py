@@ -9,13 +9,6 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def dump(run, rbwp):
-    """The command dump under the name rbwp-dump."""
-    path = os.path.join(os.path.dirname(rbwp.path), "rbwp-dump")
-    return lambda *words, **more: run(path, *words, **more)
-
-
-@pytest.fixture(scope="module")
 def gaps(golden):
     return golden / "gaps.bin"
 
@@ -32,37 +25,37 @@ def test_commands(rbwp, gaps):
     wrong(rbwp, "unknown command 'nothing' (", "nothing")
 
 
-def test_no_file(rbwp, dump):
+def test_no_file(rbwp, rbwp_dump):
     wrong(rbwp, "no FILE given", "dump")
-    wrong(dump, "no FILE given")
+    wrong(rbwp_dump, "no FILE given")
     wrong(rbwp, "no FILE given (see", "archive")
     wrong(rbwp, "no FILE given", "info", "--json")
 
 
-def test_options(rbwp, dump, gaps):
-    wrong(dump, "rbwp-dump: unknown option '--sapns', did you mean '--spans'?", "--sapns", gaps)
+def test_options(rbwp, rbwp_dump, gaps):
+    wrong(rbwp_dump, "rbwp-dump: unknown option '--sapns', did you mean '--spans'?", "--sapns", gaps)
     wrong(rbwp, "rbwp dump: unknown option '-x'", "dump", "-x", gaps)
-    wrong(dump, "unknown option '--json'", "--json", gaps)
+    wrong(rbwp_dump, "unknown option '--json'", "--json", gaps)
     wrong(rbwp, "unknown option '--sort' (", "timeline", "--sort", gaps)
-    wrong(dump, "option '--spans' takes no value", "--spans=1", gaps)
-    wrong(dump, "option '--from' needs a value: TIME", gaps, "--from")
-    wrong(dump, "option '-o' needs a value: FILE", gaps, "-o")
-    wrong(dump, "--min-duration needs --spans", "--min-duration", "1us", gaps)
+    wrong(rbwp_dump, "option '--spans' takes no value", "--spans=1", gaps)
+    wrong(rbwp_dump, "option '--from' needs a value: TIME", gaps, "--from")
+    wrong(rbwp_dump, "option '-o' needs a value: FILE", gaps, "-o")
+    wrong(rbwp_dump, "--min-duration needs --spans", "--min-duration", "1us", gaps)
     for command, table in (("processes", "processes"), ("info", "files"), ("check", "files"), ("repair", "files")):
         wrong(rbwp, "--csv does not go with --json", command, "--csv", table, "--json", gaps)
     wrong(rbwp, "--csv and --quiet exclude each other", "check", "--csv", "files", "--quiet", gaps)
 
 
-def test_times(dump, gaps):
+def test_times(rbwp_dump, gaps):
     for time in ("x", "1.5", "+1.0000000001s", "5m", "-x", "+", "-", "99999999999999999999", "9999999999s", "1e3"):
-        wrong(dump, f"--from '{time}'", "--from", time, gaps)
+        wrong(rbwp_dump, f"--from '{time}'", "--from", time, gaps)
 
 
-def test_values_of_options(rbwp, dump, gaps):
-    wrong(dump, "--slot '256' is no slot", "--slot", "256", gaps)
-    wrong(dump, "--kind 'cores' is no kind", "--kind", "cores", gaps)
-    wrong(dump, "--kind '' is no kind", "--kind=", gaps)
-    wrong(dump, "--thread '' is empty", "--thread=", gaps)
+def test_values_of_options(rbwp, rbwp_dump, gaps):
+    wrong(rbwp_dump, "--slot '256' is no slot", "--slot", "256", gaps)
+    wrong(rbwp_dump, "--kind 'cores' is no kind", "--kind", "cores", gaps)
+    wrong(rbwp_dump, "--kind '' is no kind", "--kind=", gaps)
+    wrong(rbwp_dump, "--thread '' is empty", "--thread=", gaps)
     wrong(rbwp, "--color 'red' is none of auto, always, never", "processes", "--color", "red", gaps)
     for command in ("processes", "info", "check", "repair"):
         wrong(rbwp, "--csv: 'trees' is no table that --json has", command, "--csv", "trees", gaps)
@@ -75,11 +68,11 @@ def helps(command, *words):
     return text
 
 
-def test_help(rbwp, dump, gaps):
+def test_help(rbwp, rbwp_dump, gaps):
     for words in (["--help"], ["help"], ["-h"], ["dump", "--help"], ["help", "dump"], ["info", "--help"]):
         helps(rbwp, *words)
-    helps(dump, "--help")
-    helps(dump, "-h", gaps)
+    helps(rbwp_dump, "--help")
+    helps(rbwp_dump, "-h", gaps)
 
 
 @pytest.mark.parametrize("command, words", [
@@ -97,16 +90,16 @@ def test_filters_in_the_help(rbwp, command):
     assert re.search("--until TIME  *before TIME", text)
 
 
-def test_version(rbwp, dump):
-    for done in rbwp("--version"), rbwp("version"), rbwp("dump", "--version"), dump("--version"):
+def test_version(rbwp, rbwp_dump):
+    for done in rbwp("--version"), rbwp("version"), rbwp("dump", "--version"), rbwp_dump("--version"):
         assert re.fullmatch("rbwp [0-9]+\\.[0-9]+\\.[0-9]+\n", done.text)
 
 
-def test_end_of_options(dump, gaps, work):
+def test_end_of_options(rbwp_dump, gaps, work):
     """"--" ends them, and options may follow operands."""
     shutil.copy(gaps, work / "--spans")
-    assert '"file":"--spans"' in dump("--", "--spans", cwd=work).text
-    assert dump(gaps, "--ndjson").text.startswith('{"file":')
+    assert '"file":"--spans"' in rbwp_dump("--", "--spans", cwd=work).text
+    assert rbwp_dump(gaps, "--ndjson").text.startswith('{"file":')
 
 
 def test_nothing_depends_on_the_locale(rbwp, gaps):
