@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-# CSV, TSV and NDJSON, read back with Python's own modules, hold each span of the dump; names of any
-# bytes (quotes, line feeds, tabs, backslashes, no UTF-8) come back as they were, from cells that are
-# made safe and from raw ones.
-. "$(dirname "$0")/lib.sh"
+"""CSV, TSV and NDJSON, read back with Python's own modules, hold each span of the dump; names of any bytes (quotes, line feeds, tabs,
+backslashes, no UTF-8) come back as they were, from cells that are made safe and from raw ones."""
+import csv
+import json
+import re
 
-"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "csv"
-import csv, io, json, re, sys
-
-rbwp, golden, here, work = sys.argv[1:]
-sys.dont_write_bytecode = True
-sys.path.insert(0, here)
 import export_check as x
+import pytest
 
 COLUMNS = "start_ns duration_ns process track track_kind category name depth lane item id parent finished open".split()
 LATER = ("thread_id proc_id stream correlation launch_ns launch_thread_id launch_span launch_inferred start_uncertain_ns stop_uncertain_ns certain_ns"
          " own_category args").split()
 ALL = COLUMNS + LATER
-csv.field_size_limit(1 << 20)
-surrogates = dict(encoding="utf-8", errors="surrogateescape", newline="")
+SURROGATES = dict(encoding="utf-8", errors="surrogateescape", newline="")
+
+
+@pytest.fixture(autouse=True)
+def long_fields():
+    usual = csv.field_size_limit(1 << 20)
+    yield
+    csv.field_size_limit(usual)
 
 
 def plain(field):
@@ -43,13 +45,13 @@ def safe_tsv(path):
 
 
 def raw_csv(path):
-    with open(path, **surrogates) as file:
+    with open(path, **SURROGATES) as file:
         header, *rows = csv.reader(file, strict=True)
     return header, rows
 
 
 def raw_tsv(path):
-    with open(path, **surrogates) as file:
+    with open(path, **SURROGATES) as file:
         lines = file.read().split("\n")
     assert lines.pop() == ""
     back = lambda field: re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[m[1]], field) if "\\" in field else field
@@ -72,12 +74,13 @@ def read_ndjson(path):
     return ALL, [[str(o[c]) for c in COLUMNS] + [str(o.get(c, "")) for c in LATER] for o in objects]
 
 
-for path, code in x.golden_files(golden) + x.hard_files(work, blocks=6):  # several buffers
-    want = x.expected(rbwp, path, code)
+def check(rbwp, work, path, code):
+    """Each form holds the spans of the dump."""
+    want = x.expected(rbwp.path, path, code)
     tables = []
     for kind, options, read in (("csv", [], safe_csv), ("tsv", [], safe_tsv), ("ndjson", [], read_ndjson),
                                 ("csv", ["--raw-text"], raw_csv), ("tsv", ["--raw-text"], raw_tsv)):
-        x.export(rbwp, path, f"{work}/out.{kind}", "-f", *options, code=code)
+        x.export(rbwp.path, path, f"{work}/out.{kind}", "-f", *options, code=code)
         header, rows = read(f"{work}/out.{kind}")
         assert header == ALL and all(len(r) == len(ALL) for r in rows), (path, kind, header)
         tables.append(rows)
@@ -90,5 +93,13 @@ for path, code in x.golden_files(golden) + x.hard_files(work, blocks=6):  # seve
         assert (int(r["start_ns"]), int(r["parent"]), r["category"]) == (begin, parent or 0, category), (path, r)
         assert r["name"].encode("utf-8", "surrogateescape") == name, (path, r)
         assert r["finished"] == str(int(duration is not None)) and (duration is None or int(r["duration_ns"]) == duration), (path, r)
-P
-finish
+
+
+def test_golden_files(rbwp, golden, work):
+    for path, code in x.golden_files(str(golden)):
+        check(rbwp, work, path, code)
+
+
+def test_hard_files(rbwp, work):
+    for path, code in x.hard_files(str(work), blocks=6):  # several buffers
+        check(rbwp, work, path, code)
