@@ -2,7 +2,22 @@
 # Programs of others open what is exported and find in it what the dump has: each span with its name
 # and times, nothing dropped, no complaint. Guards against writing what only our own readers
 # understand. Exit 77, with the reason, where the viewers cannot be had.
-. "$(dirname "$0")/../cli/lib.sh"
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+: "${RBWP:?the rbwp command}" "${GOLDEN:?the folder of golden files}" "${PYTHON:=python3}"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+failures=0
+export PYTHONDONTWRITEBYTECODE=1
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+finish() {
+    [ "$failures" -eq 0 ] && echo "viewers: all passed" && exit 0
+    echo "viewers: $failures failed"
+    exit 1
+}
 
 . "$here/npm_modules.bash"
 
