@@ -52,8 +52,7 @@ def test_forms(export, data):
 def test_times(export):
     """To the nanosecond where doubles cannot, as strings and with exponents."""
     for ts, ns in (("1700000000123456.789", 1700000000123456789), ('"1700000000123456.789"', 1700000000123456789), ("1e3", 1000000), ("1.25E-1", 125),
-                   ("-0.5", -500),
-                   ("0.0004999", 0), ("12345678.9015", 12345678902), ("2", 2000), ("00000000000000000000000001.5", 1500)):
+                   ("-0.5", -500), ("0.0004999", 0), ("12345678.9015", 12345678902), ("2", 2000), ("00000000000000000000000001.5", 1500)):
         spans, _ = export(f'[{{"ph":"X","name":"a","ts":{ts},"dur":0.25,"pid":1,"tid":1}}]')
         assert (spans[0]["start_ns"], spans[0]["duration_ns"]) == (ns, 250), ts
 
@@ -77,11 +76,11 @@ def test_phases(export):
         {"ph": "B", "name": "outer", "ts": 1, "pid": 1, "tid": 1}, {"ph": "B", "name": "inner", "ts": 2, "pid": 1, "tid": 1},
         {"ph": "B", "name": "other", "ts": 2.5, "pid": 1, "tid": 2}, {"ph": "E", "ts": 3, "pid": 1, "tid": 1}, {"ph": "E", "ts": 9, "pid": 1, "tid": 1},
         {"ph": "E", "ts": 4, "pid": 1, "tid": 2}, {"ph": "E", "ts": 5, "pid": 1, "tid": 2},
-        {"ph": "b", "cat": "io", "id": "0x1", "name": "read", "ts": 1, "pid": 1, "tid": 1}, {"ph": "b", "cat": "io", "id": 2, "name": "write", "ts": 2,
-                                                                                             "pid": 1, "tid": 1},
+        {"ph": "b", "cat": "io", "id": "0x1", "name": "read", "ts": 1, "pid": 1, "tid": 1},
+        {"ph": "b", "cat": "io", "id": 2, "name": "write", "ts": 2, "pid": 1, "tid": 1},
         {"ph": "n", "cat": "io", "id": 2, "name": "mark", "ts": 2.5, "pid": 1, "tid": 1},
-        {"ph": "e", "cat": "io", "id": "0x1", "name": "read", "ts": 3, "pid": 1, "tid": 7}, {"ph": "e", "cat": "io", "id2": {"global": 2}, "name": "write",
-                                                                                             "ts": 4, "pid": 1, "tid": 1},
+        {"ph": "e", "cat": "io", "id": "0x1", "name": "read", "ts": 3, "pid": 1, "tid": 7},
+        {"ph": "e", "cat": "io", "id2": {"global": 2}, "name": "write", "ts": 4, "pid": 1, "tid": 1},
         {"ph": "i", "name": "tick", "s": "t", "ts": 6, "pid": 1, "tid": 2}, {"ph": "B", "name": "never", "ts": 7, "pid": 1, "tid": 2},
         {"ph": "i", "name": "tock", "s": "g", "ts": 8, "pid": 1, "tid": 2}, {"ph": "C", "name": "c", "ts": 1, "pid": 1, "args": {"v": 1}},
         {"ph": "P", "name": "p", "ts": 1, "pid": 1, "tid": 1}, {"ph": "X", "name": "no time", "pid": 1, "tid": 1}, x("back", 5, -1), "text", 7,
@@ -101,8 +100,8 @@ def test_phases(export):
 
 def test_id_is_a_member_of_its_own(export):
     """What others hold is none, and one that is a text or a number there is as good as none."""
-    ends = [{"ph": ph, "cat": "io", "name": "read", "ts": ts, "pid": 1, "tid": 1, "id": "0x1", **more} for ph, ts,
-            more in (("b", 1, {"scope": {"global": 9}, "id2": 7}), ("e", 3, {}))]
+    ends = [{"ph": ph, "cat": "io", "name": "read", "ts": ts, "pid": 1, "tid": 1, "id": "0x1", **more}
+            for ph, ts, more in (("b", 1, {"scope": {"global": 9}, "id2": 7}), ("e", 3, {}))]
     spans, error = export(ends)
     assert not error and flat(spans) == [(1000, 2000, "process 1", "async io", "other", "read")]
 
@@ -149,8 +148,8 @@ def test_no_events(export):
 KINETO = {"schemaVersion": 1, "deviceProperties": [{"id": 0}], "baseTimeNanoseconds": 1699999999000000000,
           "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
           "traceEvents": [x("aten::add", 10.001, 5, 77, 78, cat="cpu_op"), x("cudaLaunchKernel", 11, 1, 77, 78, cat="cuda_runtime"),
-                          x("k", 20, 3, 0, 7, cat="kernel"),
-                          x("Memcpy", 30, 3, 0, 7, cat="gpu_memcpy"), x("PyTorch Profiler (0)", 0, 100, "Spans", "PyTorch Profiler", cat="Trace"),
+                          x("k", 20, 3, 0, 7, cat="kernel"), x("Memcpy", 30, 3, 0, 7, cat="gpu_memcpy"),
+                          x("PyTorch Profiler (0)", 0, 100, "Spans", "PyTorch Profiler", cat="Trace"),
                           {"ph": "M", "name": "process_name", "pid": 77, "tid": 0, "ts": 0, "args": {"name": "python"}},
                           {"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "args": {"labels": "GPU 0"}},
                           {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7 "}},
@@ -164,12 +163,12 @@ def test_pytorch(export):
     base = 1699999999000000000
     assert not error
     assert flat(spans) == sorted([
-        (base + 10001, 5000, "node 3 python", "thread 78", "other", "aten::add"), (base + 11000, 1000, "node 3 python", "thread 78", "call",
-                                                                                   "cudaLaunchKernel"),
-        (base + 20000, 3000, "node 3 process 0 (GPU 0)", "stream 7 ", "gpu", "k"), (base + 30000, 3000, "node 3 process 0 (GPU 0)", "stream 7 ", "copy",
-                                                                                    "Memcpy"),
-        (base, 100000, "node 3 process Spans", "PyTorch Profiler", "other", "PyTorch Profiler (0)"), (base + 110000, 0, "node 3 process ", "events", "other",
-                                                                                                      "Record Window End")])
+        (base + 10001, 5000, "node 3 python", "thread 78", "other", "aten::add"),
+        (base + 11000, 1000, "node 3 python", "thread 78", "call", "cudaLaunchKernel"),
+        (base + 20000, 3000, "node 3 process 0 (GPU 0)", "stream 7 ", "gpu", "k"),
+        (base + 30000, 3000, "node 3 process 0 (GPU 0)", "stream 7 ", "copy", "Memcpy"),
+        (base, 100000, "node 3 process Spans", "PyTorch Profiler", "other", "PyTorch Profiler (0)"),
+        (base + 110000, 0, "node 3 process ", "events", "other", "Record Window End")])
     assert {s["track_kind"] for s in spans if s["category"] in ("gpu", "copy")} == {"gpu"}
 
 
@@ -187,7 +186,7 @@ def test_iris(export, iris):
     """Raw cycles of 10 ns; the unit stands behind. Overlaps get a second lane."""
     spans, error = export(iris)
     assert flat(spans) == [(50000, 6000, "node 0 Rank 0", "XCC2_CU5", "other", "put"), (51000, 8000, "node 0 Rank 0", "XCC2_CU5", "other", "store"),
-                                         (52000, 0, "node 0 Rank 0", "XCC0_CU0", "other", "unknown_99")], error
+                           (52000, 0, "node 0 Rank 0", "XCC0_CU0", "other", "unknown_99")], error
     assert [s["lane"] for s in sorted(spans, key=lambda s: s["start_ns"])] == [0, 1, 0]
     assert [s["name"] for s in export(iris, "--until=+500ns")[0]] == ["put"]  # behind the first, whose unit it has
 
@@ -239,8 +238,8 @@ def test_cut_at_every_byte(export, packed):
 def test_departure_at_the_moment_of_an_arrival(rbwp, work):
     """It comes before it, whatever the order of tracks and of the text."""
     flow = [x("early", 5, 1, tid=3), x("to", 10, 2, tid=2), x("from", 10, 2, tid=3),
-            {"ph": "s", "cat": "q", "name": "q", "id": 7, "ts": 5, "pid": 1, "tid": 3}, {"ph": "f", "bp": "e", "cat": "q", "name": "q", "id": 7, "ts": 10,
-                                                                                         "pid": 1, "tid": 2},
+            {"ph": "s", "cat": "q", "name": "q", "id": 7, "ts": 5, "pid": 1, "tid": 3},
+            {"ph": "f", "bp": "e", "cat": "q", "name": "q", "id": 7, "ts": 10, "pid": 1, "tid": 2},
             {"ph": "s", "cat": "q", "name": "q", "id": 7, "ts": 10, "pid": 1, "tid": 3}]
     (work / "t").write_text(json.dumps(flow))
     arrows = rbwp("export", "--to=chrome", work / "t").json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rbwp ctl lists the processes that record and changes what one records, without code in it: what is dropped is counted and noted in
+"""rbwp ctl lists the processes that record and changes what one records, without code in it: what is dropped is counted and stored in
 the file; a pause cuts what is open and is no misuse; stop makes the file whole and start begins another, which the program's own stop
 ends; a program that does not record yet may be started, by a signal too; and a process that cannot be controlled, or must not be
 believed, is reported in one line."""
@@ -132,7 +132,7 @@ def test_list_and_schema(rbwp, record, ctl, work):
     assert f"there is no process {pid}" in ctl(pid, "status", code=1)
 
 
-def test_what_is_dropped_is_noted(rbwp, record, ctl, calls, work):
+def test_what_is_dropped_is_in_the_file(rbwp, record, ctl, calls, work):
     path, again = f"{work}/run.bin", f"{work}/again.bin"
     program = record(path)
     pid = program.pid

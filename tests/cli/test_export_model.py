@@ -117,9 +117,8 @@ def test_perfetto_arrows(perfetto):
     """None is lost; one between threads adds nothing to see, others an instant."""
     assert len(perfetto.arrows) == 6 and sum(s.category == "link" for s in perfetto.slices) == 5, perfetto.arrows
     ends = [(kind, name, perfetto.slices[b].name, perfetto.slices[e].name, perfetto.slices[e].start - T) for kind, name, b, e in perfetto.arrows]
-    assert sorted(ends) == [("link", "dependency", "dependency", "saxpy", 1080)] + [("link", "launch", "launch", "saxpy", t) for t in (1040, 1061, 1080,
-                                                                                                                                       1095)] + [
-        ("message", "ping", "cpu work", "answer", 1500)], ends
+    launches = [("link", "launch", "launch", "saxpy", t) for t in (1040, 1061, 1080, 1095)]
+    assert sorted(ends) == [("link", "dependency", "dependency", "saxpy", 1080), *launches, ("message", "ping", "cpu work", "answer", 1500)]
 
 
 def test_perfetto_facts(perfetto):

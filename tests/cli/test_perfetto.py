@@ -46,10 +46,8 @@ T = 5_000_000_000
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 TRACKS = [packet((10, 1), (60, m((1, 10), (3, m((1, 7), (6, "app")))))), packet((10, 1), (60, m((1, 11), (5, 10), (4, m((1, 7), (2, 8), (5, "main")))))),
           packet((10, 1), (60, m((1, 12), (5, 11), (2, "queue")))),
-          packet((10, 1), (60, m((1, 13), (5, 10), (2, "memory"), (8, m((3, 3), (4, 1024), (5, 1)))))), packet((10, 1),
-                                                                                                               (60,
-                                                                                                                m((1, 14), (5, 12), (2, "load"),
-                                                                                                                  (8, m((6, "W")))))),
+          packet((10, 1), (60, m((1, 13), (5, 10), (2, "memory"), (8, m((3, 3), (4, 1024), (5, 1)))))),
+          packet((10, 1), (60, m((1, 14), (5, 12), (2, "load"), (8, m((6, "W")))))),
           # The same thread, as another producer knows it.
           packet((10, 2), (60, m((1, 99), (4, m((1, 7), (2, 8), (5, "main again"))))))]
 NAMES = m((1, m((1, 1), (2, "net"))), (1, m((1, 2), (2, "io"))), (2, m((1, 5), (2, "send"))), (3, m((1, 1), (2, "bytes"))), (29, m((1, 1), (2, "told once"))))
@@ -60,18 +58,17 @@ def event(ts, *fields, seq=1, more=()):
 
 
 ARGS = [(4, m((1, 1), (3, 2**64 - 1))), (4, m((10, "delta"), (4, -5))), (4, m((10, "ratio"), (5, 0.5))), (4, m((10, "last"), (2, 1))),
-        (4, m((10, "note"), (6, 'a"b'))),
-        (4, m((10, "text"), (17, 1))), (4, m((10, "dict"), (11, m((10, "x"), (12, m((4, 1))), (12, m((6, "y"))))))), (4, m((10, "raw"), (9, "{not json")))]
+        (4, m((10, "note"), (6, 'a"b'))), (4, m((10, "text"), (17, 1))),
+        (4, m((10, "dict"), (11, m((10, "x"), (12, m((4, 1))), (12, m((6, "y"))))))), (4, m((10, "raw"), (9, "{not json")))]
 EVENTS = [packet((10, 1), (13, 1), (12, NAMES)),
-          event(T + 100, (9, BEGIN), (11, 11), (10, 5), (3, 1), (3, 2), (52, 77), (47, ("fixed", 900)), *ARGS), event(T + 200, (9, BEGIN), (11, 11),
-                                                                                                                      (23, "inner"), (22, "own")),
+          event(T + 100, (9, BEGIN), (11, 11), (10, 5), (3, 1), (3, 2), (52, 77), (47, ("fixed", 900)), *ARGS),
+          event(T + 200, (9, BEGIN), (11, 11), (23, "inner"), (22, "own")),
           event(T + 300, (9, END), (11, 11)), event(T + 400, (9, INSTANT), (11, 12), (23, "tick"), (47, ("fixed", 900))), event(T + 900, (9, END), (11, 11)),
           event(T + 950, (9, BEGIN), (11, 99), (23, "later"), (48, ("fixed", 900))), event(T + 960, (9, END), (11, 99)),
-          *(event(T + t, (9, COUNTER), (11, 13), (30, v)) for t, v in ((10, 4), (20, 3), (30, -2))), *(event(T + t, (9, COUNTER), (11, 14), (44, v)) for t,
-                                                                                                       v in ((20, 2.5), (10, 1.5)))]
+          *(event(T + t, (9, COUNTER), (11, 13), (30, v)) for t, v in ((10, 4), (20, 3), (30, -2))),
+          *(event(T + t, (9, COUNTER), (11, 14), (44, v)) for t, v in ((20, 2.5), (10, 1.5)))]
 SPANS = [(T + 100, 800, "app", "main", "thread", "other", "send", 0), (T + 200, 100, "app", "main", "thread", "other", "inner", 1),
-         (T + 400, 0, "app", "queue", "async", "other", "tick", 0),
-        (T + 950, 10, "app", "main", "thread", "other", "later", 0)]
+         (T + 400, 0, "app", "queue", "async", "other", "tick", 0), (T + 950, 10, "app", "main", "thread", "other", "later", 0)]
 PLAIN = b"".join(TRACKS + EVENTS)
 PACKED = b"".join(packet((50, zlib.compress(b"".join(piece)))) for piece in (TRACKS, EVENTS))
 
@@ -268,8 +265,7 @@ def test_all_that_a_trace_can_hold(run, rbwp, program, work):
 
 TREES = ["{}", "[]", ' {"a": [1, -2.5e+3, "x\\u00e9\\n", true, null, {}], "b" : {"c":[[]]} } ', "[" * 64 + "]" * 64]
 TEXTS = ["", "1", '"x"', "{", "[1,]", "[01]", "[1.]", "[.5]", "[1e]", "[-]", "[tru]", '{"a"}', '{"a":}', '{a:1}', '{"a":1,}', "[1 2]", "[1}", '["\\x"]',
-         '["\\u12g4"]', '["\n"]', '["a]', "[] []",
-         "[" * 66 + "]" * 66]
+         '["\\u12g4"]', '["\n"]', '["a]', "[] []", "[" * 66 + "]" * 66]
 
 
 def test_text_that_is_given_for_json(read):

@@ -57,11 +57,11 @@ def check_spans(page, spans):
     assert origin == min([s["begin"] for s in spans if s["kind"] != "gpu"] or [s["begin"] for s in spans])
     is_near = lambda start: abs(start) < 2**53  # what lies farther away is rounded
     name = lambda s: s["name"] or (f'sub-item {s["sub_item"]}' if s["kind"] == "fine" else f'slot {s["slot"]}')
-    want = collections.Counter((name(s), s["kind"], s["begin"] - origin,
-                                s["end"] - origin) for s in finished if s["end"] >= s["begin"] and is_near(s["begin"] - origin))
+    want = collections.Counter((name(s), s["kind"], s["begin"] - origin, s["end"] - origin)
+                               for s in finished if s["end"] >= s["begin"] and is_near(s["begin"] - origin))
     kind_of = lambda c: {"bgwork": "coarse", "gpu": "gpu"}.get(c, "fine")
-    got = collections.Counter((kinds[k]["name"], kind_of(kinds[k]["category"]), start, stop) for _, k, flags, start,
-                              stop in page.spans() if not flags & 1 and is_near(start))
+    got = collections.Counter((kinds[k]["name"], kind_of(kinds[k]["category"]), start, stop)
+                              for _, k, flags, start, stop in page.spans() if not flags & 1 and is_near(start))
     backwards = sum(s["end"] < s["begin"] for s in finished)
     assert len(got - want) <= backwards and not want - got, (list((want - got).items())[:3], list((got - want).items())[:3])
 
@@ -86,7 +86,7 @@ def check(report, dump):
 
 
 @pytest.mark.parametrize("name", [
-        "straddle", "gaps", "multi_thread", "level1_one_thread", "level2_all_types", "level2_all_types_zlib", "gpu_work", "discard", "empty",
+    "straddle", "gaps", "multi_thread", "level1_one_thread", "level2_all_types", "level2_all_types_zlib", "gpu_work", "discard", "empty",
     "crash_killed", "crash_header_only"])
 def test_good_files(check, golden, name):
     check([golden / f"{name}.bin"])
