@@ -32,14 +32,15 @@ def files(run, program, golden, shared):
 @pytest.fixture(scope="module")
 def pages(rbwp, files):
     """The folder of the pages, and of what the commands tell."""
+    here = lambda words: rbwp(*words.split(), cwd=files)  # names without the folder, as pages show long ones in another way
     for name in INPUTS:
-        rbwp("report", files / name, "-o", files / f"{name.removesuffix('.bin')}.html")
-    rbwp("report", files / "busy.bin", "--detail", "0", "-o", files / "busy0.html")
+        here(f"report {name} -o {name.removesuffix('.bin')}.html")
+    here("report busy.bin --detail 0 -o busy0.html")
     for name, words in {"busy.json": "dump --spans busy.bin", "busy.folded": "export --to folded busy.bin", "job.json": "stats --json --by node job",
                         "stats.json": "stats --json busy.bin", "lanes.json": "stats --json --by kernel many_lanes.bin",
                         "queued.ndjson": "export --to ndjson queued.bin"}.items():
-        (files / name).write_bytes(rbwp(*words.split(), cwd=files).out)
-    (files / "diff.json").write_bytes(rbwp(*"diff --all --json --report diff.html busy.bin other.bin".split(), cwd=files).out)
+        (files / name).write_bytes(here(words).out)
+    (files / "diff.json").write_bytes(here("diff --all --json --report diff.html busy.bin other.bin").out)
     return files
 
 
@@ -49,7 +50,8 @@ def node(run, *words):
         pytest.skip("no node here (Debian: nodejs)")
     if not os.environ.get("PAGE_UNREAD"):
         change = os.environ.get("PAGE_CHANGE")
-        run("node", *words, *[change] * bool(change))
+        done = run("node", *words, *[change] * bool(change), code=None)
+        assert done.code == 0, done.text + done.error
 
 
 def test_pages(run, pages):
