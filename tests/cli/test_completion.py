@@ -26,13 +26,16 @@ def scripts(rbwp, shared):
     """{shell: the file of its completion}"""
     for shell in SHELLS:
         (shared / shell).write_bytes(rbwp("help", "--completion", shell).silent().out)
+        assert (shared / shell).stat().st_size
     return {shell: shared / shell for shell in SHELLS}
 
 
 @pytest.fixture(scope="module")
 def commands(rbwp):
     """{name: summary} of --help."""
-    return dict(re.findall(r"^  ([a-z]*)  *([^ ].*)", rbwp("--help").text, re.M))
+    found = dict(re.findall(r"^  ([a-z]*)  *([^ ].*)", rbwp("--help").text, re.M))
+    assert len(found) > 10
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +79,7 @@ def test_bash_offers_the_commands(offers, commands):
 def test_options(rbwp, offers, scripts, commands):
     """Those of --help are in each completion, in help --man and in the manual page."""
     zsh, fish = scripts["zsh"].read_text(), scripts["fish"].read_text()
-    names = sorted(set(commands) - {"help", "version"})
-    assert len(names) > 10
-    for command in names:
+    for command in sorted(set(commands) - {"help", "version"}):
         options = set(re.findall(r"^ *(?:-., )? *(--[a-z0-9-]*)", rbwp(command, "--help").text, re.M))
         assert set(offers("rbwp", command, "--")) == options
         pages = rbwp("help", "--man", command).text, (pathlib.Path(os.environ["MAN"]) / f"rbwp-{command}.1").read_text()

@@ -116,6 +116,7 @@ def test_gpu_work(rbwp, work):
 
 def test_exit_codes_of_damaged_files(rbwp, golden):
     paths = [*golden.parent.glob("bad/*/input.bin"), *golden.glob("crash*.bin")]
-    assert len(paths) > 10
-    for path in paths:
-        rbwp("export", "--to", "folded", path, code=x.code_of(rbwp.path, path))
+    codes = [x.code_of(rbwp.path, path) for path in paths]
+    assert {1, 3} <= set(codes)
+    for path, code in zip(paths, codes):
+        rbwp("export", "--to", "folded", path, code=code)

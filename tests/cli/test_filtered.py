@@ -114,4 +114,4 @@ def test_time_without_sign_or_unit(rbwp, path, command):
 
 
 def test_time_since_1970(rbwp, path):
-    rbwp("stats", "--from", "999999999s", path).silent()
+    assert rbwp("stats", "--from", "999999999s", path).silent().out
