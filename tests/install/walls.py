@@ -23,7 +23,7 @@ STREETS = {"tools/main.c"}  # of no room: it joins them
 # Whose functions stand in for the C library's, which others mean; and what the names of their own begin with.
 PRELOADED = {"runtime/threads": ("wait_", "waiter_", "wakes_", "real_"), "gpu/inject": ("inject_", "nvtx_")}
 # Files in the largest circle of a room, where that is more than two. Only ever fewer.
-CIRCLES = {"runtime/jobs/message": 6, "runtime/jobs/mpi": 4, "tools/input": 3, "tools/export": 6, "tools/trace": 3}
+CIRCLES = {"runtime/jobs/message": 6, "runtime/jobs/mpi": 4}
 OPTIONAL = "runtime/jobs/mpi", "runtime/threads"  # whose objects are there if an MPI library is, or glibc
 
 

@@ -5,7 +5,6 @@
  * names and steps; a PyTorch kernel without a flow is linked by correlation, and a user's range on
  * a GPU is no work.
  */
-#include "importers.h"
 #include "trace_seen.h"
 
 #include <sys/mman.h>
@@ -16,7 +15,6 @@ static void check(const char *events, const char *expected)
     static struct seen seen;
     int fd = memfd_create("input", 0);
     assert_int_equal(write(fd, events, strlen(events)), (ssize_t)strlen(events));
-    trace_formats_add(&trace_format_chrome);
     assert_int_equal(see_file(&seen, fd, false, &(struct trace_read_options){0}), EXIT_GOOD);
     close(fd);
     assert_string_equal(seen.text, expected);

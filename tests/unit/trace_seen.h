@@ -12,7 +12,7 @@
 #ifndef TRACE_SEEN_H
 #define TRACE_SEEN_H
 
-#include "trace_source.h"
+#include "importers.h"
 #include "trace_span.h"
 #include "unit.h"
 
@@ -173,6 +173,9 @@ static inline void see_fact(void *context, const char *key, struct trace_text va
 static inline enum exit_code see_file(struct seen *seen, int fd, bool places,
                                       const struct trace_read_options *options)
 {
+#define ADD(name) trace_formats_add(&trace_format_##name);
+    IMPORTERS(ADD)
+#undef ADD
     struct trace_source source;
     char path[32];
     const struct trace_sink sink = {.context = seen,

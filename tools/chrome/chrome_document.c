@@ -67,16 +67,10 @@ static uint32_t take_u32(const struct json_scan *scan)
 static void take_about(struct chrome_clock *clock, struct json_scan *scan,
                        struct trace_facts *facts)
 {
-    uint32_t depth = scan->depth - 1;
-    while (scan->depth > depth) {
-        enum json_token token = json_scan_next(scan);
-        if (token == JSON_END)
-            return;
-        if (token != JSON_KEY)
-            continue;
+    while (json_scan_next(scan) == JSON_KEY) {
         bool rank = json_scan_is(scan, "rank"), unit = json_scan_is(scan, "time_unit");
         bool size = json_scan_is(scan, "world_size"), domain = json_scan_is(scan, "clock-domain");
-        token = json_scan_next(scan);
+        enum json_token token = json_scan_next(scan);
         json_scan_skip(scan, token);
         if (token == JSON_NUMBER && rank) {
             facts->has_node = true;
@@ -98,12 +92,8 @@ static void take_origin(struct chrome_clock *clock, struct json_scan *scan,
     static const char *const keys[] = {"origin_ns", "process.0.zero_time_ns", "process.0.shift_ns"};
     int64_t values[3] = {0};
     bool ours = false, found[3] = {false};
-    for (uint32_t depth = scan->depth - 1; scan->depth > depth;) {
-        enum json_token token = json_scan_next(scan);
-        if (token == JSON_END)
-            return;
-        if (token != JSON_KEY)
-            continue;
+    enum json_token token;
+    while ((token = json_scan_next(scan)) == JSON_KEY) {
         int key = 0;
         while (key < 3 && !json_scan_is(scan, keys[key]))
             key++;
@@ -114,6 +104,8 @@ static void take_origin(struct chrome_clock *clock, struct json_scan *scan,
         if (key < 3 && token == JSON_TEXT)
             found[key] = chrome_time(scan->text, scan->text_bytes, nanoseconds, &values[key]);
     }
+    if (token == JSON_END)
+        return;
     if (!ours)
         facts->made_of.count = 0;
     if (!ours || !found[0])

@@ -132,25 +132,17 @@ static void read_arg(struct chrome_args *args, struct json_scan *scan)
 /* Behind the opening brace. */
 static void chrome_args_read(struct chrome_args *args, struct json_scan *scan)
 {
-    uint32_t depth = scan->depth - 1;
-    while (scan->depth > depth) {
-        enum json_token token = json_scan_next(scan);
-        if (token == JSON_END)
-            return;
-        if (token == JSON_KEY)
-            read_arg(args, scan);
-    }
+    while (json_scan_next(scan) == JSON_KEY)
+        read_arg(args, scan);
 }
 
 /* ---- values ---------------------------------------------------------------------- */
 
 uint32_t chrome_args_find(const struct chrome_args *args, const char *key)
 {
-    for (uint32_t i = 0; i < args->count; i++) {
-        struct trace_text text = chrome_args_key(args, i);
-        if (strlen(key) == text.bytes && memcmp(text.text, key, text.bytes) == 0)
+    for (uint32_t i = 0; i < args->count; i++)
+        if (trace_text_is(chrome_args_key(args, i), key))
             return i;
-    }
     return CHROME_ARGS_MAX;
 }
 
@@ -385,15 +377,9 @@ static void take_plain(const struct json_scan *scan, enum member member, enum js
 /* Of id2 the id. */
 static void take_id2(struct json_scan *scan, struct chrome_event *event)
 {
-    uint32_t depth = scan->depth - 1;
-    while (scan->depth > depth) {
-        enum json_token token = json_scan_next(scan);
-        if (token == JSON_END)
-            return;
-        if (token != JSON_KEY)
-            continue;
+    while (json_scan_next(scan) == JSON_KEY) {
         bool local = json_scan_is(scan, "local"), global = json_scan_is(scan, "global");
-        token = json_scan_next(scan);
+        enum json_token token = json_scan_next(scan);
         json_scan_skip(scan, token);
         if ((local || global) && (token == JSON_TEXT || token == JSON_NUMBER)) {
             keep_id(scan, token, &event->id);
@@ -404,19 +390,12 @@ static void take_id2(struct json_scan *scan, struct chrome_event *event)
 
 bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct chrome_event *event)
 {
-    uint32_t depth = scan->depth - 1;
+    enum json_token token;
     memset(event, 0, offsetof(struct chrome_event, name));
     chrome_args_clear(event->args);
-    while (scan->depth > depth) {
-        enum json_token token = json_scan_next(scan);
-        if (token == JSON_END)
-            return false;
-        if (token != JSON_KEY)
-            continue;
+    while ((token = json_scan_next(scan)) == JSON_KEY) {
         enum member member = member_of(scan);
         token = json_scan_next(scan);
-        if (token == JSON_END)
-            return false;
         if (token == JSON_OBJECT && member == ARGS)
             chrome_args_read(event->args, scan);
         else if (token == JSON_OBJECT && member == ID2)
@@ -426,20 +405,15 @@ bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct c
         else
             json_scan_skip(scan, token);
     }
-    return true;
-}
-
-static bool is_text(const char *bytes, uint32_t count, const char *text)
-{
-    return strlen(text) == count && memcmp(bytes, text, count) == 0;
+    return token != JSON_END;
 }
 
 bool chrome_event_is(const struct chrome_event *event, const char *name)
 {
-    return is_text(event->name, event->name_bytes, name);
+    return trace_text_is((struct trace_text){event->name, event->name_bytes}, name);
 }
 
 bool chrome_event_has_category(const struct chrome_event *event, const char *category)
 {
-    return is_text(event->category, event->category_bytes, category);
+    return trace_text_is((struct trace_text){event->category, event->category_bytes}, category);
 }

@@ -2,6 +2,7 @@
 /* The other side of tools/export/chrome_args.c and kineto_args.c. */
 #include "chrome_own.h"
 #include "kineto_words.h"
+#include "own_keys.h"
 #include "trace_span.h"
 
 #include <stdio.h>
@@ -122,15 +123,10 @@ struct trace_text chrome_own_label(const struct chrome_event *event,
 
 /* ---- arguments ------------------------------------------------------------------- */
 
-static bool is_word(struct trace_text text, const char *word)
-{
-    return strlen(word) == text.bytes && memcmp(word, text.text, text.bytes) == 0;
-}
-
 static bool is_made(struct chrome_own *own, struct trace_text key)
 {
     for (unsigned i = 0; i < KINETO_MADE_KEYS; i++) {
-        if (!(own->made >> i & 1) || !is_word(key, kineto_made_key[i]))
+        if (!(own->made >> i & 1) || !trace_text_is(key, kineto_made_key[i]))
             continue;
         own->span->flags |= i == KINETO_FINISHED ? TRACE_UNFINISHED : 0;
         return true;
@@ -140,21 +136,21 @@ static bool is_made(struct chrome_own *own, struct trace_text key)
 
 bool chrome_own_arg(void *context, uint32_t arg)
 {
-    static const char *const words[] = {"rbwp", "unfinished", "open", "slot", "item"};
     struct chrome_own *own = context;
-    struct trace_text key = chrome_args_key(own->args, arg);
-    size_t i = 0;
+    const struct trace_text key = chrome_args_key(own->args, arg);
+    const enum own_key number = own_key_number(key);
+    const enum json_token token = own->args->list[arg].token;
+    const bool state = number == OWN_UNFINISHED || number == OWN_OPEN;
+    const bool item = number == OWN_SLOT || number == OWN_ITEM;
     if (is_made(own, key))
         return true;
-    while (i < sizeof words / sizeof words[0] && !is_word(key, words[i]))
-        i++;
-    enum json_token token = own->args->list[arg].token;
-    if (i == 0 && token == JSON_OBJECT)
+    if (number == OWN_RBWP && token == JSON_OBJECT)
         take_model(own, chrome_args_text(own->args, arg));
-    else if ((i == 1 || i == 2) && token == JSON_WORD)
-        own->span->flags |= i == 1 ? TRACE_UNFINISHED : TRACE_OPEN;
-    else if ((i == 3 || i == 4) && token == JSON_NUMBER && arg < 3) /* ours come first */
-        own->span->item = (uint32_t)chrome_args_u64(own->args, words[i]);
+    else if (state && token == JSON_WORD)
+        own->span->flags |= number == OWN_OPEN ? TRACE_OPEN : TRACE_UNFINISHED;
+    else if (item && token == JSON_NUMBER && arg < 3) /* ours come first */
+        own->span->item =
+            (uint32_t)chrome_args_u64(own->args, number == OWN_SLOT ? "slot" : "item");
     else
         return false;
     return true;

@@ -42,7 +42,6 @@ bool chrome_ends_take(struct chrome_lane_ends *lane, int64_t start_ns, int64_t s
                       uint16_t *steps);
 /* No more spans of the batch: those that are still open may abut to whatever comes. */
 void chrome_ends_finish_batch(struct chrome_lane_ends *lane, uint16_t *steps);
-void chrome_ends_free(struct chrome_lane_ends *lane);
 
 /* Thousandths of a nanosecond by which a span that stops at stop_ns from the origin is shorter. */
 uint32_t chrome_ends_shorter(int64_t stop_ns, uint16_t steps);

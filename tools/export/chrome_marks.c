@@ -171,11 +171,6 @@ void chrome_ends_finish_batch(struct chrome_lane_ends *lane, uint16_t *steps)
     }
 }
 
-void chrome_ends_free(struct chrome_lane_ends *lane)
-{
-    free(lane->open);
-}
-
 /* A step is at least four times the distance of two doubles at stop_ns. From the thirteenth day on
  * doubles of microseconds do not keep nanoseconds, whatever is written. */
 uint32_t chrome_ends_shorter(int64_t stop_ns, uint16_t steps)

@@ -14,11 +14,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define NS_PER_S INT64_C(1000000000)
+#define KINETO_GRID_NS (INT64_C(7889238) * NS_PER_S) /* a quarter of a year */
+
 void chrome_fail(struct chrome *chrome)
 {
     if (!chrome->failed)
         message("out of memory; the rest is left out");
     chrome->failed = true;
+}
+
+/* Of Kineto's files: its rank is a node here. It stands before the events, for who reads the text.
+ */
+void kineto_write_head(struct chrome *chrome)
+{
+    struct out *out = &chrome->pass->out;
+    const struct trace *trace = chrome->pass->trace;
+    int64_t origin_ns = trace ? trace_origin_ns(trace) : 0;
+    bool any = trace && chrome->pid_count;
+    uint32_t node = any ? trace_process_of(trace, 0)->node : 0;
+    chrome->base_ns = origin_ns > 0 ? origin_ns / KINETO_GRID_NS * KINETO_GRID_NS : 0;
+    out_text(out, "{\n\"schemaVersion\": 1,\n");
+    out_format(out, "\"distributedInfo\": {\"rank\": %" PRIu32 ", \"world_size\": %" PRIu32 "},\n",
+               node, chrome->pass->nodes);
+    out_text(out, "\"displayTimeUnit\": \"ns\",\n");
+    out_format(out, "\"baseTimeNanoseconds\": %" PRId64 ",\n\"traceEvents\": [", chrome->base_ns);
 }
 
 void chrome_text(struct chrome *chrome, const char *key, struct trace_text text)
@@ -257,7 +277,7 @@ void chrome_rows_free(struct chrome *chrome)
     const struct trace *trace = chrome->pass->trace;
     for (uint32_t i = 0; i < chrome->row_count; i++) {
         for (uint32_t lane = 0; lane < chrome->rows[i].lane_count; lane++)
-            chrome_ends_free(&chrome->rows[i].lanes[lane].ends);
+            free(chrome->rows[i].lanes[lane].ends.open);
         free(chrome->rows[i].lanes);
     }
     for (uint32_t i = 0; i < chrome->name_count && trace; i++)

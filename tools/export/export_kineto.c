@@ -16,9 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS_PER_S INT64_C(1000000000)
-#define GRID_NS (INT64_C(7889238) * NS_PER_S)
-
 /* ---- spans --------------------------------------------------------------------------- */
 
 /* "kernel", or "kernel,a word of the source's". */
@@ -75,24 +72,6 @@ static void kineto_on_spans(void *context, const struct trace_span *spans, size_
     chrome->rows[spans[0].track].has_spans = true;
     for (size_t i = 0; i < count && !chrome->failed; i++)
         kineto_write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]));
-}
-
-/* ---- the file ------------------------------------------------------------------------ */
-
-/* Kineto's rank is a node here. It stands before the events, for who reads the text. */
-void kineto_write_head(struct chrome *chrome)
-{
-    struct out *out = &chrome->pass->out;
-    const struct trace *trace = chrome->pass->trace;
-    int64_t origin_ns = trace ? trace_origin_ns(trace) : 0;
-    bool any = trace && chrome->pid_count;
-    uint32_t node = any ? trace_process_of(trace, 0)->node : 0;
-    chrome->base_ns = origin_ns > 0 ? origin_ns / GRID_NS * GRID_NS : 0;
-    out_text(out, "{\n\"schemaVersion\": 1,\n");
-    out_format(out, "\"distributedInfo\": {\"rank\": %" PRIu32 ", \"world_size\": %" PRIu32 "},\n",
-               node, chrome->pass->nodes);
-    out_text(out, "\"displayTimeUnit\": \"ns\",\n");
-    out_format(out, "\"baseTimeNanoseconds\": %" PRId64 ",\n\"traceEvents\": [", chrome->base_ns);
 }
 
 /* ---- GPUs ---------------------------------------------------------------------------- */

@@ -12,6 +12,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- a list of words that owns them ---------------------------------------------------------- */
+
+bool input_words_add(struct operands *words, char *word)
+{
+    char **moved =
+        word ? realloc(words->words, ((size_t)words->count + 1) * sizeof *words->words) : NULL;
+    if (!moved) {
+        message("out of memory");
+        free(word);
+        return false;
+    }
+    words->words = moved;
+    words->words[words->count++] = word;
+    return true;
+}
+
+bool input_words_copy(struct operands *words, const char *word)
+{
+    return input_words_add(words, strdup(word));
+}
+
+/* ---- input folder ---------------------------------------------------------------------------- */
+
 bool input_is_folder(const char *word)
 {
     struct stat status;

@@ -26,27 +26,6 @@ const struct option input_option_table[] = {
     {0},
 };
 
-/* ---- words --------------------------------------------------------------------------- */
-
-bool input_words_add(struct operands *words, char *word)
-{
-    char **moved =
-        word ? realloc(words->words, ((size_t)words->count + 1) * sizeof *words->words) : NULL;
-    if (!moved) {
-        message("out of memory");
-        free(word);
-        return false;
-    }
-    words->words = moved;
-    words->words[words->count++] = word;
-    return true;
-}
-
-bool input_words_copy(struct operands *words, const char *word)
-{
-    return input_words_add(words, strdup(word));
-}
-
 static bool input_list_add_file(struct operands *files, const char *word)
 {
     return input_is_folder(word) ? input_folder_add(files, word) : input_words_copy(files, word);

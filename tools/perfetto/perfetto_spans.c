@@ -3,6 +3,7 @@
 #include "perfetto_spans.h"
 #include "hash.h"
 #include "message.h"
+#include "own_keys.h"
 #include "perfetto_proto.h"
 #include "trace_span.h"
 
@@ -132,46 +133,27 @@ struct own_words {
 /* What our own exports say of a span by an argument. */
 static bool perfetto_spans_take_word(void *context, struct trace_text name, uint64_t value)
 {
-    static const char *const words[] = {"unfinished",
-                                        "open",
-                                        "slot",
-                                        "item",
-                                        "launch_ns",
-                                        "launch_thread",
-                                        "launch_inferred",
-                                        "certain_ns",
-                                        "start_uncertain_ns",
-                                        "stop_uncertain_ns"};
     const struct own_words *own = context;
     struct trace_detail *head = &own->spans->detail.head;
-    uint64_t *const places[] = {NULL,
-                                NULL,
-                                NULL,
-                                NULL,
-                                NULL,
-                                &head->thread_id,
-                                NULL,
-                                &head->certain_ns,
-                                &head->start_uncertain_ns,
-                                &head->stop_uncertain_ns};
-    size_t i = 0, count = sizeof words / sizeof words[0];
-    while (i < count &&
-           (strlen(words[i]) != name.bytes || memcmp(words[i], name.text, name.bytes) != 0))
-        i++;
-    if (!own->spans->ours || i == count)
+    const enum own_key key = own_key_number(name);
+    if (!own->spans->ours || key >= OWN_RBWP)
         return false;
-    if (i < 2)
-        own->span->flags |= i ? TRACE_OPEN : TRACE_UNFINISHED;
-    else if (i < 4)
+    if (key == OWN_UNFINISHED || key == OWN_OPEN)
+        own->span->flags |= key == OWN_OPEN ? TRACE_OPEN : TRACE_UNFINISHED;
+    else if (key == OWN_SLOT || key == OWN_ITEM)
         own->span->item = (uint32_t)value;
-    else if (i == 4)
+    else if (key == OWN_LAUNCH_NS)
         head->launch_ns = (int64_t)value;
-    else if (places[i])
-        *places[i] = value;
-    head->flags |= i == 4   ? TRACE_HAS_LAUNCH
-                   : i == 6 ? TRACE_INFERRED
-                   : i > 6  ? TRACE_HAS_BOUNDS
-                            : 0;
+    else if (key == OWN_LAUNCH_THREAD)
+        head->thread_id = value;
+    else if (key != OWN_LAUNCH_INFERRED)
+        *(key == OWN_CERTAIN_NS           ? &head->certain_ns
+          : key == OWN_START_UNCERTAIN_NS ? &head->start_uncertain_ns
+                                          : &head->stop_uncertain_ns) = value;
+    head->flags |= key == OWN_LAUNCH_NS         ? TRACE_HAS_LAUNCH
+                   : key == OWN_LAUNCH_INFERRED ? TRACE_INFERRED
+                   : key > OWN_LAUNCH_INFERRED  ? TRACE_HAS_BOUNDS
+                                                : 0;
     return true;
 }
 

@@ -380,22 +380,17 @@ static bool read_packets(struct perfetto_source *source, const struct trace_sour
 
 /* ---- opening: tracks, clocks, facts ------------------------------------------------- */
 
-static bool text_is(struct trace_text text, const char *expected)
-{
-    return strlen(expected) == text.bytes && memcmp(text.text, expected, text.bytes) == 0;
-}
-
 static void note_fact(struct perfetto_source *source, const struct perfetto_event *event)
 {
     made_of_note(&source->made_of, event->name);
     char copy[32];
     struct trace_text text = perfetto_event_text(event);
     snprintf(copy, sizeof copy, "%.*s", (int)text.bytes, text.text);
-    if (text_is(event->name, "rbwp.version"))
+    if (trace_text_is(event->name, "rbwp.version"))
         source->ours = true;
-    else if (text_is(event->name, "process.0.zero_time_ns"))
+    else if (trace_text_is(event->name, "process.0.zero_time_ns"))
         source->zero_time_ns = strtoll(copy, NULL, 10);
-    else if (text_is(event->name, "process.0.shift_ns"))
+    else if (trace_text_is(event->name, "process.0.shift_ns"))
         source->shift_ns = strtoll(copy, NULL, 10);
 }
 

@@ -348,25 +348,36 @@ static bool take_lane(void *context, const void *item, const uint64_t *payload)
     return true;
 }
 
+/* The kernel whose list gets one more; NULL: none of it is wanted, or there is no room. */
+static struct kernel_sums *add_to_kernel(struct kernel_lines_finishing *finishing, void *list,
+                                         uint32_t *room, uint32_t count, uint32_t most,
+                                         size_t item_bytes)
+{
+    struct kernel_lines *lines = finishing->lines;
+    struct kernel_sums *kernel =
+        finishing->any ? kernel_lines_find_kernel(finishing, finishing->step.kernel) : NULL;
+    if (kernel && count < most && grow_zeroed32(list, room, count + 1, item_bytes))
+        return kernel;
+    if (kernel && count == most)
+        lines->dropped++;
+    else if (kernel)
+        kernel_lines_fail(lines);
+    return NULL;
+}
+
 static void end_edge(struct kernel_lines_finishing *finishing)
 {
     struct kernel_lines *lines = finishing->lines;
     const struct step *step = &finishing->step;
     struct kernel_sums *kernel =
-        finishing->any ? kernel_lines_find_kernel(finishing, step->kernel) : NULL;
+        add_to_kernel(finishing, &lines->edges, &lines->edge_room, lines->edge_count,
+                      KERNEL_EDGES_MAX, sizeof *lines->edges);
     if (!kernel)
         return;
-    if (lines->edge_count == KERNEL_EDGES_MAX) {
-        lines->dropped++;
-    } else if (!grow_zeroed32(&lines->edges, &lines->edge_room, lines->edge_count + 1,
-                              sizeof *lines->edges)) {
-        kernel_lines_fail(lines);
-    } else {
-        if (kernel->edge_count++ == 0)
-            kernel->first_edge = lines->edge_count;
-        lines->edges[lines->edge_count++] =
-            (struct kernel_edge){step->from, step->to, finishing->step_count};
-    }
+    if (kernel->edge_count++ == 0)
+        kernel->first_edge = lines->edge_count;
+    lines->edges[lines->edge_count++] =
+        (struct kernel_edge){step->from, step->to, finishing->step_count};
 }
 
 static void end_probe(struct kernel_lines_finishing *finishing)
@@ -374,22 +385,16 @@ static void end_probe(struct kernel_lines_finishing *finishing)
     struct kernel_lines *lines = finishing->lines;
     const struct step *step = &finishing->step;
     struct kernel_sums *kernel =
-        finishing->any ? kernel_lines_find_kernel(finishing, step->kernel) : NULL;
+        add_to_kernel(finishing, &lines->probes, &lines->probe_room, lines->probe_count,
+                      KERNEL_LINES_MAX, sizeof *lines->probes);
     if (!kernel)
         return;
-    if (lines->probe_count == KERNEL_LINES_MAX) {
-        lines->dropped++;
-    } else if (!grow_zeroed32(&lines->probes, &lines->probe_room, lines->probe_count + 1,
-                              sizeof *lines->probes)) {
-        kernel_lines_fail(lines);
-    } else {
-        if (kernel->probe_count++ == 0)
-            kernel->first_probe = lines->probe_count;
-        lines->probes[lines->probe_count++] = (struct kernel_probe){.id = step->from,
-                                                                    .count = finishing->step_count,
-                                                                    .cycles = step->cycles,
-                                                                    .line = step->line};
-    }
+    if (kernel->probe_count++ == 0)
+        kernel->first_probe = lines->probe_count;
+    lines->probes[lines->probe_count++] = (struct kernel_probe){.id = step->from,
+                                                                .count = finishing->step_count,
+                                                                .cycles = step->cycles,
+                                                                .line = step->line};
 }
 
 static bool count_step(struct kernel_lines_finishing *finishing, const struct step *step,

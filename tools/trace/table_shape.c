@@ -90,25 +90,16 @@ static void queue_columns_find(struct table_shape *shape, const struct rbwp_sche
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* count: none of them. */
-static unsigned word_number(const char *const *words, unsigned count, struct trace_text word)
-{
-    unsigned i = 0;
-    while (i < count && (strlen(words[i]) != word.bytes || memcmp(words[i], word.text, word.bytes)))
-        i++;
-    return i;
-}
-
 uint8_t table_category(struct trace_text word)
 {
-    unsigned found = word_number(trace_category_name, TRACE_CATEGORIES, word);
+    unsigned found = trace_word_number(trace_category_name, TRACE_CATEGORIES, word);
     bool is_other_rows = found <= TRACE_GPU_WORK || found == TRACE_ANNOTATION;
     return (uint8_t)(is_other_rows || found == TRACE_CATEGORIES ? TRACE_RANGE : found);
 }
 
 uint8_t table_link_kind(struct trace_text word)
 {
-    unsigned found = word_number(trace_link_kind_name, TRACE_LINK_KINDS, word);
+    unsigned found = trace_word_number(trace_link_kind_name, TRACE_LINK_KINDS, word);
     return (uint8_t)(found < TRACE_LINK_KINDS ? found + 1 : 0);
 }
 

@@ -9,6 +9,7 @@
 #include "catalog_join.h"
 #include "file_facts.h"
 #include "deferred_losses.h"
+#include "importers.h"
 #include "life_marks.h"
 #include "loss_text.h"
 #include "losses.h"

@@ -102,8 +102,8 @@ bool made_of_same(const struct trace_source *a, const struct trace_source *b)
 
 enum { FORMATS_MAX = 16, HEAD_BYTES = 4096 };
 
-static const struct trace_format *formats[FORMATS_MAX] = {&trace_format_rbwp};
-static unsigned format_count = 1;
+static const struct trace_format *formats[FORMATS_MAX];
+static unsigned format_count;
 
 void trace_formats_add(const struct trace_format *format)
 {
@@ -158,8 +158,8 @@ static bool unpack_head(const uint8_t *packed, size_t bytes, uint8_t *head, size
     return rc != Z_MEM_ERROR;
 }
 
-/* False when there is no memory, with the message given. What nothing recognises is an RBWP file
- * that is cut or damaged: its reader says how. */
+/* False when there is no memory, with the message given. What nothing recognises is of the first
+ * format, an RBWP file that is cut or damaged: its reader says how. */
 static bool recognise(struct trace_source *source)
 {
     uint8_t head[HEAD_BYTES], unpacked[HEAD_BYTES];
@@ -172,7 +172,7 @@ static bool recognise(struct trace_source *source)
         }
         seen = unpacked;
     }
-    source->format = &trace_format_rbwp;
+    source->format = formats[0];
     for (unsigned i = format_count; i-- > 0;)
         if (formats[i]->recognises(seen, bytes))
             source->format = formats[i];

@@ -27,26 +27,43 @@ static inline struct trace_text own_key_behind(struct trace_text key)
     return (struct trace_text){key.text + OWN_KEY_PREFIX_BYTES, key.bytes - OWN_KEY_PREFIX_BYTES};
 }
 
+enum own_key {
+    OWN_UNFINISHED,
+    OWN_OPEN,
+    OWN_SLOT,
+    OWN_ITEM,
+    OWN_LAUNCH_NS,
+    OWN_LAUNCH_THREAD,
+    OWN_LAUNCH_INFERRED,
+    OWN_CERTAIN_NS,
+    OWN_START_UNCERTAIN_NS,
+    OWN_STOP_UNCERTAIN_NS,
+    OWN_RBWP, /* an object of such */
+    OWN_KEYS
+};
+/* OWN_KEYS: it is none. */
+static inline enum own_key own_key_number(struct trace_text key)
+{
+    static const char *const words[OWN_KEYS] = {"unfinished",
+                                                "open",
+                                                "slot",
+                                                "item",
+                                                "launch_ns",
+                                                "launch_thread",
+                                                "launch_inferred",
+                                                "certain_ns",
+                                                "start_uncertain_ns",
+                                                "stop_uncertain_ns",
+                                                "rbwp"};
+    return (enum own_key)trace_word_number(words, OWN_KEYS, key);
+}
+
 /* Whether an argument's key needs the prefix. */
 static inline bool own_key_is_taken(struct trace_text key)
 {
-    static const char *const words[] = {"rbwp",
-                                        "unfinished",
-                                        "open",
-                                        "slot",
-                                        "item",
-                                        "launch_ns",
-                                        "launch_thread",
-                                        "launch_inferred",
-                                        "certain_ns",
-                                        "start_uncertain_ns",
-                                        "stop_uncertain_ns"};
     while (own_key_begins(key))
         key = own_key_behind(key);
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strlen(words[i]) == key.bytes && memcmp(words[i], key.text, key.bytes) == 0)
-            return true;
-    return false;
+    return own_key_number(key) < OWN_KEYS;
 }
 
 /* "slot" or "item", or NULL where a span has none. */

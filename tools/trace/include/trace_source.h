@@ -167,10 +167,8 @@ struct trace_format {
     void (*leave)(struct trace_source *source);
 };
 
-extern const struct trace_format trace_format_rbwp;
-
-/* Files are tried as RBWP first, then as what was added here, in that order. Before any is opened,
- * by one thread; nothing happens to one that is known. */
+/* Files are tried as what was added here, in that order. Before any is opened, by one thread;
+ * nothing happens to one that is known. */
 void trace_formats_add(const struct trace_format *format);
 /* Prints one sentence: the kinds of files that a source can be. */
 void trace_formats_list(void);

@@ -26,5 +26,14 @@ static inline bool trace_text_is(struct trace_text text, const char *wanted)
 {
     return trace_text_same(text, trace_text(wanted));
 }
+/* Which of count words it is; count: none of them. */
+static inline unsigned trace_word_number(const char *const *words, unsigned count,
+                                         struct trace_text word)
+{
+    unsigned i = 0;
+    while (i < count && !trace_text_is(word, words[i]))
+        i++;
+    return i;
+}
 
 #endif /* TRACE_TEXT_H */
