@@ -2,7 +2,9 @@
 /* A document is the columns that print it: what is in the one is in the other. */
 #include "critical_path.h"
 #include "documents.h"
+#include "dump_columns.h"
 #include "export.h"
+#include "info.h"
 #include "kernel_dumps.h"
 #include "processes.h"
 #include "result_print.h"
@@ -10,6 +12,7 @@
 #include "stacks.h"
 #include "stats_diff.h"
 #include "stats_report.h"
+#include "table_list.h"
 #include "timeline.h"
 #include "top.h"
 
@@ -24,10 +27,15 @@ bool schema_write(struct out *out, const char *name)
     } documents[] = {{"check", check_columns},
                      {"critical-path", critical_columns},
                      {"diff", diff_columns},
+                     {"dump", dump_columns()},
                      {"events", events_columns},
+                     {"info", info_document()->list->columns},
                      {"lanes", lanes_columns},
+                     {"records", records_columns},
                      {"repair", repair_columns},
+                     {"spans", spans_columns},
                      {"stats", stats},
+                     {"tables", table_list_columns},
                      {"processes", processes_columns->list->columns},
                      {"stacks", stacks_columns->list->columns},
                      {"top", top_columns->list->columns},

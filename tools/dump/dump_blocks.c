@@ -14,6 +14,7 @@
  */
 #include "digits.h"
 #include "dump.h"
+#include "dump_columns.h"
 #include "dump_tables.h"
 #include "grow.h"
 #include "file_columns.h"
@@ -23,10 +24,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-struct blocks_shown {
-    uint64_t opaque, blocks, records;
-};
 
 struct block_dump {
     struct dump *dump;
@@ -105,15 +102,7 @@ static void gpu_extras(struct out *out, const struct rbwp_block *block)
         struct rbwp_gpu_extra extra;
         rbwp_gpu_extra_get(block, i, &extra);
         out_text(out, i ? ",\n{" : "\n{");
-        json_i64(out, "start", extra.start_ns);
-        json_i64(out, "stop", extra.stop_ns);
-        json_i64(out, "launch", extra.launch_ns);
-        json_u64(out, "thread_id", extra.thread_id);
-        json_u64(out, "start_gap", extra.start_gap_ns);
-        json_u64(out, "stop_gap", extra.stop_gap_ns);
-        json_i64(out, "launched", extra.launched_ns);
-        json_u64(out, "launching", extra.launching_ns);
-        json_bool(out, "idle", extra.flags & RBWP_GPU_EXTRA_IDLE);
+        result_json_members(out, dump_gpu_columns, &(struct result_at){.row = &extra});
         out_text(out, "}");
     }
     out_text(out, "]}");
@@ -313,24 +302,6 @@ static void all_blocks(struct block_dump *blocks, struct input *input)
     write_jobs(blocks);
 }
 
-/* A file, and how much of it filters took; NULL: there are none. */
-struct dump_document {
-    struct file_shown file;
-    const struct blocks_shown *shown;
-};
-
-static const struct result_column shown_columns[] = {
-    RESULT_PLAIN("blocks_shown", RESULT_COUNT, struct blocks_shown, blocks),
-    RESULT_PLAIN("records_shown", RESULT_COUNT, struct blocks_shown, records), RESULT_LAST};
-
-static const struct result_column behind_blocks[] = {
-    {NULL, NULL, 0, RESULT_PART, .part = file_count_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, RESULT_FIELD(struct dump_document, shown),
-     .part = shown_columns},
-    {NULL, NULL, 0, RESULT_PART, .part = file_table_columns},
-    {NULL, NULL, 0, RESULT_PART, .part = file_tail_columns},
-    RESULT_LAST};
-
 static bool start_blocks(struct block_dump *blocks, struct input *input, struct names *names)
 {
     struct dump *dump = blocks->dump;
@@ -359,7 +330,7 @@ static void write_file(struct block_dump *blocks, struct input *input)
     all_blocks(blocks, input);
     out_text(out, "]");
     document.file = file_shown_of(input, &blocks->tables.tables, blocks->shown.opaque);
-    result_json_members(out, behind_blocks, &at);
+    result_json_members(out, dump_behind_blocks, &at);
     out_text(out, "}");
     if (blocks->failed)
         message("%s: out of memory; records are missing", input->name);

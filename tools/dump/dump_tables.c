@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dump_tables.h"
 
+#include "dump_columns.h"
 #include "json_line.h"
 #include "json_text.h"
 #include "message.h"
+#include "result_print.h"
 #include "table_export.h"
 
 #include <stdlib.h>
@@ -84,16 +86,6 @@ static bool find_row(struct table_dump *tables, const struct rbwp_rows *rows, ui
 
 /* ---- in a block --------------------------------------------------------------------- */
 
-static void put_column_names(struct out *out, const struct rbwp_schema *schema)
-{
-    json_open(out, "columns", '[');
-    for (uint32_t c = 0; c < schema->column_count; c++) {
-        json_separate(out);
-        json_string(out, schema->columns[c].name, schema->columns[c].name_bytes);
-    }
-    out_text(out, "]");
-}
-
 static void dump_tables_put_row(struct out *out, const struct cell_source *source, uint32_t row,
                                 bool first)
 {
@@ -111,12 +103,7 @@ static void dump_tables_put_rows(struct table_dump *tables, struct out *out,
     struct cell_source source = {tables->tables.catalog, rows};
     uint64_t shown = 0;
     json_open(out, "table", '{');
-    table_json_head(out, rows->schema);
-    json_u64(out, "first_row", rows->first_row);
-    json_u64(out, "row_count", rows->rows);
-    json_i64(out, "first", rows->first_ns);
-    json_i64(out, "last", rows->last_ns);
-    put_column_names(out, rows->schema);
+    result_json_members(out, dump_rows_columns, &(struct result_at){.row = rows});
     json_open(out, "rows", '[');
     for (uint32_t i = 0; !out_failed(out) && find_row(tables, rows, &i); i++)
         dump_tables_put_row(out, &source, i, shown++ == 0);
@@ -158,11 +145,15 @@ static void put_names(struct out *out, const struct rbwp_catalog *catalog,
     out_text(out, "]}");
 }
 
+static void put_schema(struct out *out, const struct rbwp_schema *schema)
+{
+    result_json_members(out, dump_schema_columns, &(struct result_at){.row = schema});
+}
+
 static void put_broken(struct out *out, const struct rbwp_error *error)
 {
     json_open(out, "broken", '{');
-    json_u64(out, "rule", error->rule);
-    json_name(out, "message", error->text, strlen(error->text));
+    result_json_members(out, dump_broken_columns, &(struct result_at){.row = error});
     out_text(out, "}");
 }
 
@@ -176,10 +167,8 @@ void table_dump_members(struct table_dump *tables, struct out *out, const struct
     else if (has_tag(block, RBWP_NAMES_TAG))
         put_names(out, tables->tables.catalog, block);
     else if (has_tag(block, RBWP_SCHEMA_TAG)) {
-        const struct rbwp_schema *schema = schema_of(tables, block);
         json_open(out, "schema", '{');
-        table_json_head(out, schema);
-        table_json_columns(out, schema);
+        put_schema(out, schema_of(tables, block));
         out_text(out, "}");
     }
 }
@@ -197,9 +186,8 @@ static void schema_line(struct table_dump *tables, struct out *out,
                         const struct rbwp_schema *schema)
 {
     line_head(out, tables);
-    out_text(out, ",\"type\":\"TABLE\",");
-    table_json_head(out, schema);
-    table_json_columns(out, schema);
+    out_text(out, ",\"type\":\"TABLE\"");
+    put_schema(out, schema);
     out_text(out, "}\n");
 }
 

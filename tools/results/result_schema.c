@@ -51,7 +51,7 @@ static void put_type(struct out *out, const struct result_column *column)
         out_text(out, "{\"type\":\"array\",\"items\":{");
         put_object(out, column->list->columns, NULL, false);
         out_text(out, "}");
-    } else if (column->put) {
+    } else if (column->unit == RESULT_OWN || column->put) {
         out_text(out, column->form ? column->form : "{}");
     } else {
         const char *type = units[column->unit].type;

@@ -231,33 +231,38 @@ enum exit_code table_export(struct out *out, struct input *input, const struct t
     return schema && !unasked ? EXIT_GOOD : EXIT_BAD_DATA;
 }
 
-void table_json_head(struct out *out, const struct rbwp_schema *schema)
-{
-    json_name(out, "name", schema->name, schema->name_bytes);
-    json_u64(out, "table", schema->table);
-    json_u64(out, "version", schema->version);
-}
-
-static void json_column(struct out *out, const struct rbwp_column *column)
-{
-    out_text(out, "{");
-    json_name(out, "name", column->name, column->name_bytes);
-    json_plain(out, "type", rbwp_column_type_name(column->type));
-    json_plain(out, "role", rbwp_column_role_name(column->role));
-    json_name(out, "unit", column->unit, column->unit_bytes);
-    json_u64(out, "of_table", column->table);
-    out_text(out, "}");
-}
-
-void table_json_columns(struct out *out, const struct rbwp_schema *schema)
-{
-    json_open(out, "columns", '[');
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        out_text(out, i ? "," : "");
-        json_column(out, &schema->columns[i]);
+#define SCHEMA_NAME(key, type, field)                                                              \
+    {                                                                                              \
+        key, NULL, 0, RESULT_NAME, RESULT_NAME_OF(struct type, field)                              \
     }
-    out_text(out, "]");
+RESULT_MAKES(column_word, rbwp_column,
+             result_word(what ? rbwp_column_role_name(row->role)
+                              : rbwp_column_type_name(row->type)))
+
+const struct result_column table_head_columns[] = {
+    SCHEMA_NAME("name", rbwp_schema, name),
+    RESULT_PLAIN("table", RESULT_ID, struct rbwp_schema, table),
+    RESULT_PLAIN("version", RESULT_ID, struct rbwp_schema, version), RESULT_LAST};
+
+static const struct result_column column_columns[] = {
+    SCHEMA_NAME("name", rbwp_column, name),
+    RESULT_PLAIN_MADE("type", RESULT_WORD, column_word, 0),
+    RESULT_PLAIN_MADE("role", RESULT_WORD, column_word, 1),
+    SCHEMA_NAME("unit", rbwp_column, unit),
+    RESULT_PLAIN("of_table", RESULT_ID, struct rbwp_column, table),
+    RESULT_LAST};
+static const struct result_table columns_table = {"columns", NULL, column_columns, "", NULL, 0};
+
+static struct result_rows column_rows(const struct result_at *at)
+{
+    const struct rbwp_schema *schema = at->row;
+    return result_array(schema->columns, sizeof *schema->columns, schema->column_count);
 }
+
+const struct result_column table_columns_columns[] = {{"columns", NULL, 0, RESULT_LIST,
+                                                       .list = &columns_table, .rows = column_rows,
+                                                       .one_line = true},
+                                                      RESULT_LAST};
 
 void table_json_cells(struct out *out, const struct cell_source *source, uint32_t row)
 {

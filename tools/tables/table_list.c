@@ -8,9 +8,9 @@
 #include "file_tables.h"
 #include "grow.h"
 #include "input.h"
-#include "json_text.h"
 #include "message.h"
 #include "rbwp_table.h"
+#include "result_print.h"
 #include "table_export.h"
 #include "terminal_text.h"
 
@@ -169,6 +169,7 @@ static bool table_glance(struct input *input, struct rbwp_catalog *catalog, tabl
 #define SAMPLE_ROWS 3u
 
 struct listed {
+    const struct rbwp_schema *schema; /* when all have been read */
     uint64_t rows;
     int64_t first_ns, last_ns; /* 0,0 without times */
     struct rbwp_rows sample;   /* SAMPLE_ROWS at most, in memory of its own */
@@ -176,7 +177,7 @@ struct listed {
 
 struct list {
     struct listed *tables; /* in the order of the catalog */
-    uint32_t room;
+    uint32_t room, count;  /* of these it has room, and shows */
     const struct rbwp_catalog *catalog;
 };
 
@@ -330,10 +331,10 @@ static void text_sample(struct out *out, const struct rbwp_catalog *catalog,
     }
 }
 
-static void text_table(struct out *out, const struct rbwp_catalog *catalog, uint32_t number,
+static void text_table(struct out *out, const struct rbwp_catalog *catalog,
                        const struct listed *table)
 {
-    const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, number);
+    const struct rbwp_schema *schema = table->schema;
     table_list_put_name(out, schema->name, schema->name_bytes);
     out_format(out, ": table %" PRIu32 ", version %u, %" PRIu64 " row%s", schema->table,
                schema->version, table->rows, table->rows == 1 ? "" : "s");
@@ -346,20 +347,30 @@ static void text_table(struct out *out, const struct rbwp_catalog *catalog, uint
         text_sample(out, catalog, &table->sample);
 }
 
+static void text_tables(struct out *out, const struct list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        out_text(out, i ? "\n" : "");
+        text_table(out, list->catalog, &list->tables[i]);
+    }
+    out_text(out, list->count ? "" : "no tables\n");
+}
+
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void json_table(struct out *out, const struct rbwp_catalog *catalog, uint32_t number,
-                       const struct listed *table)
-{
-    const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, number);
-    out_text(out, "{");
-    table_json_head(out, schema);
-    json_u64(out, "row_count", table->rows);
-    json_i64(out, "first", table->first_ns);
-    json_i64(out, "last", table->last_ns);
-    table_json_columns(out, schema);
-    out_text(out, "}");
-}
+#define LISTED(field) RESULT_FIELD(struct listed, field)
+static const struct result_column listed_columns[] = {
+    {NULL, NULL, 0, RESULT_PART_AT, LISTED(schema), .part = table_head_columns},
+    {"row_count", NULL, 0, RESULT_COUNT, LISTED(rows)},
+    {"first", NULL, 0, RESULT_TIME, LISTED(first_ns)},
+    {"last", NULL, 0, RESULT_TIME, LISTED(last_ns)},
+    {NULL, NULL, 0, RESULT_PART_AT, LISTED(schema), .part = table_columns_columns},
+    RESULT_LAST};
+static const struct result_table listed_table = {"tables", NULL, listed_columns, "", NULL, 0};
+const struct result_column table_list_columns[] = {{"tables", NULL, 0, RESULT_LIST,
+                                                    .list = &listed_table,
+                                                    RESULT_LIST_OF(struct list, tables, count)},
+                                                   RESULT_LAST};
 
 bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out)
 {
@@ -380,13 +391,13 @@ bool table_list(struct out *out, struct input *input, bool json, uint64_t *broke
         if (!good)
             message("out of memory");
     }
-    uint32_t count = rbwp_catalog_schema_count(walk.catalog);
-    out_text(out, json ? "{\"tables\":[" : "");
-    for (uint32_t i = 0; good && i < count; i++) {
-        out_text(out, !json ? (i ? "\n" : "") : i ? ",\n" : "\n");
-        (json ? json_table : text_table)(out, walk.catalog, i, &list.tables[i]);
-    }
-    out_text(out, json ? "]}" : count ? "" : "no tables\n");
+    list.count = good ? rbwp_catalog_schema_count(walk.catalog) : 0;
+    for (uint32_t i = 0; i < list.count; i++)
+        list.tables[i].schema = rbwp_catalog_schema(walk.catalog, i);
+    if (json)
+        result_json_object(out, table_list_columns, &(struct result_at){.row = &list});
+    else
+        text_tables(out, &list);
     *broken_out = walk.broken;
     free_list(&list);
     file_tables_end(&walk);

@@ -9,6 +9,7 @@
 #include "input.h"
 #include "out.h"
 #include "rbwp_table.h"
+#include "result_table.h"
 
 /* Cells of a file's own tables as text: CSV, TSV, JSON, and for people.
  *
@@ -39,15 +40,11 @@ struct table_export {
 enum exit_code table_export(struct out *out, struct input *input, const struct table_export *wanted,
                             uint64_t *broken_out);
 
-/* Schemas and rows of a file's own tables as JSON.
- *
- * Each call writes one or more members, "key":value with commas between, none around. */
-
-/* "name", "table" and "version". */
-void table_json_head(struct out *out, const struct rbwp_schema *schema);
-/* "columns": name, type, role and unit of each, and whose rows it names. */
-void table_json_columns(struct out *out, const struct rbwp_schema *schema);
-/* The cells of a row, each with the name of its column. */
+/* Of struct rbwp_schema: "name", "table" and "version"; and "columns": name, type, role and unit of
+ * each, and whose rows it names. */
+extern const struct result_column table_head_columns[], table_columns_columns[];
+/* Members of JSON, "key":value with commas between, none around: the cells of a row, each with the
+ * name of its column. */
 void table_json_cells(struct out *out, const struct cell_source *source, uint32_t row);
 
 #endif /* TABLE_EXPORT_H */

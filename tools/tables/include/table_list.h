@@ -7,9 +7,13 @@
 
 #include "input.h"
 #include "out.h"
+#include "result_table.h"
 
 /* By the index of tables if the input has one, else the whole input is read. False without memory;
  * the user was told. *broken_out: blocks left out. */
 bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out);
+
+/* The list as JSON. */
+extern const struct result_column table_list_columns[];
 
 #endif /* TABLE_LIST_H */
