@@ -37,9 +37,11 @@ static void count_records(struct info *info, const struct rbwp_block *block)
         info->kinds[record.kind & (INFO_KINDS - 1)]++;
         if (record.kind == RBWP_COARSE_BEGIN)
             slot_rows_find(&info->slots, record.slot, record.time_ns)->calls++;
-        else if (record.kind == RBWP_FINE_BEGIN)
+        else if (record.kind == RBWP_FINE_BEGIN) {
             info->sub_items[record.sub_item]++;
-        else if (record.kind == RBWP_GPU_WORK)
+            info->last_sub_item =
+                record.sub_item > info->last_sub_item ? record.sub_item : info->last_sub_item;
+        } else if (record.kind == RBWP_GPU_WORK)
             slot_rows_find(&info->slots, record.slot, record.time_ns)->gpu++;
     }
 }
@@ -97,7 +99,10 @@ static void count_blocks(struct info *info, struct input *input)
 static bool info_choose(struct result_rows *rows, const void *first, size_t stride, uint32_t count,
                         bool (*wanted)(const void *row))
 {
-    *rows = result_ordered(first, stride, count);
+    uint32_t many = 0;
+    for (uint32_t i = 0; i < count; i++)
+        many += wanted((const char *)first + i * stride);
+    *rows = result_ordered(first, stride, many);
     rows->count = 0;
     for (uint32_t i = 0; rows->order && i < count; i++)
         if (wanted(rows->first + i * stride))
@@ -131,7 +136,7 @@ static bool info_finish(struct info *info)
            info_choose(&info->known_slots, slots->rows, sizeof *slots->rows, slots->count,
                        slot_is_known) &&
            info_choose(&info->used_sub_items, info->sub_items, sizeof *info->sub_items,
-                       RBWP_SUB_ITEMS_MAX, sub_item_is_used);
+                       info->last_sub_item + 1, sub_item_is_used);
 }
 
 bool info_gather(struct info *info, struct input *input, bool quick)

@@ -39,6 +39,7 @@ struct info {
     bool index;                      /* where blocks are is to be shown, too */
     uint64_t kinds[INFO_KINDS];      /* records, by kind as stored */
     uint64_t *sub_items;             /* fine begins by sub-item, RBWP_SUB_ITEMS_MAX of them */
+    uint32_t last_sub_item;          /* the greatest of them */
     uint64_t data_bytes, file_bytes; /* of blocks with records: uncompressed, and as stored */
     int64_t first_ns, last_ns;       /* valid when there are records */
     uint64_t opaque_blocks, other_tag_blocks;
