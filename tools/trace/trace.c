@@ -160,9 +160,9 @@ static void text_set_free(struct text_set *set)
 
 /* ---- trace ----------------------------------------------------------------------------------- */
 
+#define TRACE_CATEGORY_NAME(category, name) name,
 const char *const trace_category_name[TRACE_CATEGORIES] = {
-    "bgwork", "am",   "xfer", "deppart", "reap",  "waiting", "sub_item",   "gpu",
-    "task",   "call", "wait", "copy",    "other", "range",   "annotation", "queued"};
+    TRACE_CATEGORY_LIST(TRACE_CATEGORY_NAME)};
 
 const char *const trace_track_kind_name[TRACE_TRACK_KINDS] = {
     "thread", "gpu",   "processor", "channel", "stream", "sm",
