@@ -3,7 +3,7 @@
  * bench_keep [ROUNDS]: what the flight recorder costs.
  *
  * A pair with the newest 64 MiB kept beside one in an ordinary session, and beside one whose slots
- * have a duration below which calls are left out, a session each in turns, by CPU time of the
+ * have a duration below which calls are dropped, a session each in turns, by CPU time of the
  * recording thread; and how long a dump of the full ring takes, on this thread's clock and by its
  * CPU time. Medians.
  */

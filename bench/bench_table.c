@@ -6,7 +6,7 @@
  * log-normal are written in bulk into memory and read back. Prints rows a second of CPU and bytes a
  * row, and beside them what zstd -3 makes of the same columns, each on its own, with times as
  * differences; once as words of 8 bytes and once as varints. The library of zstd is asked for when
- * the program runs; without it that line is left out. Then the same rows go into sessions, in bulk
+ * the program runs; without it that line is dropped. Then the same rows go into sessions, in bulk
  * and one by one, beside two bare clock reads.
  */
 #include "bench.h"

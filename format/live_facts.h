@@ -43,7 +43,7 @@ bool live_facts_counts(const struct live_facts *facts, uint32_t cause);
 /* What neither the live file nor FILE has; the losses in the trailer have it, too. */
 struct rbwp_live_missing live_facts_missing(const struct live_facts *facts);
 
-/* Entries that could not be, and places where the rest of a segment was left out. */
+/* Entries that could not be, and places where the rest of a segment was dropped. */
 uint64_t live_facts_damaged(const struct live_facts *facts);
 /* Names and entries beyond the bounds. */
 uint64_t live_facts_dropped(const struct live_facts *facts);

@@ -63,7 +63,7 @@ typedef bool live_entry_fn(void *context, uint32_t kind, const uint8_t *payload,
 
 /*
  * Hands out all entries, in order. *damaged_out counts segments that cannot be or were cut, and
- * places where the rest of one had to be left out. RBWP_E_IO, RBWP_E_MEMORY.
+ * places where the rest of one had to be dropped. RBWP_E_IO, RBWP_E_MEMORY.
  */
 enum rbwp_status live_file_log(const struct live_file *live, live_entry_fn *entry, void *context,
                                uint64_t *damaged_out, struct rbwp_error *error);

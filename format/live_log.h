@@ -43,14 +43,14 @@ const struct rbwp_schema *live_tables_find(const struct live_tables *tables, uin
 struct live_clock {
     struct rbwp_clock_sample *samples; /* LIVE_SAMPLES_MAX of them, ascending in both */
     uint32_t count;
-    double ns_per_tick; /* by the head's word; used where samples do not tell */
+    double ns_per_tick; /* by the head's word; used where samples do not say */
 };
 
 /* RBWP_E_MEMORY. ticks_per_second 0: not known, a tick is taken for a nanosecond. */
 enum rbwp_status live_clock_init(struct live_clock *clock, uint64_t ticks_per_second);
 void live_clock_free(struct live_clock *clock);
 
-/* Takes a sample; one that is not behind the last is left out. */
+/* Takes a sample; one that is not behind the last is dropped. */
 void live_clock_add(struct live_clock *clock, const struct rbwp_clock_sample *sample);
 
 /* Any ticks, from 0 to 2^62 - 1 ns. There must be a sample. */

@@ -2,9 +2,9 @@
 /*
  * The records that FILE does not have yet, one by one (rbwp_recover.h).
  *
- * Whatever a call recorded may be taken back until its end is there. So a thread's events are
+ * Whatever a call recorded may be elided until its end is there. So a thread's events are
  * settled up to its last end, or up to the end if no call began behind that. A call whose begin is
- * in FILE is never taken back.
+ * in FILE is never elided.
  */
 #include "live_records.h"
 

@@ -7,10 +7,10 @@
  * chunks are listed twice, copied, and then it is looked which of them FILE has by now:
  *
  * - Of two listings the second one has all chunks of a thread that are older than its newest one in
- *   the first, but those that were committed meanwhile. What is newer is left out.
+ *   the first, but those that were committed meanwhile. What is newer is dropped.
  * - A chunk that is not the thread's newest was full when it was copied. The words of any chunk are
  *   copied until two copies agree on them: between the two all of them were there at once.
- * - A chunk that is used for something else by then has been committed (or taken back). When the
+ * - A chunk that is used for something else by then has been committed (or elided). When the
  *   commit is the same before and after all chunks were looked at, FILE has just what it says.
  */
 #include "live_snapshot.h"

@@ -64,7 +64,7 @@ static void join_gpu(struct rbwp_mark *mark, uint64_t works, int64_t first_ns, i
     mark->gpu_works += works;
 }
 
-/* Leaves out the marks that keep says no to; never the first. */
+/* Drops the marks that keep says no to; never the first. */
 static void leave_out(struct mark_index *marks,
                       bool (*keep)(void *context, const struct rbwp_mark *mark, uint32_t number),
                       void *context)

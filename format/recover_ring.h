@@ -16,7 +16,7 @@ struct recover_ring {
     struct recover_tail *tail;
     struct recover_rows *rows;
     struct live_ring_facts facts; /* as of live->commit */
-    int64_t since_ns;             /* what had ended by then is left out; INT64_MIN: nothing is */
+    int64_t since_ns;             /* what had ended by then is dropped; INT64_MIN: nothing is */
     void (*passed)(void *context, uint64_t number); /* of live_ring_walk; may be NULL */
     void *context;
 

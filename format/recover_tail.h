@@ -3,7 +3,7 @@
  * recover_tail.h - tables and trailer of a recovered file.
  *
  * Takes what FILE's own tables and trailer say if it has any, else what the
- * live file says, adds what was seen in the blocks, and leaves out what breaks
+ * live file says, adds what was seen in the blocks, and drops what breaks
  * a rule.
  */
 #ifndef RECOVER_TAIL_H

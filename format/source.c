@@ -102,7 +102,7 @@ enum rbwp_status source_look_again(struct source *source, struct rbwp_error *err
     if (fstat(source->fd, &status) != 0)
         return error_set_os(error, "file", "look at the file");
     source->size = (uint64_t)status.st_size;
-    source_rewind(source); /* what was read at the end may have been taken back and written anew */
+    source_rewind(source); /* what was read at the end may have been elided and written anew */
     return RBWP_OK;
 }
 

@@ -29,7 +29,7 @@ static void skip(struct pack_job *job, const char *path, const char *reason)
 
 /* ---- entries ---------------------------------------------------------------------- */
 
-/* NULL if the entry goes into the archive; "" if it is left out silently; or why it is skipped. */
+/* NULL if the entry goes into the archive; "" if it is dropped silently; or why it is skipped. */
 static const char *fill_member(struct pack_job *job, struct tar_member *member,
                                const struct stat *info)
 {

@@ -100,7 +100,7 @@ RBWP_API uint64_t rbwp_live_records_unwritten(const struct rbwp_live_records *re
 struct rbwp_live_record {
     uint64_t thread_id;
     uint64_t ticks; /* see rbwp_live_time_ns */
-    /* Of a call that had not ended: as long as its process lives it is taken back if the call turns
+    /* Of a call that had not ended: as long as its process lives it is elided if the call turns
      * out to have done nothing. */
     bool open;
     struct rbwp_record record; /* without its time */
@@ -133,11 +133,11 @@ struct rbwp_recover_result {
     uint64_t file_bytes;
     uint64_t committed_bytes; /* what FILE should have by the live file's word; 0 without one */
     uint64_t kept_blocks, kept_records, kept_bytes; /* copied as stored, opaque blocks included */
-    uint64_t damaged_places, damaged_bytes;         /* left out, a cut last block included */
+    uint64_t damaged_places, damaged_bytes;         /* dropped, a cut last block included */
     uint64_t damaged_records;   /* in them, as far as block headers could be believed */
     bool tail_damaged;          /* tables or trailer of FILE could not be read, or not all */
     uint64_t missing_bytes;     /* committed, but FILE is shorter */
-    uint64_t uncommitted_bytes; /* left out: the live file has what they hold */
+    uint64_t uncommitted_bytes; /* dropped: the live file has what they hold */
 
     uint64_t chunks, live_blocks, live_records; /* recovered from the live file */
     uint64_t live_rows;                         /* the same, of tables */
@@ -149,7 +149,7 @@ struct rbwp_recover_result {
 
     uint32_t threads, work_items, sub_items; /* named in the result */
     bool names_unknown;                      /* neither file has them */
-    uint64_t dropped_names; /* table entries left out: out of range, given twice, or too many */
+    uint64_t dropped_names; /* table entries dropped: out of range, given twice, or too many */
 
     uint64_t bytes, blocks, records; /* of the result */
 

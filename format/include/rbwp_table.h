@@ -196,7 +196,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_catalog_take(struct rbwp_catalog *c
 
 /*
  * For who shows the catalog only a part of the blocks, by the index of tables: rows of that table
- * up to last_row are in those that are left out, so that rows of other tables may name them (R49).
+ * up to last_row are in those that are dropped, so that rows of other tables may name them (R49).
  */
 RBWP_API void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t last_row);
 

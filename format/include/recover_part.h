@@ -22,7 +22,7 @@ struct recover_part {
     bool ended;     /* nothing is recorded any more, and nothing is on its way to the ring */
     bool ring_only; /* without what has not reached the ring yet */
     struct recover_cut *cut_out; /* may be NULL */
-    int64_t since_ns;        /* chunks that had ended by then are left out; INT64_MIN: none are */
+    int64_t since_ns;        /* chunks that had ended by then are dropped; INT64_MIN: none are */
     const int64_t *ended_ns; /* when the recording ended; 0: it goes on; NULL: not known */
     uint32_t why;            /* enum rbwp_kept_why, and more of it */
     uint16_t text_bytes;

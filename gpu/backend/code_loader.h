@@ -106,7 +106,7 @@ enum rbwp_status code_driver_open(const struct code_driver_kind *kind,
                                   struct gpu_driver **driver_out, struct rbwp_error *error);
 void code_driver_close(struct gpu_driver *driver);
 
-/* 0 if the driver does not tell. */
+/* 0 if the driver does not say. */
 uint32_t code_attribute(const struct gpu_driver *driver, driver_device device,
                         driver_attribute which);
 /* Name, memory, and what the kind has attributes for. */

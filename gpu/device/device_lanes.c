@@ -136,7 +136,7 @@ static enum rbwp_status device_lanes_load(struct rbwp_device_clock *clock, struc
     return status;
 }
 
-/* Old drivers of HIP do not tell; CDNA's timers have that rate. */
+/* Old drivers of HIP do not say; CDNA's timers have that rate. */
 static uint64_t usual_hz(struct gpu_context *context)
 {
     uint64_t hz = context->backend->timer_hz(context);

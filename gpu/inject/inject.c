@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject.c - librbwp-inject.so: what the driver loads into a program that nobody changed.
+ * inject.c - librbwp-inject.so: what the driver loads into an unmodified program.
  *
  * The driver looks for InitializeInjection in the library of CUDA_INJECTION64_PATH, in cuInit. Each
  * source of records is asked for by its variable of the environment (RBWP_PTX_DIR: kernels with

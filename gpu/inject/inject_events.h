@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inject_events.h - work of a GPU timed by events of the driver before and behind it on its stream,
- * where CUPTI does not tell of it.
+ * where CUPTI does not report it.
  *
  * Where the context's last piece of work was put on the same stream, and nothing of ours or the
  * program's stands between (inject_event_between), the event behind that one is the event before

@@ -3,8 +3,8 @@
  * inject_handles.h - what the handles mean that a program launches by.
  *
  * A launch may name a function or, since CUDA 12, a kernel of no context, and the driver need not
- * tell them apart for who asks. So each is kept as the program got it; what it got in another way
- * (the CUDA runtime's own kernels) is not known here and never asked about.
+ * distinguishes them for who asks. So each is kept as the program got it; what it got in another
+ * way (the CUDA runtime's own kernels) is not known here and never asked about.
  */
 #ifndef INJECT_HANDLES_H
 #define INJECT_HANDLES_H

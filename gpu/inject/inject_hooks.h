@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject_hooks.h - the driver's calls as a program finds them, where CUPTI does not tell of them.
+ * inject_hooks.h - the driver's calls as a program finds them, where CUPTI does not report them.
  *
  * A library that is preloaded stands before the driver, whichever way a program looks for its
  * functions: by linking with it, by dlsym, by cuGetProcAddress (as the CUDA runtime does). Each

@@ -10,7 +10,7 @@ void inject_log_once(const char *format, ...) __attribute__((format(printf, 1, 2
 /* Whatever was said before: of what was lost, when all is over. */
 void inject_log_also(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same for why CUPTI does not tell of kernels, behind what that means: that they are not
+/* The same for why CUPTI does not report kernels, behind what that means: that they are not
  * recorded, or what is done in its place. */
 void inject_log_no_cupti(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern const char *inject_without_cupti;
@@ -27,7 +27,7 @@ extern const char *inject_without_cupti;
 enum inject_lost {
     LOST_NO_ROOM,     /* CUPTI had no buffer, or too many events were waited for */
     LOST_REFUSED,     /* the driver took no event, or had no context of the stream's */
-    LOST_NO_TIME,     /* or did not tell when it was */
+    LOST_NO_TIME,     /* or did not say when it was */
     LOST_FAILED,      /* the GPU had failed */
     LOST_CONTEXT,     /* it had not ended when its context was destroyed */
     LOST_NOT_ENDED,   /* nor when the process did */

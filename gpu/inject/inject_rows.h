@@ -18,7 +18,7 @@ struct inject_work {
     uint32_t device, correlation;
     uint64_t stream;
     uint64_t start_ns, end_ns, bytes, graph_node;
-    /* Where the GPU did not tell its times itself, as in the table: by so much they may be wrong,
+    /* Where the GPU did not say its times itself, as in the table: by so much they may be wrong,
      * and whether the stream was idle. */
     uint64_t bound_ns, start_bound_ns, launching_ns; /* start_bound: more of the start */
     bool idle;

@@ -124,7 +124,7 @@ static const char *const kind_names[WAIT_KINDS] = {
 };
 
 static struct {
-    unsigned slot; /* of the stretch that comes behind such a wait */
+    unsigned slot; /* of the interval that comes behind such a wait */
     uint64_t name; /* number of the kind's name */
 } kinds[WAIT_KINDS];
 uint64_t waiter_least_ticks[WAIT_KINDS];
@@ -192,10 +192,10 @@ static uint64_t ns_of(uint64_t duration_ticks)
     return (uint64_t)((double)(int64_t)duration_ticks * ns_per_tick);
 }
 
-/* ---- stretches --------------------------------------------------------------------------------
+/* ---- intervals --------------------------------------------------------------------------------
  */
 
-/* The stretch goes on as if it had not ended. False: its end lies in another chunk. */
+/* The interval goes on as if it had not ended. False: its end lies in another chunk. */
 static bool take_end_back(const struct wait *wait)
 {
     struct rbwp_self_ *self = &rbwp_self_;
@@ -289,7 +289,7 @@ void waiter_end_stretch(struct wait *wait)
 
 /* To find it touches less memory than to look the table up. After a sleep that memory is far. */
 static _Thread_local struct rbwp_place_ waits_place RBWP_TLS_MODEL_ = ROW_PLACE_NONE;
-/* Its times are ticks, as those of the stretches. */
+/* Its times are ticks, as those of the intervals. */
 static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct wait *wait,
                              enum wait_outcome outcome, uint64_t stop_ticks,
                              const struct wakeup_found *waker)
@@ -333,7 +333,7 @@ static __attribute__((noinline, cold)) void look_at_clock(uint64_t now_ticks)
     look_ticks = now_ticks + rbwp_ticks_per_second();
 }
 
-/* The wait is over: its row, and the stretch behind it. */
+/* The wait is over: its row, and the interval behind it. */
 static inline void waiter_report(struct waiter *waiter, const struct wait *wait,
                                  enum wait_outcome outcome, uint64_t stop_ticks,
                                  const struct wakeup_found *waker)
@@ -375,7 +375,7 @@ static __attribute__((noinline, cold)) void begin_in_child(struct wait *wait)
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
 
-/* Whether the wait is worth telling; else the stretch goes on. */
+/* Whether the wait is worth a row; else the interval goes on. */
 static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_ticks)
 {
     uint32_t bit = UINT32_C(1) << wait->kind;

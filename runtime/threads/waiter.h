@@ -7,11 +7,11 @@
  *     int result = REAL(sem_wait)(sem);
  *     wait_end(&wait, result == 0 ? WAIT_WOKEN : WAIT_FAILED);
  *
- * A stretch of running is a work item, from the end of one wait to the beginning of the next. The
- * stretch ends when the wait begins, so that a program that is killed leaves no thread running that
- * waited; a call that did not block after all takes the end back. Where the thread's last call of
- * the kind did not block, the next one is not expected to: then the stretch ends afterwards. A wait
- * becomes a row when it is over (SPEC.md, section 9.3), or when the session ends.
+ * A run interval is a work item, from the end of one wait to the beginning of the next. The
+ * interval ends when the wait begins, so that a program that is killed leaves no thread running
+ * that waited; a call that did not block after all takes the end back. Where the thread's last call
+ * of the kind did not block, the next one is not expected to: then the interval ends afterwards. A
+ * wait becomes a row when it is over (SPEC.md, section 9.3), or when the session ends.
  *
  * Nothing is recorded of a thread that is not one of ours (made by clone, or by a library on its
  * own way, the session's own), of calls inside the recorder, and of what a signal handler waits for
@@ -126,7 +126,7 @@ struct waiter {
     uint32_t short_kinds;   /* bits: of these kinds the last call did not block */
     uint32_t ready_kinds; /* of them, when the last one was made, the one before had not, either */
     bool jumps;           /* a handler that interrupted the recording leaves something by longjmp */
-    bool begun;           /* its first stretch has */
+    bool begun;           /* its first interval has */
     _Atomic uint64_t since_ticks, object;
     _Atomic uint64_t thread_id; /* 0: it has not attached yet */
     pthread_t thread;
@@ -144,14 +144,14 @@ struct wait {
     struct wakeup_bucket *bucket; /* NULL: nobody signals it */
     uint64_t object, since_ticks;
     enum wait_kind kind;
-    bool ended;            /* the stretch has */
+    bool ended;            /* the interval has */
     uint64_t *item, *mark; /* if so: what it was, and where */
 };
 
 /* The calling thread becomes one whose waits are recorded: known by its name (NULL: its number),
  * made by this thread at that time (0: not known). Without room it stays one that is not. */
 void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks);
-/* The thread's last stretch ends. */
+/* The thread's last interval ends. */
 void waiter_detach(void);
 /* A thread has another name from now on. */
 void waiter_rename(pthread_t thread, const char *name);

@@ -4,7 +4,7 @@
  *
  * Domains are the kernel's nodes (/sys/devices/system/node). Only CPUs in the
  * calling thread's affinity mask count, so cpusets and taskset are respected;
- * a domain without any is left out. A machine without that folder, or whose
+ * a domain without any is dropped. A machine without that folder, or whose
  * domains hold none of our CPUs, is one domain with the id 0.
  */
 #ifndef NUMA_H
@@ -29,7 +29,7 @@ struct numa_map {
 
 /*
  * Reads the domains, or with by_domain false makes one of all CPUs. The map is to be freed with
- * numa_free. RBWP_E_MEMORY; RBWP_E_IO if the kernel does not tell our CPUs.
+ * numa_free. RBWP_E_MEMORY; RBWP_E_IO if the kernel does not say our CPUs.
  */
 enum rbwp_status numa_read(const char *node_folder, bool by_domain, struct numa_map *map_out);
 void numa_free(struct numa_map *map);

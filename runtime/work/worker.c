@@ -6,7 +6,7 @@
  * begins the next item's record, and is the base of the next deadline. Only a
  * worker that had to look for work reads the clock anew. Each do_work has a
  * record of its own, also when the same item runs again at once: an empty call
- * can then be taken back without its neighbours, and a requeue costs no more
+ * can then be elided without its neighbours, and a requeue costs no more
  * than two stores.
  */
 #include "worker.h"
@@ -331,7 +331,7 @@ static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_
         requeue = entry->do_work(entry->argument, deadline);
         run.end_ticks = rbwp_now_ticks();
         if (run.end_ticks >= deadline.ticks)
-            rbwp_set_worked(true); /* an empty call that outran its slice is worth seeing */
+            rbwp_set_worked(true); /* an empty call that exceeded its slice is worth seeing */
         rbwp_end_at(run.end_ticks);
         runner->slot = -1;
     }

@@ -4,7 +4,7 @@
  *
  * Four threads record at level 2. Each counts, in a file that is mapped shared, the records whose
  * recording call has returned; so whoever looks after a kill -9 knows how many there must be. Some
- * items are empty and are taken back: their records never count. Names come and go meanwhile.
+ * items are empty and are elided: their records never count. Names come and go meanwhile.
  * CALLS ends each thread after so many items; without it they run until killed. VICTIM_DOES, in the
  * environment, is what the program does meanwhile, with the folder VICTIM_ELSEWHERE: "close" all
  * descriptors and take their numbers for files there, or "move" there.
@@ -28,7 +28,7 @@
 struct counter {
     _Alignas(64) volatile uint64_t records;
     volatile uint64_t thread_is; /* 1 once its name is known to the recorder */
-    volatile uint64_t empty;     /* records of items that are taken back */
+    volatile uint64_t empty;     /* records of items that are elided */
 };
 
 static struct counter *counter;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What comes and goes in a session takes no more room for coming often: threads, and names of
- * slots. The file is finished whatever there was, what its tables leave out is counted in it, and
- * nothing that is left out gives a record another's name.
+ * slots. The file is finished whatever there was, what its tables drop is counted in it, and
+ * nothing that is dropped gives a record another's name.
  */
 #include "record_support.h"
 #include "sanitized.h"
@@ -160,7 +160,7 @@ static void test_names(void **state)
     }
     assert_true(kept >= NAMES_RECORDED / 10);
     assert_memory_equal(recorded.tables->work_items[1].name, "first", 5);
-    /* One of the uses in the file stands for all that were left out, one is slot 6's. */
+    /* One of the uses in the file stands for all that were dropped, one is slot 6's. */
     assert_int_equal(left_out(&recorded, RBWP_LEFT_SLOT_USES)->entries +
                          recorded.trailer->slot_use_count - 2,
                      NAMES);

@@ -67,7 +67,7 @@ static void buffer_grows_and_remembers_failure(void **state)
     assert_null(buffer.bytes);
 }
 
-/* Guards: an error says place and rule, fits its field, and may be left out by the caller. */
+/* Guards: an error says place and rule, fits its field, and may be dropped by the caller. */
 static void errors_carry_place_and_rule(void **state)
 {
     (void)state;

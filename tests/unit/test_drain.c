@@ -463,7 +463,7 @@ static void test_empty_item_beyond_the_cap(void **state)
             rbwp_fine_end();
         }
         rbwp_discard();
-        if (policy == RBWP_AT_CAP_WAIT) { /* the next one is taken back as ever */
+        if (policy == RBWP_AT_CAP_WAIT) { /* the next one is elided as ever */
             rbwp_begin(2);
             rbwp_discard();
         }

@@ -46,7 +46,7 @@ static void fields_are_where_the_spec_says(void **state)
     bytes_free(&expected);
 }
 
-/* Guards: every length below 36 is told apart from a file of another kind. */
+/* Guards: every length below 36 is distinguished from a file of another kind. */
 static void short_and_foreign_files_are_refused(void **state)
 {
     (void)state;

@@ -121,7 +121,7 @@ static const struct rbwp_kept *assert_kept(const struct recorded *recorded, uint
 }
 
 /* Guards: FILE is the newest data, in no more room than was said; nothing of it is missing, and
- * what was left out is told. */
+ * what was dropped is told. */
 static void newest_data_are_in_the_file(void **state)
 {
     (void)state;
@@ -395,7 +395,7 @@ static void level_raised_while_recording(void **state)
     }
 }
 
-/* Guards: a dump of the last moment leaves out what is older, and says so. */
+/* Guards: a dump of the last moment drops what is older, and says so. */
 static void dump_of_the_last_moment(void **state)
 {
     (void)state;

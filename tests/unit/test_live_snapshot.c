@@ -2,7 +2,7 @@
 /*
  * What is read of a program while it goes on. Guards: of each thread a recovery of FILE and
  * FILE.live has all records up to some moment, none missing in the middle and none twice, while
- * chunks are filled, written, used again and taken back; and no later recovery has less.
+ * chunks are filled, written, used again and elided; and no later recovery has less.
  */
 #include "record_support.h"
 #include "rbwp_recover.h"
@@ -24,7 +24,7 @@ enum { THREADS = 3, ROUNDS = PART_UNDER_TSAN(8, 20), RECORDS_A_ROUND = 2000 };
 
 static _Atomic uint64_t allowed; /* records a thread may make by now; UINT64_MAX: it ends */
 
-/* Each GPU_WORK record has its number as its start; those of empty calls are taken back. */
+/* Each GPU_WORK record has its number as its start; those of empty calls are elided. */
 static void *record_numbers(void *argument)
 {
     unsigned slot = *(unsigned *)argument;
@@ -127,7 +127,7 @@ static void no_gap_and_none_twice(void **state)
     free(live);
 }
 
-/* ---- calls that are taken back ------------------------------------------------------------ */
+/* ---- calls that are elided ------------------------------------------------------------ */
 
 static struct rbwp_session_config held_config;
 static unsigned looks;
@@ -144,7 +144,7 @@ static void look_while_words_are_cleared(const char *place)
     looks++;
 }
 
-/* A call that is taken back loses its words one by one. Whenever it is looked, or the program dies,
+/* A call that is elided loses its words one by one. Whenever it is looked, or the program dies,
  * no event is seen that has its first word but not the others. */
 static void half_taken_back(void **state)
 {

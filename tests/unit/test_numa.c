@@ -83,7 +83,7 @@ static unsigned cpus_allowed(void)
     return (unsigned)CPU_COUNT(&set);
 }
 
-/* Domains without a CPU of ours (none at all, or only foreign ones) are left out. */
+/* Domains without a CPU of ours (none at all, or only foreign ones) are dropped. */
 static void test_domains(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that programs give to stretches of their threads' time. Guards: a range is in the file
+ * Names that programs give to intervals of their threads' time. Guards: a range is in the file
  * once, with its times on the line of the records, its thread, and the range around it; also when
  * it is so long that its row had gone before it ended, when the process is killed inside it, and
  * when another thread goes on with it or stops it; ends without a begin, or with one of another

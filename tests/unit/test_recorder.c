@@ -432,7 +432,7 @@ static void test_after_kept_item(void **state)
     assert_int_equal(summary.records, 2 * PAIRS + 2);
 }
 
-/* Two causes at once are told apart, and the end of a refused begin is no call more. */
+/* Two causes at once are distinguished, and the end of a refused begin is no call more. */
 static void test_two_causes(void **state)
 {
     (void)state;
@@ -665,7 +665,7 @@ static void test_open_at_stop(void **state)
 }
 
 /* Guards: the begin of an item that is open at stop is in the file, at both levels, whether it
- * may be taken back, and however many chunks were held back for it. */
+ * may be elided, and however many chunks were held back for it. */
 static void test_open_begin_is_in_the_file(void **state)
 {
     (void)state;

@@ -528,7 +528,7 @@ static void many_samples(void **state)
     bytes_free(&file);
 }
 
-/* Guards: a sample that goes back, in ticks or in time, is left out. */
+/* Guards: a sample that goes back, in ticks or in time, is dropped. */
 static void samples_that_go_back(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits of a slot decide which items are recorded: one that lasted less than the slot's least
- * leaves no trace, wherever its events lie, one of a disabled slot neither, and what was left out
+ * leaves no trace, wherever its events lie, one of a disabled slot neither, and what was dropped
  * is counted; one as long as the alarm is recorded and told of. To the tick, by a clock of the
  * test.
  */
@@ -79,7 +79,7 @@ static void test_least(void **state)
     assert_calls(expected);
 }
 
-/* A disabled slot is left out however long its items last; sub-items outside stay, GPU work stays.
+/* A disabled slot is dropped however long its items last; sub-items outside stay, GPU work stays.
  */
 static void test_disabled(void **state)
 {
@@ -159,7 +159,7 @@ static void *leaves_out(void *argument)
     return NULL;
 }
 
-/* What a thread left out is counted when it is gone; a slot that is released has no limits. */
+/* What a thread dropped is counted when it is gone; a slot that is released has no limits. */
 static void test_counts_of_threads(void **state)
 {
     (void)state;

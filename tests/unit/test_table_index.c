@@ -306,7 +306,7 @@ static void reader_goes_where_a_range_is(void **state)
 {
     (void)state;
     struct bytes file = mixed_file();
-    file.data[file.size - 33] ^= 1; /* R51: the trailer is left out */
+    file.data[file.size - 33] ^= 1; /* R51: the trailer is dropped */
     struct bytes good = mixed_file();
     struct rbwp_reader *reader = open_bytes(&file), *places = open_bytes(&good);
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(places);

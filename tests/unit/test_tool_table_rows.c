@@ -225,7 +225,7 @@ static void others_are_linked(void **state)
     close(file.fd);
 }
 
-/* A filter of time decides on rows, and clips them; a table without times is left out. */
+/* A filter of time decides on rows, and clips them; a table without times is dropped. */
 static void filters_judge_rows(void **state)
 {
     (void)state;

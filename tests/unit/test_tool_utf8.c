@@ -61,7 +61,7 @@ static void nothing_invisible(void **state)
     }
 }
 
-/* A character that has no room is left out whole. */
+/* A character that has no room is dropped whole. */
 static void room_is_kept(void **state)
 {
     (void)state;

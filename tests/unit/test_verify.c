@@ -268,7 +268,7 @@ static void node_clocks_ascend(void **state)
     bytes_free(&file);
 }
 
-/* Guards: a cut is told apart from breaks; what a reader notes comes through, in order. */
+/* Guards: a cut is distinguished from breaks; what a reader notes comes through, in order. */
 static void cuts_and_damage_are_passed_on(void **state)
 {
     (void)state;

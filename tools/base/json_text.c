@@ -73,7 +73,7 @@ bool json_is_plain(const char *text, size_t count)
 static void plain_string(struct out *out, const char *text, size_t count)
 {
     out_bytes(out, "\"", 1);
-    if (count) /* what a trailer does not tell has no text: NULL */
+    if (count) /* what a trailer does not say has no text: NULL */
         out_bytes(out, text, count);
     out_bytes(out, "\"", 1);
 }

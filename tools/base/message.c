@@ -40,7 +40,7 @@ bool message_is_held(void)
 static void write_bytes(const char *bytes, size_t count)
 {
     progress_clear();
-    /* Where standard error is gone there is nobody left to tell. */
+    /* Where standard error is gone there is nobody left to read it. */
     ssize_t ignored = write(STDERR_FILENO, bytes, count);
     (void)ignored;
 }

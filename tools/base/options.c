@@ -128,7 +128,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Letters to be changed, put in, left out or swapped with their neighbour; words longer than
+/* Letters to be changed, put in, dropped or swapped with their neighbour; words longer than
  * WORD_MAX are taken as far apart. */
 static size_t distance(const char *a, const char *b)
 {

@@ -425,7 +425,7 @@ static void take_bytes(struct out *out, const char *bytes, size_t count)
 
 bool out_gzip_start(struct out *out, struct job_threads *threads)
 {
-    /* No name and no time in it: the same data give the same file. 255: system not told. */
+    /* No name and no time in it: the same data give the same file. 255: system not given. */
     static const char head[] = {0x1f, (char)0x8b, 8, 0, 0, 0, 0, 0, 0, (char)255};
     struct gzip_layer *layer = calloc(1, sizeof *layer);
     if (layer)

@@ -31,7 +31,7 @@ static int64_t progress_now_ns(void)
 static void progress_put(const char *text, size_t count)
 {
     ssize_t ignored = write(STDERR_FILENO, text, count);
-    (void)ignored; /* nobody is there to be told */
+    (void)ignored; /* nobody is there to read it */
 }
 
 void progress_allow(const struct terminal_options *options)

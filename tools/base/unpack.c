@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plain or gzip, told apart by the first two bytes. */
+/* Plain or gzip, distinguished by the first two bytes. */
 #include "unpack.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 /* ---- the args of one event of Chrome JSON, typed --------------------------------------------- */
 /*
  * Members in the order of the text; objects and arrays are kept as JSON. What
- * is too much for an event is left out and counted.
+ * is too much for an event is dropped and counted.
  *
  * Keys and values lie behind each other in one buffer; an event begins it anew.
  */

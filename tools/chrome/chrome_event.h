@@ -29,7 +29,7 @@ struct chrome_args {
     struct chrome_arg *list;
     uint32_t count, room;
     struct text_buffer text;
-    uint64_t cut; /* of all events: left out or cut */
+    uint64_t cut; /* of all events: dropped or cut */
     bool failed;  /* out of memory: some are missing */
 };
 

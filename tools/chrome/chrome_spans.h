@@ -26,7 +26,7 @@
  *
  * Events name them by numbers or strings; the first one that does makes the
  * track. Asynchronous events have a track for each category of a process.
- * Names may stand behind the events, so tracks are told to the trace when the
+ * Names may stand behind the events, so tracks are announced to the trace when the
  * text is read again. */
 
 struct chrome_process {

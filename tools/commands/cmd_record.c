@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbwp record: a program that nobody changed, and what it did. It is run in record/. */
+/* rbwp record: an unmodified program, and what it did. It is run in record/. */
 #include "filter.h"
 #include "message.h"
 #include "record.h"

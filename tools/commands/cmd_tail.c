@@ -387,11 +387,11 @@ struct tail {
     struct tail_lines lines;
     struct tail_shown shown;
     bool alone;            /* FILE.live gives no records; the user was told */
-    bool died;             /* the program; nothing is taken back any more */
+    bool died;             /* the program; nothing is elided any more */
     uint64_t named_blocks; /* names are as of the time when so many had been read */
     uint64_t problems;
     uint64_t counted_problems, unwritten; /* as of the last count of records */
-    bool failed;                          /* out of memory: blocks were left out */
+    bool failed;                          /* out of memory: blocks were dropped */
 };
 
 /* ---- stopping --------------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ void table_dump_take(struct table_dump *tables, const struct rbwp_block *block,
 bool table_dump_wants(struct table_dump *tables, const struct table_block *seen);
 
 /* ,"schema":{...} or ,"names":{...} or ,"table":{...} with its rows; ,"broken":{...} if the block
- * was left out. Nothing of other blocks. */
+ * was dropped. Nothing of other blocks. */
 void table_dump_members(struct table_dump *tables, struct out *out, const struct rbwp_block *block,
                         const struct table_block *seen);
 

@@ -193,7 +193,7 @@ void chrome_take_fact(void *context, const char *key, struct trace_text value);
 bool chrome_is_full(void *context);
 /* "otherData":{...}. */
 void chrome_write_facts(struct chrome *chrome);
-/* Behind the last byte: tells what was left out, and frees. */
+/* Behind the last byte: tells what was dropped, and frees. */
 enum exit_code chrome_end(struct chrome *chrome, const char *format);
 
 /* ---- arguments ---------------------------------------------------------------------- */

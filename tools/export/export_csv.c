@@ -82,7 +82,7 @@ struct lines {
     struct line_columns columns;
     struct ordered_jobs *jobs;
     struct csv_chunk *chunk; /* being filled; NULL: none */
-    bool failed;             /* arguments are left out */
+    bool failed;             /* arguments are dropped */
     bool cut;                /* lines are */
     struct dropped dropped;
 };

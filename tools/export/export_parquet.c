@@ -30,7 +30,7 @@
  * Blocks of rows as row groups.
  */
 
-enum { PARQUET_TABLES_MAX = 64 }; /* files open at once; rows of more are left out */
+enum { PARQUET_TABLES_MAX = 64 }; /* files open at once; rows of more are dropped */
 
 /* Zero is none. */
 struct parquet_tables {

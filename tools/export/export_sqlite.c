@@ -66,7 +66,7 @@ const char sqlite_tables[] =
     " first_ns INTEGER, last_ns INTEGER, bytes INTEGER, calls INTEGER);\n"
     "CREATE TABLE fact(key TEXT NOT NULL, value TEXT NOT NULL);\n";
 
-/* For what lies in a stretch of a track's time, and for all that one function did. Nothing else is
+/* For what lies in a part of a track's time, and for all that one function did. Nothing else is
  * asked for by the views; an index more is a tenth of the file and of the time. */
 const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, start_ns);\n"
                               "CREATE INDEX span_name ON span(name);\n"

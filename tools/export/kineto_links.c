@@ -6,7 +6,7 @@
  *
  * Both ends are written about the span to which the arrow leads, so that none has
  * one end alone. An arrow cannot lead back in time: one that would, because clocks err, ends
- * further inside its span, or is left out.
+ * further inside its span, or is dropped.
  */
 #include "kineto_json.h"
 #include "trace_span.h"

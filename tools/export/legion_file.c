@@ -136,7 +136,7 @@ static void legion_file_submit(struct gzip_file *file)
 /* The file does not move until it is finished. False without memory. */
 static bool gzip_file_start(struct gzip_file *file, struct gzip_pieces *pieces, struct out *out)
 {
-    /* No name and no time in it: the same data give the same file. 255: system not told. */
+    /* No name and no time in it: the same data give the same file. 255: system not given. */
     static const char head[] = {0x1f, (char)0x8b, 8, 0, 0, 0, 0, 0, 0, (char)255};
     *file = (struct gzip_file){
         .out = out, .pieces = pieces, .text = new_text(), .crc = (uint32_t)crc32(0, NULL, 0)};

@@ -12,7 +12,7 @@
 enum {
     ARG_BYTES = 48,      /* of one, without its texts */
     MODEL_BYTES = 512,   /* of what is not an argument */
-    TEXTS_MAX = 48 << 10 /* of all arguments: what is more is left out */
+    TEXTS_MAX = 48 << 10 /* of all arguments: what is more is dropped */
 };
 
 static uint32_t at_most(uint32_t bytes)

@@ -52,7 +52,7 @@ void kept_facts_free(struct kept_facts *facts);
 struct viewer_text {
     char *text;
     size_t room;
-    bool failed; /* out of memory: a text was left out */
+    bool failed; /* out of memory: a text was dropped */
 };
 
 /* Puts text into made, which grows; zero is an empty one. What does not fit into memory is left

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inputs. Files are opened here and handed to the reader as descriptors, so
- * that a folder, a missing file and a missing permission are told apart in
+ * that a folder, a missing file and a missing permission are distinguished in
  * words before any byte is read.
  */
 #include "input.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LAUNCH_STEP_MAX 16 /* stretches: work that nobody launched is looked for no further */
+#define LAUNCH_STEP_MAX 16 /* intervals: work that nobody launched is looked for no further */
 #define WORTH_PART 2 /* a window with more than this part of the records is read with the rest */
 
 /* From a mark to the next. */
@@ -113,7 +113,7 @@ static bool make_keys(struct finding *finding)
     return good;
 }
 
-/* ---- which stretches --------------------------------------------------------------------- */
+/* ---- which intervals --------------------------------------------------------------------- */
 
 static bool has_gpu_work(const struct finding *finding, uint32_t stretch)
 {
@@ -136,7 +136,7 @@ static bool same_item(const struct rbwp_open_item *a, const struct rbwp_open_ite
     return a->begin_ns == b->begin_ns && a->id == b->id && a->kind == b->kind;
 }
 
-/* Whether something ends in the stretch that began before the window's end. */
+/* Whether something ends in the interval that began before the window's end. */
 static bool has_end(const struct finding *finding, uint32_t stretch)
 {
     const struct rbwp_open_item *items = finding->trailer->open_items;
@@ -261,7 +261,7 @@ static struct gpu_rows see_gpu_rows(const struct finding *finding)
 }
 
 /* Work that no row tells of is given to the latest call of its slot that began before it, of those
- * that came last in the file: so nothing between is left out. */
+ * that came last in the file: so nothing between is dropped. */
 static void want_calls_before(struct finding *finding, uint32_t first, uint32_t end)
 {
     uint32_t step = 1;

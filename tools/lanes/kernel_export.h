@@ -13,7 +13,7 @@
 struct kernel_maker {
     const struct rbwp_schema *schema;
     void *context;
-    /* Adds all rows. False: some are missing, which the user was told. */
+    /* Adds all rows. False: some are missing, with a message. */
     bool (*fill)(void *context, struct rows_file *file);
     uint64_t dropped; /* that the kernels had no room for */
     /* Times of rows count from 0 to last_ns. zero_ns: CLOCK_MONOTONIC at 0, on the machine where

@@ -33,7 +33,7 @@ struct legion_layout {
     enum legion_kind kind;
     char name[48];
     enum legion_layout_state { LAYOUT_USED, LAYOUT_LEFT_OUT, LAYOUT_UNKNOWN, LAYOUT_LACKS } state;
-    uint64_t lacks; /* fields, as bits; of LAYOUT_LACKS those without which it is left out */
+    uint64_t lacks; /* fields, as bits; of LAYOUT_LACKS those without which it is dropped */
     uint64_t records;
     uint32_t count;
     struct step *steps;
@@ -248,7 +248,7 @@ static struct step *find_step(struct legion_layout *layout, const char *name)
     return NULL;
 }
 
-/* The declaration leaves out "collective", which is written before fill_expr. */
+/* The declaration drops "collective", which is written before fill_expr. */
 static void correct_fill(struct legion_layout *layout)
 {
     struct step *expression = find_step(layout, "fill_expr");

@@ -114,7 +114,7 @@ bool legion_log_open(struct legion_log *log, int fd, const char *name);
 void legion_log_close(struct legion_log *log);
 /* False at the end; then problem says how it ended. */
 bool legion_log_next(struct legion_log *log, struct legion_record *record);
-/* Of the records so far: what is left out or missing, by kind. */
+/* Of the records so far: what is dropped or missing, by kind. */
 void legion_log_tell(const struct legion_log *log);
 
 #endif /* LEGION_LOG_H */

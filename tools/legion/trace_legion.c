@@ -267,7 +267,7 @@ struct legion_facts {
     uint64_t first, last; /* times in the file; first > last without */
 };
 
-/* The node that made an event; false for none and for kinds that do not tell. */
+/* The node that made an event; false for none and for kinds that do not say. */
 static bool event_node(uint64_t event, uint32_t *node_out)
 {
     bool barrier = event >> 60 == 2;
@@ -527,7 +527,8 @@ static void take_own_work(struct legion_source *source, const struct legion_reco
         legion_add_span(source, &work);
 }
 
-/* What two kinds of waits are told apart by: tasks wait as an operation, meta tasks as a part. */
+/* What two kinds of waits are distinguished by: tasks wait as an operation, meta tasks as a part.
+ */
 static uint64_t wait_key(const struct legion_record *record)
 {
     bool meta = record->kind == LEGION_META_TASK || record->kind == LEGION_MESSAGE ||

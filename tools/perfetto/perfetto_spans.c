@@ -255,7 +255,7 @@ static void take_own_loss(struct perfetto_spans *spans, const struct perfetto_pa
     deferred_losses_add_named(&spans->losses, loss, event->name);
 }
 
-/* What a writer says that it left out before this packet. */
+/* What a writer says that it dropped before this packet. */
 static void take_gap(struct perfetto_spans *spans, const struct perfetto_track *track,
                      uint32_t told, int64_t time_ns)
 {

@@ -23,7 +23,7 @@
 /* The tracks of a Perfetto trace, a tree by their uuids.
  *
  * Descriptors may come behind the events that name them, so they are gathered
- * first, and told to the trace when something is on them. Two descriptors of
+ * first, and announced to the trace when something is on them. Two descriptors of
  * one thread are one track; so are the rows that our own exports write a track
  * as. */
 

@@ -104,7 +104,7 @@ static void write_event(struct out *out, const struct ptx_cell *cell, uint32_t l
                cell->start_id, cell->end_id);
 }
 
-/* Events of Chrome's format, row by row; cells without a start are left out. */
+/* Events of Chrome's format, row by row; cells without a start are dropped. */
 static void ptx_write_trace(struct out *out, const struct ptx_matrix *matrix,
                             const struct ptx_loc_map *locs)
 {

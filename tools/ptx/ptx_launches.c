@@ -10,7 +10,7 @@
 
 enum { U64, TIME, TEXT };
 
-#define BAD_LINES_MAX 100 /* then the rest of the file is left out */
+#define BAD_LINES_MAX 100 /* then the rest of the file is dropped */
 
 /* A member and where it goes; room: of a text. */
 struct member {
@@ -182,7 +182,7 @@ static bool ptx_launches_take_line(struct json_scan *scan, struct line *line)
 struct reading {
     const char *path;
     const struct ptx_launches *to;
-    uint32_t bad; /* lines, of which the user was told */
+    uint32_t bad; /* lines, with a message each */
 };
 
 /* Goes on behind a line that is wrong. False at the end, or where nothing seems to be right. */

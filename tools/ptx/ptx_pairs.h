@@ -22,14 +22,14 @@ struct ptx_sums {
     uint64_t cycles; /* of all */
 };
 
-/* Records of several launches, whose lanes are told apart. Zero is none. */
+/* Records of several launches, whose lanes are distinguished. Zero is none. */
 struct ptx_timed;
 struct ptx_gathered {
     struct ptx_timed *timed;
     size_t count, room;
     uint32_t lanes;
 };
-/* Records without a start, or whose clocks run backwards, are left out. by_line: the map that has
+/* Records without a start, or whose clocks run backwards, are dropped. by_line: the map that has
  * lines and files; NULL: by pair. False with the message given. */
 bool ptx_gather(struct ptx_gathered *gathered, const struct ptx_matrix *matrix,
                 const struct ptx_map *by_line, uint32_t pair_cost);
@@ -59,7 +59,7 @@ struct ptx_whole {
     uint64_t gaps, between;  /* from an END to the next START: how often, cycles */
 };
 
-/* Records without a start, or whose clocks run backwards, are left out. */
+/* Records without a start, or whose clocks run backwards, are dropped. */
 void ptx_whole_add(struct ptx_whole *whole, const struct ptx_matrix *matrix, uint32_t pair_cost);
 
 /* One line; none where there is no time. */

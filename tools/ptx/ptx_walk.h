@@ -21,7 +21,7 @@ struct ptx_walk {
                    const struct ptx_matrix *matrix);
     void (*skipped)(void *context, const struct ptx_launch *launch);   /* or NULL */
     void (*process)(void *context, const struct ptx_process *process); /* or NULL */
-    bool refused; /* something was, which the user was told */
+    bool refused; /* something was, with a message */
 
     char **files; /* of launches */
     uint32_t count, room;

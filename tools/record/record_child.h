@@ -39,7 +39,7 @@ int record_end_like(int status);
 /* The program's library is to note them. False with the message given. */
 bool record_children_set_up(struct record_environment *environment);
 
-/* One line, if there were any that the file does not tell of. Once, in any case. */
+/* One line, if there were any that the file does not report. Once, in any case. */
 void record_children_say(const char *file);
 
 #endif /* RECORD_CHILD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names stand last in a line, so that no name, however wide, moves a column. Tables fit the width:
- * of the columns the least needed are left out until there is room for names, which a terminal gets
+ * of the columns the least needed are dropped until there is room for names, which a terminal gets
  * shortened.
  */
 #include "quantity.h"

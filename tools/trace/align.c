@@ -207,7 +207,7 @@ static bool names_its_process(const struct trace_facts *facts)
     return facts->identity.os_id && (facts->identity.has_boot || facts->host.bytes);
 }
 
-/* Where one of them does not tell which process it is of, nodes decide: one has one process. */
+/* Where one of them does not say which process it is of, nodes decide: one has one process. */
 static bool same_process(const struct trace_facts *a, const struct trace_facts *b)
 {
     const struct trace_identity *left = &a->identity, *right = &b->identity;

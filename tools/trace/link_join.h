@@ -20,7 +20,7 @@ struct link_join; /* opaque */
 struct link_join *link_join_new(void);
 void link_join_add(struct link_join *join, const struct trace_link_end *end);
 /* Hands out the links. Returns the number of ends that found no other; *failed_out: some are
- * missing, which the user was told. */
+ * missing, with a message. */
 uint64_t link_join_finish(struct link_join *join,
                           void (*found)(void *context, const struct trace_link *link),
                           void *context, bool *failed_out);

@@ -209,7 +209,7 @@ struct pairing {
     bool any;
 };
 
-/* Nobody told when it ended: it lasted as long as the session did. */
+/* Nobody said when it ended: it lasted as long as the session did. */
 static void emit_open(struct pairing *pairing)
 {
     const struct range_rows *ranges = pairing->ranges;

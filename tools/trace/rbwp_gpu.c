@@ -143,7 +143,7 @@ static bool rbwp_gpu_take(void *context, const void *sorted, const uint64_t *pay
 }
 
 /* found: of each record, fact NULL if it has none; of each row without a record, work NULL. In the
- * order of processors and starts. False if some are missing, which the user was told. */
+ * order of processors and starts. False if some are missing, with a message. */
 static bool gpu_join_finish(struct gpu_join *join,
                             void (*found)(void *context, const struct gpu_work *work,
                                           const struct gpu_fact *fact),

@@ -75,8 +75,8 @@ struct rbwp_gpu {
     struct rbwp_gpu_host host;
     struct trace *trace;
     const struct trace_read_options *options;
-    int64_t cut_ns; /* links from before it are left out; INT64_MIN: none are */
-    bool limited;   /* rows of no work from from_ns to to_ns, on the file's axis, are left out */
+    int64_t cut_ns; /* links from before it are dropped; INT64_MIN: none are */
+    bool limited;   /* rows of no work from from_ns to to_ns, on the file's axis, are dropped */
     int64_t from_ns, to_ns;
     uint32_t process;
     uint64_t first_id, next_id; /* of the trace, less one; of the file, for work without a record */
@@ -125,7 +125,7 @@ uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id);
 void rbwp_gpu_add_facts(struct rbwp_gpu *gpu);
 
 /* Passes all on. last_id: of the file's spans; returns the last with those added here. False when
- * some are missing, which the user was told. */
+ * some are missing, with a message. */
 bool rbwp_gpu_finish(struct rbwp_gpu *gpu, uint64_t *last_id);
 
 #endif /* RBWP_GPU_H */

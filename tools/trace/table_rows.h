@@ -46,7 +46,7 @@ struct table_rows {
     const struct trace_read_options *options;
     const struct rbwp_trailer *trailer; /* NULL: none */
     uint32_t process;
-    bool filtered; /* tables that become nothing else are left out */
+    bool filtered; /* tables that become nothing else are dropped */
 
     const struct rbwp_catalog *catalog;
     struct table_shape **shapes; /* by number of the table */
@@ -70,7 +70,7 @@ struct table_rows {
 void table_rows_start(struct table_rows *tables);
 void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catalog,
                      const struct rbwp_rows *rows);
-/* Passes on what was gathered. False when some is missing, which the user was told. */
+/* Passes on what was gathered. False when some is missing, with a message. */
 bool table_rows_finish(struct table_rows *tables);
 void table_rows_stop(struct table_rows *tables);
 

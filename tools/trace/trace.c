@@ -108,7 +108,7 @@ static bool trace_take(void *context, const void *item, const uint64_t *payload)
 }
 
 /* Hands out the messages by ascending key. *sent_alone_out and *handled_alone_out: ends that found
- * no other. False if some are missing, which the user was told. */
+ * no other. False if some are missing, with a message. */
 static bool message_join_finish(struct message_join *join,
                                 void (*found)(void *context, const struct trace_message_end *sent,
                                               const struct trace_message_end *handled),

@@ -16,13 +16,13 @@
 
 /* ---- which of the files that were given are of one job (SPEC.md, 10.14) ---------------------- */
 /*
- * Files that do not tell their job are of any.
+ * Files that do not say their job are of any.
  *
  * Jobs are few, whatever the number of files: each is known by the first file of it.
  */
 
 /* Closes what is not of the job that most files are of, and of two processes of one rank the one
- * that was given later, tells what is left out, and closes the gaps. EXIT_PARTIAL if anything was.
+ * that was given later, tells what is dropped, and closes the gaps. EXIT_PARTIAL if anything was.
  */
 enum exit_code job_files_choose(struct trace_source *sources, int *count);
 

@@ -72,7 +72,7 @@ struct rbwp_source {
     uint32_t slot_kinds[RBWP_SLOTS_MAX]; /* see slot_kind */
     uint32_t kinds[RBWP_SUB_ITEMS_MAX];  /* labels: what the program calls theirs, 0 nothing */
     struct rbwp_catalog *catalog;        /* NULL: no table has come */
-    uint64_t broken_tables;              /* blocks that were left out */
+    uint64_t broken_tables;              /* blocks that were dropped */
     struct rbwp_gpu gpu;
     struct table_rows tables;
     struct call_args args;
@@ -148,7 +148,7 @@ static void fill_identity(struct trace_identity *identity, const struct rbwp_tra
     identity->start_ns = process->start_ns;
 }
 
-/* Made of other files, which did not tell the process: then the node is nobody's either. */
+/* Made of other files, which did not say the process: then the node is nobody's either. */
 static bool is_of_nobody(const struct rbwp_trailer *trailer)
 {
     return trailer && trailer->process_id == 0 && trailer->process_count &&
@@ -729,7 +729,7 @@ static bool rbwp_is_full(void *context)
 
 /* ---- what stands around the spans ------------------------------------------- */
 
-/* What the process calls itself; of files that do not tell, the program's name without its folder.
+/* What the process calls itself; of files that do not say, the program's name without its folder.
  */
 static struct trace_text title_of(const struct rbwp_trailer *trailer)
 {

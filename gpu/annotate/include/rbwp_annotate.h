@@ -2,7 +2,7 @@
 /*
  * rbwp_annotate.h - when did the GPU work that belongs to a range of the program run?
  *
- * A program gives names to stretches of its threads' time (ranges). What was launched in one runs
+ * A program gives names to intervals of its threads' time (ranges). What was launched in one runs
  * later, on some streams of some GPUs. For each (device, stream, range) there is one annotation:
  * from the first start to the last stop of the range's kernels, copies and sets on that stream.
  *
@@ -82,7 +82,7 @@ struct rbwp_annotator_config {
     uint32_t entries_max; /* of correlations, activities that wait for theirs, ranges, and
                              annotations each; default 1 048 576 */
     /*
-     * Asked for a range that rbwp_annotator_range did not tell; again and again until it is known.
+     * Asked for a range that rbwp_annotator_range did not say; again and again until it is known.
      * False: not known yet. Inside a call of the annotator; must call none of them.
      */
     bool (*find)(void *context, uint64_t id, struct rbwp_annotate_range *range_out);

@@ -131,7 +131,7 @@ struct rbwp_events_stats {
     uint64_t counted;          /* starts that the device counted */
     uint64_t dropped;          /* of them without a slot */
     int64_t first_ns, last_ns; /* 0,0 without events */
-    uint64_t unused;           /* slots with RBWP_EVENTS_UNUSED: left out, and no damage */
+    uint64_t unused;           /* slots with RBWP_EVENTS_UNUSED: dropped, and no damage */
 };
 /* How many things are wrong. 0: the buffers are sound. */
 static inline uint64_t rbwp_events_damage(const struct rbwp_events_stats *stats)

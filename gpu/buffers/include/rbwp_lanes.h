@@ -149,7 +149,7 @@ struct rbwp_lanes_stats {
     uint64_t misplaced;      /* the tag names another lane; the slot counts */
     uint64_t holes;          /* empty slots between records of a lane, each row of them once */
     uint64_t backwards;      /* a time before that of the record before it */
-    uint64_t after_finalize; /* records behind the lane's finalize; left out */
+    uint64_t after_finalize; /* records behind the lane's finalize; dropped */
     uint64_t outside;        /* slots of no lane that are not empty */
     uint64_t too_deep;       /* begins that were given up, as more than 64 were open in the lane */
     uint64_t cut;            /* 1: the buffer is smaller than its header says */

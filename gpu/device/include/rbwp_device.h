@@ -87,7 +87,7 @@
 /* 1: each start (and init) asks for the slot of the event that comes next, so that the wait for the
  * counter, most of an event's cost, passes while the kernel works; wants EVENT_COUNTERS 4. Then not
  * every slot is an event: finish marks the one left over as RBWP_DEV_UNUSED, which rbwp_events.h
- * leaves out and counts, and of which other readers know nothing; and events are numbered as they
+ * drops and counts, and of which other readers know nothing; and events are numbered as they
  * asked. */
 #ifndef RBWP_DEV_EVENT_AHEAD
 #define RBWP_DEV_EVENT_AHEAD 0

@@ -388,7 +388,7 @@ bool bands_of_boxes(struct span (*boxes)[BANDS_LEVELS], size_t count, struct ban
 
 /* Union, intersection and difference of sets, a piece at a time. */
 
-/* A stretch, and in which span of each side it lies. */
+/* An interval, and in which span of each side it lies. */
 struct stretch {
     struct span span;
     size_t index[2]; /* NOWHERE: not in this side */
@@ -428,7 +428,7 @@ static bool sweep_next(struct sweep *sweep, struct stretch *out)
     return true;
 }
 
-/* Starts the sweep of a level, through the children of a stretch of the level above. */
+/* Starts the sweep of a level, through the children of a part of the level above. */
 static void descend(struct bands_merge *merge, unsigned level, const struct stretch *above)
 {
     struct sweep *sweep = &merge->sweep[level];
@@ -446,7 +446,7 @@ static void descend(struct bands_merge *merge, unsigned level, const struct stre
     merge->level = level;
 }
 
-/* Points of the result may lie in the stretch; in a run all do. */
+/* Points of the result may lie in the interval; in a run all do. */
 static bool is_wanted(const struct bands_merge *merge, const struct stretch *stretch)
 {
     const bool in_a = stretch->index[0] != NOWHERE, in_b = stretch->index[1] != NOWHERE;

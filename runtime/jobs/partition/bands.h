@@ -104,7 +104,7 @@ bool bands_walk_next(struct bands_walk *walk, size_t limit, struct bands_piece *
 
 enum bands_operation { BANDS_UNION, BANDS_INTERSECTION, BANDS_DIFFERENCE };
 
-/* Goes through two lists of spans at once; each stretch that it stops at is in one or in both. */
+/* Goes through two lists of spans at once; each interval that it stops at is in one or in both. */
 struct sweep {
     const struct span *spans[2];
     size_t next[2], end[2];
@@ -123,7 +123,7 @@ struct bands_merge {
 /* Both sides must stay until the end. */
 void bands_merge_begin(struct bands_merge *merge, enum bands_operation operation,
                        const struct bands *a, const struct bands *b);
-/* Does as many as stretches of it. True while there is more; false at the end, and after a failure,
+/* Does as many as intervals of it. True while there is more; false at the end, and after a failure,
  * of which bands_finish of the result tells. */
 bool bands_merge_step(struct bands_merge *merge, unsigned stretches);
 

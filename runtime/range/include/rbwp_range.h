@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rbwp_range.h - give names to stretches of a thread's time.
+ * rbwp_range.h - give names to intervals of a thread's time.
  *
  *     uint64_t forward = rbwp_range_name("forward");        once
  *     rbwp_range_push(forward, step);                       may nest
@@ -240,8 +240,8 @@ static inline void rbwp_range_push(uint64_t name, uint64_t id)
 
 /*
  * A range that does not nest: it belongs to the thread that starts it, and any thread may stop it.
- * Takes a lock. The number of the range, which tells it from all others of the process; 0: it is
- * not recorded, and stopping that does nothing.
+ * Takes a lock. The number of the range, which distinguishes it from all others of the process; 0:
+ * it is not recorded, and stopping that does nothing.
  */
 static inline uint64_t rbwp_range_start_with(uint64_t name, uint64_t id,
                                              struct rbwp_payload payload)

@@ -418,7 +418,7 @@ static uint64_t mpi_job_off(const struct timeline *line, uint32_t a, uint32_t b,
     return off_ns + (one > other ? one : other);
 }
 
-/* Leaves out samples that are closer to the one before than gap_ns, but for an epoch's first and
+/* Drops samples that are closer to the one before than gap_ns, but for an epoch's first and
  * last, and those that matter. */
 static void drop_near(struct timeline *line)
 {

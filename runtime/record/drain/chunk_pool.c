@@ -406,7 +406,7 @@ void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used)
     if (chunk->table)
         end_rows(pool, chunk);
     /* The first word before the others, in whatever order memset goes: who reads FILE.live
-     * meanwhile of a chunk that is taken back sees no event that has lost a part. */
+     * meanwhile of a chunk that is elided sees no event that has lost a part. */
     __atomic_store_n(&chunk->words[0], (uint64_t)0, __ATOMIC_RELEASE);
     atomic_signal_fence(memory_order_seq_cst);
     memset(chunk->words, 0, used * sizeof chunk->words[0]);

@@ -219,7 +219,7 @@ bool drain_prepare_rows(struct drain *drain)
     return made;
 }
 
-/* Words that were left out. */
+/* Words that were dropped. */
 static uint32_t encode(struct drain *drain, struct job *job, struct yield_hook *yield_hook)
 {
     if (!job->chunk->table) {

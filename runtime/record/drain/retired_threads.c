@@ -19,7 +19,7 @@ static size_t retired_bytes_of(const char *name)
 
 /* ---- threads -------------------------------------------------------------------------- */
 
-/* Those to leave out first come first. */
+/* Those to drop first come first. */
 static int by_records_and_age(const void *left, const void *right)
 {
     const struct retired_thread *a = left, *b = right;

@@ -174,7 +174,7 @@ void slot_limits_ring(unsigned slot, uint64_t begin_ticks, uint64_t end_ticks)
         ring(slot, begin_ticks, end_ticks);
 }
 
-/* ---- what was left out --------------------------------------------------------------------- */
+/* ---- what was dropped --------------------------------------------------------------------- */
 
 /* A thread that has something to count gets its counts once: no cache line that others write. */
 static _Atomic uint64_t *counts_of(struct thread *thread)

@@ -88,7 +88,7 @@ static struct thread
     *of_parent; /* threads that a forked child does not have; freed by its session */
 static _Atomic int orphans;
 static uint64_t last_number;
-static uint64_t left_threads_told;      /* to the live file: retired ones that were left out */
+static uint64_t left_threads_told;      /* to the live file: retired ones that were dropped */
 static bool all_settled;                /* the file is being finished */
 static bool thread_registry_in_session; /* detached ones are kept, news go to the live file */
 

@@ -141,7 +141,7 @@ bool chunk_line_item_has_gpu_work(const struct rbwp_self_ *self, const struct th
     return has_gpu_work(from, self->next);
 }
 
-/* At the cap the open item's chunks must be written to make room: it can't be taken back any more.
+/* At the cap the open item's chunks must be written to make room: it can't be elided any more.
  */
 static void keep_item(struct rbwp_self_ *self, struct thread *thread)
 {

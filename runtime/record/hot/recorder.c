@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The slow sides of the recording calls: the first event of a session, a full
- * chunk, misuse, and an item whose records may have to be taken back after its
+ * chunk, misuse, and an item whose records may have to be elided after its
  * chunk was full (chunk_line.h). A taking back that comes too late, for the item
  * was kept at the cap, is counted as a loss cause of its own (RBWP_LOSS_KEPT_EMPTY).
  */

@@ -17,7 +17,7 @@ void rows_hand_over(struct thread *thread);
 /* The same for those of threads that are not attached; recording has ended for them then. */
 void rows_hand_over_strays(void);
 
-/* A row that the thread's inlined call has begun and not counted is taken back. */
+/* A row that the thread's inlined call has begun and not counted is elided. */
 void rows_leave_call(struct thread *thread);
 
 /* Counts what was lost on a thread that is not attached: with its rows, as of no thread. */

@@ -110,7 +110,7 @@ static inline uint64_t rbwp_now_ticks(void);
 static inline void rbwp_begin(unsigned slot);
 static inline void rbwp_begin_at(unsigned slot, uint64_t ticks);
 /*
- * The call ends. If it said that it did no work, all it recorded is taken back, unless it outran
+ * The call ends. If it said that it did no work, all it recorded is elided, unless it exceeded
  * the thread's time limit.
  */
 static inline void rbwp_end(void);

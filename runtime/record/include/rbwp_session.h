@@ -184,7 +184,7 @@ struct rbwp_session_summary {
     uint64_t records; /* in the file */
     uint64_t blocks, bytes; /* in the file */
     uint64_t lost_records;  /* sum of all records lost, whatever the cause; those of an item that
-                               found no memory also if it would have been taken back */
+                               found no memory also if it would have been elided */
     uint64_t misuse_calls;  /* calls refused */
     uint64_t discarded;     /* items that did no work and left no trace */
     uint64_t peak_bytes;    /* most recorded-but-unwritten data */

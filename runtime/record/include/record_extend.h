@@ -27,7 +27,7 @@ uint64_t rbwp_extend_item_ticks(void);
 uint64_t rbwp_extend_begin_ticks(uint64_t ticks);
 
 /* A signal handler has taken the calling thread out of its recording call by longjmp, or is about
- * to end the process from inside of it: what the call had begun is taken back. Nothing is done
+ * to end the process from inside of it: what the call had begun is elided. Nothing is done
  * where there is none. Not for a call that was on a slow side (rbwp_*_slow_), where signals must be
  * held off. */
 void rbwp_extend_leave_call(void);

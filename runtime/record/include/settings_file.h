@@ -18,7 +18,7 @@
 enum rbwp_status settings_read(const char *path, char **text_out, struct rbwp_error *error);
 
 /* The next line that says something: its words, cut out of *rest; more than there is room for are
- * left out. 0: no further one. Words between double quotes may have blanks. */
+ * dropped. 0: no further one. Words between double quotes may have blanks. */
 size_t settings_line(char **rest, char *words[SETTINGS_WORDS_MAX]);
 
 #endif /* SETTINGS_FILE_H */

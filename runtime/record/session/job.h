@@ -40,7 +40,7 @@ struct process_facts {
     char command[PROCESS_COMMAND_BYTES_MAX]; /* arguments with 0 between them */
 };
 
-/* As it is now; what the system does not tell is 0 or empty. */
+/* As it is now; what the system does not say is 0 or empty. */
 void process_look(struct process_facts *facts);
 /* Whether this process, and none that had its number before, was there at both of these times: one
  * clock may be set, the other begins anew with the system. */

@@ -37,7 +37,7 @@ RBWP_API bool rbwp_deadline_passed(struct rbwp_deadline deadline);
 /*
  * The work. Returns true to run again soon (requeue), false when nothing is
  * left until the next rbwp_work_make_active. A call that found nothing to do
- * says so with rbwp_set_worked(false) and leaves no record, unless it outran
+ * says so with rbwp_set_worked(false) and leaves no record, unless it exceeded
  * its deadline. Runs on a worker thread, outside all locks, and may call
  * anything here but rbwp_work_remove of itself, rbwp_work_run, rbwp_work_drain
  * and rbwp_work_stop. Two do_works that remove each other's items at the same

@@ -37,7 +37,7 @@ bool rows_file_begin(struct rows_file *file, int fd, const char *name,
                      const struct rbwp_schema *const *schemas, uint32_t count, bool compress);
 /* The number of a terminated name; the same for the same name. */
 uint64_t rows_file_name(struct rows_file *file, const char *name);
-/* A row of schemas[table]. False: it failed, which the user was told. */
+/* A row of schemas[table]. False: it failed, with a message. */
 bool rows_file_add(struct rows_file *file, uint32_t table, const uint64_t *cells);
 /* A block of records, as an encoder sealed it. */
 bool rows_file_add_block(struct rows_file *file, const struct rbwp_sealed_block *block);

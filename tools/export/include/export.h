@@ -13,7 +13,7 @@
 #include "result_print.h"
 #include "trace_pass.h"
 
-enum { EXPORT_DROPPED = 9 }; /* kinds of what a format has no place for */
+enum { EXPORT_DROPPED = 9 }; /* kinds of what a format cannot represent */
 
 /* What came into a file (or several, where the path has a %), and what did not. */
 struct export_file {

@@ -15,7 +15,7 @@ struct file_tables {
     struct input *input;
     struct rbwp_catalog *catalog;
     struct gpu_devices gpus; /* that the table gpu_device tells of; their names are the catalog's */
-    uint64_t broken;         /* blocks left out */
+    uint64_t broken;         /* blocks dropped */
     struct rbwp_problem
         *problems; /* the first FILE_TABLES_PROBLEMS_KEPT of them, less without memory */
     uint32_t problem_count, problem_room;

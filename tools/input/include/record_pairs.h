@@ -11,7 +11,7 @@
  *   is missing, so the first, and what is open in it, is unfinished;
  * - a fine end closes the innermost sub-item, but never one outside the open
  *   call;
- * - an end with nothing to close is a stray end: a pair without a begin;
+ * - an end with nothing to close is an unmatched end: a pair without a begin;
  * - GPU work is one record with both times: a pair of its own, of its processor;
  * - after damage in the file nothing is paired across the gap;
  * - what is open at the end of the data still ran then, unless its end may be
@@ -43,7 +43,7 @@ struct record_pair {
     int slot; /* of the call, of the enclosing call, or of the GPU work; -1 none */
     uint16_t sub_item;
     uint64_t proc_id;
-    bool has_begin, has_end; /* begin only: unfinished; end only: stray */
+    bool has_begin, has_end; /* begin only: unfinished; end only: unmatched */
     /* Unfinished, because it still ran at the end of the data: until end_ns, the last sign of
      * life. */
     bool open;
@@ -126,7 +126,7 @@ struct pair_builder {
     uint64_t next_id;
     uint64_t unfinished, strays;
     uint64_t open; /* of the unfinished ones */
-    bool failed;   /* no room for a thread; its blocks were left out */
+    bool failed;   /* no room for a thread; its blocks were dropped */
 };
 
 void pair_builder_start(struct pair_builder *builder, pair_fn *emit, void *context);

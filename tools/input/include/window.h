@@ -3,8 +3,9 @@
  * window.h - which parts of a file tell all of a time window, by its marks (SPEC.md, 10.18).
  *
  * Stretches from mark to mark with records in the window are read, those in which something ends
- * that was open when it was over, and all blocks of tables. What was open when a stretch begins is
- * known from its mark. Files without marks, and those whose marks do not fit them, are read whole.
+ * that was open when it was over, and all blocks of tables. What was open when an interval begins
+ * is known from its mark. Files without marks, and those whose marks do not fit them, are read
+ * whole.
  */
 #ifndef WINDOW_H
 #define WINDOW_H

@@ -24,7 +24,7 @@ struct kernel_options {
 struct lanes_options {
     struct kernel_options kernel;
     struct rbwp_lanes_layout layout; /* what is not 0 is given; size is not set */
-    bool by_block;                   /* the SM is left out of rows */
+    bool by_block;                   /* the SM is not in rows */
 };
 enum exit_code lanes_run(const struct lanes_options *options, struct operands files);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.h - runs a program that nobody changed, and makes a profile of what it did.
+ * record.h - runs an unmodified program, and makes a profile of what it did.
  *
  * What it records is chosen by sources, or it is the time of source lines in kernels (ptx). The
  * program is run in any case: what cannot be recorded is told in one line. Its exit status, or the

@@ -13,7 +13,7 @@
  * A thread that goes back in time stays in the part that it has reached.
  * Of tables each part has all schemas and names, and the rows of its time or thread, as far as the
  * roles of columns tell (row_place.h). Other opaque blocks have no time or thread
- * and are left out; so is the index of the original, as each part has its own.
+ * and are dropped; so is the index of the original, as each part has its own.
  *
  * One encoder serves all: a block of the original gives at least one block in
  * each part it has records for, and none is held.
@@ -68,7 +68,7 @@ struct table_parts {
     uint32_t row_room;
     struct rbwp_row_encoder *encoder; /* of `encoded` */
     const struct rbwp_schema *encoded;
-    uint64_t broken; /* blocks left out */
+    uint64_t broken; /* blocks dropped */
     table_place_fn *place;
     table_part_fn *part;
     void *context;
@@ -145,8 +145,8 @@ struct split_options {
 struct split_result {
     struct part_file *parts; /* by number; at the end those that were needed */
     uint32_t count;
-    uint64_t opaque_blocks; /* left out: no time, no thread */
-    uint64_t broken_blocks; /* of tables, left out; they were told */
+    uint64_t opaque_blocks; /* dropped: no time, no thread */
+    uint64_t broken_blocks; /* of tables, dropped; they were told */
     uint64_t cuts;          /* spans that were cut, each time */
 };
 

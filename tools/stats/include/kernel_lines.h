@@ -58,7 +58,7 @@ struct kernel_lines {
     struct kernel_edge *edges;
     uint32_t kernel_count, line_count, probe_count, edge_count;
     uint64_t dropped; /* lines, probes and edges beyond the most */
-    bool failed;      /* out of memory or of disk, which the user was told */
+    bool failed;      /* out of memory or of disk, with a message */
 
     /* While spans come. */
     struct merge_sorter records, lanes;
@@ -68,7 +68,7 @@ struct kernel_lines {
 
 void kernel_lines_start(struct kernel_lines *lines);
 void kernel_lines_name(struct kernel_lines *lines, uint32_t number, struct trace_text name);
-/* gpu: the track of the GPU, which tells launches with the same id apart. */
+/* gpu: the track of the GPU, which distinguishes launches with the same id. */
 void kernel_lines_span(struct kernel_lines *lines, const struct trace_span *span,
                        const struct trace_detail *detail, uint32_t gpu);
 /* names: by number; their texts must stay. */

@@ -4,7 +4,7 @@
  * other, and what some have beside busy time.
  *
  * Of turns it keeps the first calls of each slot on each worker, so many that memory is bounded
- * (SLOT_TURNS_ROWS * SLOT_TURNS_CALLS of 24 bytes at most), and looks at the stretch in which it
+ * (SLOT_TURNS_ROWS * SLOT_TURNS_CALLS of 24 bytes at most), and looks at the interval in which it
  * has all of them.
  */
 #ifndef TRACK_SUMS_H

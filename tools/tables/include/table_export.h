@@ -36,7 +36,7 @@ struct table_export {
 };
 
 /* EXIT_BAD_DATA with the message given if the file has no such table, the filter asks what the
- * table cannot tell, or there is no memory. *broken_out: blocks left out. */
+ * table cannot tell, or there is no memory. *broken_out: blocks dropped. */
 enum exit_code table_export(struct out *out, struct input *input, const struct table_export *wanted,
                             uint64_t *broken_out);
 

@@ -10,7 +10,7 @@
 #include "result_table.h"
 
 /* By the index of tables if the input has one, else the whole input is read. False without memory;
- * the user was told. *broken_out: blocks left out. */
+ * the user was told. *broken_out: blocks dropped. */
 bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out);
 
 /* The list as JSON. */

@@ -24,14 +24,14 @@ struct detail_maker {
     uint32_t packed_room;
     bool has_texts;
     bool set;     /* something of head was set, or an argument */
-    uint64_t cut; /* arguments that were left out or cut, of all spans */
+    uint64_t cut; /* arguments that were dropped or cut, of all spans */
     bool failed;  /* out of memory, once: the span had none, and those after it have none */
 };
 
 void span_detail_start(struct detail_maker *maker);
 void span_detail_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
                      uint64_t bits);
-/* type: TRACE_ARG_TEXT or TRACE_ARG_JSON. What is longer than fits is cut; JSON is left out. */
+/* type: TRACE_ARG_TEXT or TRACE_ARG_JSON. What is longer than fits is cut; JSON is dropped. */
 void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
                       struct trace_text text);
 /* Starts it with what a span has so far. */

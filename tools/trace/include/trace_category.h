@@ -19,7 +19,7 @@
     CATEGORY(WAIT, "wait")             /* a task is not running: waiting, or ready again */        \
     CATEGORY(COPY, "copy")                                                                         \
     CATEGORY(OTHER, "other")                                                                       \
-    CATEGORY(RANGE, "range")           /* a name that a program gave to a stretch of time: no      \
+    CATEGORY(RANGE, "range")           /* a name that a program gave to an interval: no      \
                                           work, never busy time */                                 \
     CATEGORY(ANNOTATION, "annotation") /* when work of such a range ran on a GPU's stream: none of \
                                           its own either */                                        \

@@ -34,7 +34,7 @@ struct trace_arg {
 enum trace_detail_flag {
     TRACE_HAS_BOUNDS = 1, /* start_uncertain_ns, stop_uncertain_ns and certain_ns are known */
     TRACE_HAS_LAUNCH = 2, /* launch_ns is known */
-    TRACE_INFERRED = 4    /* the launch was inferred, the source does not tell it */
+    TRACE_INFERRED = 4    /* the launch was inferred, the source does not say it */
 };
 
 /* A position-independent record of words uint64_t: this, its arguments (trace_args_of), their

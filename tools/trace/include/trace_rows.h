@@ -44,7 +44,7 @@ struct trace_loss {
     uint64_t bytes;   /* of the file that were skipped, 0 none */
     int64_t first_ns, last_ns; /* 0,0 not known */
 };
-/* "12 records lost: dropped", "3 calls refused: stray end", "32812 bytes of the file skipped:
+/* "12 records lost: dropped", "3 calls refused: unmatched end", "32812 bytes of the file skipped:
  * damaged"; cut to room bytes. */
 void trace_loss_name(const struct trace_loss *loss, char *name, size_t room);
 

@@ -58,7 +58,7 @@ struct trace_latency {
     int64_t least_ns;
 };
 
-/* Which process recorded it. A node number does not tell: all that one program starts without a
+/* Which process recorded it. A node number does not say: all that one program starts without a
  * launcher are node 0. */
 struct trace_identity {
     uint64_t os_id;   /* 0 unknown */

@@ -17,7 +17,7 @@ enum trace_flag {
     /* With TRACE_UNFINISHED: it still ran at the last sign of life (the session's stop, the last
      * that is known of a process that died, now), and stop is that time. */
     TRACE_OPEN = 8,
-    TRACE_CUT = 16,  /* a part of it, which lies outside the window asked for, was left out */
+    TRACE_CUT = 16,  /* a part of it, which lies outside the window asked for, was dropped */
     TRACE_WAITS = 32 /* a call of a work item that waits: its thread is not busy with it */
 };
 

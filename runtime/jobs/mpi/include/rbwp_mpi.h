@@ -17,7 +17,7 @@
  *     rbwp_session_stop(session, NULL);
  *     rbwp_mpi_stop(mpi, &error);                             MPI_Finalize, if start initialised
  *
- * Lost nodes: MPI libraries do not tell of a node that died; this one looks for itself. Processes
+ * Lost nodes: MPI libraries do not report a node that died; this one looks for itself. Processes
  * on the same machine are watched by the kernel's handles for them, which tell of an end within
  * 0.1 s; other machines are asked for a sign of life. What then waits for the others returns
  * RBWP_E_IO with a line that names the node, the endpoint is told, and config->lost is called. The

@@ -71,7 +71,7 @@ void live_relog_if_due(void);
 /* What it calls (live_relog.h): the same function of every session, set before its file is opened.
  */
 extern void (*_Atomic live_relogs)(void);
-/* Facts that are left out of it. */
+/* Facts that are not in it. */
 void live_count_unlogged(enum live_entry_kind kind, uint64_t entries);
 /* live_log unless somebody else is adding one just now: for recording threads, which never wait. */
 void live_try_log(enum live_entry_kind kind, const void *head, size_t head_bytes);

@@ -39,7 +39,7 @@ int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uin
 /*
  * Encodes a published chunk. Its times come out ascending, none before floor_ns or after
  * ceiling_ns. The chunk may be put back then. Its words may change meanwhile, to anything, since
- * they lie in memory that others may reach: returns how many words were left out because no event
+ * they lie in memory that others may reach: returns how many words were dropped because no event
  * stands where one should begin, 0 if nobody did that.
  */
 uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,

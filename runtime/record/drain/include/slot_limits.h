@@ -6,7 +6,7 @@
  * One table for the process, which rbwp_end_at looks into by one comparison, if any slot has
  * limits; an item outside of its slot's takes the slow side, which asks here what to do. Limits may
  * be set at any time, with or without a session, and stay until they are set anew or the slot is
- * released. What was left out is counted, by thread and slot. Slots are below RBWP_SLOTS_MAX. All
+ * released. What was dropped is counted, by thread and slot. Slots are below RBWP_SLOTS_MAX. All
  * but the slow side's calls take the registry's lock, if they don't say that it is to be locked.
  *
  * Durations are in nanoseconds; the table holds ticks, at the rate known when they were set.
@@ -48,14 +48,14 @@ void slot_limits_on_alarm(slot_limits_ring_fn ring);
 
 /* ---- the slow side of an end (recorder.c): own thread, in a recording call ------------ */
 
-/* True if the item is to be left out. */
+/* True if the item is to be dropped. */
 bool slot_limits_is_brief(unsigned slot, uint64_t duration_ticks);
-/* It was left out: counts it. */
+/* It was dropped: counts it. */
 void slot_limits_count(struct thread *thread, unsigned slot);
 /* It was recorded: rings if it lasted as long as the alarm. */
 void slot_limits_ring(unsigned slot, uint64_t begin_ticks, uint64_t end_ticks);
 
-/* ---- what was left out ------------------------------------------------------------------- */
+/* ---- what was dropped ------------------------------------------------------------------- */
 
 /* False as long as no slot has had any limits. Any thread, no lock. */
 bool slot_limits_ever(void);

@@ -92,9 +92,9 @@ struct thread {
     /* Recording: see above. Reset when a session ends. */
     struct chunk *chunk;                  /* being filled; NULL before the first event */
     struct chunk *held_first, *held_last; /* full, older first, waiting for the open item's fate */
-    uint64_t kept_begin_ticks; /* when the open item began, if it can no longer be taken back */
+    uint64_t kept_begin_ticks; /* when the open item began, if it can no longer be elided */
     uint64_t kept_word;        /* where self->item points then */
-    bool kept;                 /* the open item can no longer be taken back */
+    bool kept;                 /* the open item can no longer be elided */
     struct nest nest;
     struct row_place **row_places; /* by number of the table - 1; NULL: none written yet */
     uint32_t row_place_count;

@@ -28,7 +28,7 @@ typedef void rules_visit_fn(void *context, const char *rule, uint64_t met, const
                             const char *unknown);
 void rules_each(rules_visit_fn *visit, void *context);
 
-/* A session that can dump begins. Rules of its settings that cannot be had are left out. */
+/* A session that can dump begins. Rules of its settings that cannot be had are dropped. */
 void rules_begin_session(const struct session_settings *settings, dump_fn *dump);
 /* It ends, and nobody records any more: no dump of a rule is under way, and no rule is left. A line
  * about the first rule whose name nothing had, or an empty one. */
