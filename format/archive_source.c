@@ -144,7 +144,7 @@ static enum rbwp_status read_payload(struct archive *archive, uint64_t offset,
     if (crc32c(0, view_out->bytes, view_out->count) != chunk->crc32c)
         return error_set(error, RBWP_E_CORRUPT, archive_source_place_of(offset, RULE_ARCHIVE_SUM),
                          "the sum of a chunk with %" PRIu32
-                         " records is wrong: they are left out; take another copy of the archive",
+                         " records is wrong: they are dropped; take another copy of the archive",
                          chunk->records);
     return RBWP_OK;
 }
@@ -166,7 +166,7 @@ static enum rbwp_status archive_source_decode(struct archive *archive, uint64_t 
     if (wrong)
         return error_set(error, RBWP_E_CORRUPT,
                          archive_source_place_of(offset, RULE_ARCHIVE_COLUMNS),
-                         "a chunk with %" PRIu32 " records is left out: %s", chunk->records, wrong);
+                         "a chunk with %" PRIu32 " records is dropped: %s", chunk->records, wrong);
     return RBWP_OK;
 }
 

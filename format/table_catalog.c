@@ -341,7 +341,7 @@ static enum rbwp_status take_schema(struct rbwp_catalog *catalog, const uint8_t 
         return memory ? error_set_memory(error, place.section)
                       : error_set(error, RBWP_E_CORRUPT, place,
                                   "a schema does not fill its block, or has a type that is not "
-                                  "known; its table is left out");
+                                  "known; its table is dropped");
     const struct known_table *known = table_catalog_find(catalog, schema->table);
     enum rbwp_status status = RBWP_END;
     if (known) {

@@ -203,7 +203,7 @@ static void activity_open_source(void)
     (void)inject_calls_watch(activity_subscribed, true);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_OK && kinds[i] == CUPTI_KERNEL)
-            inject_log_once("kernels are not recorded: CUPTI does not tell of them");
+            inject_log_once("kernels are not recorded: CUPTI does not report them");
 }
 
 /* A launch costs what it did. (With probes in kernels, their launches are watched on.) */
@@ -233,7 +233,7 @@ static bool inject_activity_open(cupti_subscriber subscriber, bool probes)
     if (!cupti.cuptiActivityRegisterTimestampCallback || !cupti.cuptiActivityRegisterCallbacks ||
         !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
         !cupti.cuptiActivityGetNextRecord || !cupti.cuptiActivityGetNumDroppedRecords) {
-        inject_log_no_cupti("this CUPTI does not tell of finished ones");
+        inject_log_no_cupti("this CUPTI does not report finished ones");
         return false;
     }
     give_cleared_buffers();
@@ -415,7 +415,7 @@ static bool subscribe_probes(cupti_subscriber subscriber)
         /* Calls that this CUPTI does not know are none that its driver has. */
         if (cupti.cuptiEnableCallback(1, subscriber, wanted[i].domain, wanted[i].id) != CUPTI_OK &&
             i == 0) {
-            inject_log_once("kernels are not recorded: CUPTI does not tell of launches");
+            inject_log_once("kernels are not recorded: CUPTI does not report launches");
             return false;
         }
     return true;

@@ -78,7 +78,7 @@ void inject_lost_tell(void)
     static const char *const why[LOST_REASONS] = {
         [LOST_NO_ROOM] = "had no room",
         [LOST_REFUSED] = "got no events from the driver",
-        [LOST_NO_TIME] = "have no times that the driver tells",
+        [LOST_NO_TIME] = "have no times of the driver",
         [LOST_FAILED] = "were on a GPU that failed",
         [LOST_CONTEXT] = "had not ended when their context was destroyed",
         [LOST_NOT_ENDED] = "had not ended when the process did",

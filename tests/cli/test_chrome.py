@@ -125,7 +125,7 @@ def test_other_kinds_are_listed(export):
     """What is dropped, by kind."""
     others = ({"ph": ph, "name": "n", "id": 1, "ts": 1, "pid": 1, "tid": 1} for ph in "NNOD(vq")
     _, error = export([x("a", 1, 1), *others, {"name": "none"}])
-    assert "events left out, by phase: 1 of no known phase, 1 ( (contexts), 1 D (objects), 2 N (objects), 1 O (objects), 1 q, 1 v (memory dumps)\n" in error
+    assert "events dropped, by phase: 1 of no known phase, 1 ( (contexts), 1 D (objects), 2 N (objects), 1 O (objects), 1 q, 1 v (memory dumps)\n" in error
 
 
 def test_json_of_other_programs(export):

@@ -52,7 +52,7 @@ def calls(rbwp):
     def of(path, part=1):
         rbwp("check", "-q", path)
         done = rbwp("stats", "--json", path)
-        alone = f"{path}: begins with part {part} of a recording: what is in the parts before is left out\n"
+        alone = f"{path}: begins with part {part} of a recording: what is in the parts before is dropped\n"
         assert done.error == (alone if part > 1 else "")
         return {name["name"]: name["count"] for name in done.json["work_items"] + done.json["sub_items"]}
 

@@ -37,7 +37,7 @@ def there(rbwp, here):
 def test_folder_is_its_files(there, command):
     want = there(*command.split(), *FILES).out
     for folder in ("run", "run/"):
-        done = there(*command.split(), folder).says("run/c.bin: left out: no RBWP file", "run/folder.bin: left out")
+        done = there(*command.split(), folder).says("run/c.bin: skipped: no RBWP file", "run/folder.bin: skipped")
         assert done.out == want
 
 

@@ -90,7 +90,7 @@ def tar(here, path, *names, options=("--format=ustar",)):
 def test_archives(here, same, work, form):
     """Of each kind that writers make, from a pipe and from a file."""
     path = tar(here, work / "run.tar", "run", options=[f"--format={form}"])
-    same("-", stdin=path.read_bytes).says("standard input: run/c.bin: left out: no RBWP file").in_one_line()
+    same("-", stdin=path.read_bytes).says("standard input: run/c.bin: skipped: no RBWP file").in_one_line()
     same("-", stdin=lambda: open(path, "rb"))
 
 

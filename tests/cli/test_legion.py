@@ -88,8 +88,8 @@ def export(rbwp, work):
 def flat(spans, zero=ZERO):
     return sorted((s["start_ns"] - zero, s["duration_ns"], s["track"], s["category"], s["name"]) for s in spans)
 
-LEFT_OUT = ("rbwp export: log: records left out, by kind: 1 IndexSpacePointDesc, 2 PhysicalInstanceUsage\n"
-            "rbwp export: log: records left out that nothing is known of, by kind: 1 NobodyKnows\n")
+LEFT_OUT = ("rbwp export: log: records dropped, by kind: 1 IndexSpacePointDesc, 2 PhysicalInstanceUsage\n"
+            "rbwp export: log: records dropped that nothing is known of, by kind: 1 NobodyKnows\n")
 
 
 @pytest.mark.parametrize("version", [1006, 1007, 1008, 1009, 1011, 1013])
@@ -109,7 +109,7 @@ def test_old_version(export):
     code, spans, error = export(m.log("O", old))
     places = {"System 3.0 to Framebuffer 3.1": "copies", "fill Framebuffer 3.1": "copies"}
     assert code == 0 and flat(spans) == sorted((*s[:2], places.get(s[2], s[2]), *s[3:]) for s in WANT), set(flat(spans)) ^ set(WANT)
-    for text in ("1 CopyInstInfo are left out: they are declared without fevent", "1 MessageInfo are declared without spawn, creator",
+    for text in ("1 CopyInstInfo are dropped: they are declared without fevent", "1 MessageInfo are declared without spawn, creator",
                  "1 CopyInfo are declared without fevent", "1 FillInfo are declared without fevent"):
         assert error.count(text) == 1
 
@@ -220,7 +220,7 @@ def test_declarations_that_cannot_be(export, text, reason):
 
 def test_declared_without_what_is_needed(export):
     code, spans, error = export(b"FileType: BinaryLegionProf v: 1.0\nTaskInfo {id:18, op_id:x:8}\n\n" + b"\x12\0\0\0" + bytes(8))
-    assert code == 0 and error.count("1 TaskInfo are left out: they are declared without task_id, variant_id, proc_id, start, stop\n") == 1 and not spans
+    assert code == 0 and error.count("1 TaskInfo are dropped: they are declared without task_id, variant_id, proc_id, start, stop\n") == 1 and not spans
 
 
 def test_filters(export):

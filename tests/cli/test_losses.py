@@ -215,4 +215,4 @@ def test_foreign_packets_missing(rbwp, work):
     packets = [(0, pb((60, pb((1, 5), (2, b"row")))))]
     packets += [(t, pb((8, t), (11, pb((9, 3), (11, 5), (23, b"x"))), *more)) for t, more in ((100, ()), (900, ((42, 1),)))]
     (work / "foreign").write_bytes(b"".join(pb((1, body)) for _, body in packets))
-    assert losses(rbwp, work / "foreign") == [("its writer left out packets", 0, 0, 100, 900)]
+    assert losses(rbwp, work / "foreign") == [("its writer dropped packets", 0, 0, 100, 900)]

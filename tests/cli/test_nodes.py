@@ -144,7 +144,7 @@ def test_disturbed_comparison(rbwp, job, work):
 def test_impossible_comparison(rbwp, job, work):
     copy = with_clocks(work / "changed.bin", job.files[2], impossible)
     assert worst_error(rbwp, job, job.files[0], copy, code=3)[0] <= 1
-    rbwp("merge", "--to=ndjson", job.files[0], copy, code=3).says(f"{copy}: 1 of its 9 comparisons with another node's clock cannot be; left out")
+    rbwp("merge", "--to=ndjson", job.files[0], copy, code=3).says(f"{copy}: 1 of its 9 comparisons with another node's clock cannot be; dropped")
     rbwp("check", copy)
 
 
@@ -197,7 +197,7 @@ def test_files_of_another_job(rbwp, job, merged, made_job):
     """They are named and dropped, the rest is merged."""
     files, other = job.files, Job(made_job("other", "-j", "other")).files
     done = rbwp("merge", "--to=ndjson", other[0], *files, other[3], code=3)
-    done.says(*(f"{path}: is of job other, where {files[0]} is of job make_job: left out" for path in (other[0], other[3])))
+    done.says(*(f"{path}: is of job other, where {files[0]} is of job make_job: dropped" for path in (other[0], other[3])))
     assert processes(done) == [f"make_job 40000, node {node}" for node in range(4)]
     assert done.out == merged.out
 
@@ -213,7 +213,7 @@ def test_missing_nodes(rbwp, job, made_job):
 
 def test_rank_of_another_process(rbwp, job, merged, again):
     done = rbwp("merge", "--to=ndjson", *job.files, again, code=3)
-    done.says(f"{again}: is of rank 2 of the job, as {job.files[2]} is, but of another process: left out")
+    done.says(f"{again}: is of rank 2 of the job, as {job.files[2]} is, but of another process: dropped")
     assert done.out == merged.out
     assert len(processes(rbwp("merge", "--to=ndjson", "--force-merge", *job.files, again))) == 5
 

@@ -104,7 +104,7 @@ def test_part_between_is_missing(there, rotated):
 def test_beginning_is_missing(there, rotated, work):
     """Nobody can say then who began late."""
     done = there("stats", "--json", "--findings", *rotated[1:])
-    assert done.error.count(f"{rotated[1]}: begins with part 2 of a recording: what is in the parts before is left out") == 1
+    assert done.error.count(f"{rotated[1]}: begins with part 2 of a recording: what is in the parts before is dropped") == 1
     late = there("stats", "--json", "--findings", "--cache", work / "sums", *rotated[1:])
     assert "late_start" not in [f["what"] for one in (done, late) for f in one.json["findings"]]
 
@@ -155,4 +155,4 @@ def test_split(there, counts, arguments, plain, whole, called, work, options):
     assert arguments(*parts) == called
     for part in parts:
         there("check", part)
-    there("stats", parts[0], parts[-1], code=3).says("what is in the parts between is left out")
+    there("stats", parts[0], parts[-1], code=3).says("what is in the parts between is dropped")

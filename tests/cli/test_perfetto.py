@@ -173,7 +173,7 @@ def test_unknown_parts_of_an_event(read):
     """Fields that nothing knows, and flows beyond 16: as many parts are dropped."""
     odd = (99, 1), (98, "y"), *((47, ("fixed", flow)) for flow in range(19))
     spans, error = read([*TRACKS, packet((10, 1), (13, 1)), event(T, (9, INSTANT), (11, 11), (23, "x"), *odd)], code=None)
-    assert [s["name"] for s in spans] == ["x"] and "5 parts of events are of other kinds; left out" in error, error
+    assert [s["name"] for s in spans] == ["x"] and "5 parts of events are of other kinds; dropped" in error, error
 
 
 def test_circle_of_parents(read):

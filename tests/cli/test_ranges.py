@@ -135,7 +135,7 @@ def test_many_threads_of_few_bytes(rbwp, work):
     many = [row(i, i + 1, 1, i, i, thread=100 + i) for i in range(1, 5001)]
     done = rbwp("stats", "--json", write(work / "many.bin", ("range", RANGE, many)), code=3)
     assert len(done.json["threads"]) == 2 + 4096
-    assert done.error.count("more than 4096 threads in rows of tables alone: the others are left out") == 1
+    assert done.error.count("more than 4096 threads in rows of tables alone: the others are dropped") == 1
 
 
 def test_sums(rbwp, path):

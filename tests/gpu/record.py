@@ -73,7 +73,7 @@ def test_all_of_it(folder):
     assert count("gpu_memcpy", bytes=32) == 20 and count("gpu_user_annotation") == 120, exported.stderr
     text = "\n".join(told)
     for part in (f"out.bin: {TRAIN} kernels and 20 copies and sets on 1 GPU in ", "GPU 0: busy ", " gaps, the longest ",
-                 "top kernels", "  first", "ranges, on the GPU", "  forward", "busiest threads", "longest stretches",
+                 "top kernels", "  first", "ranges, on the GPU", "  forward", "busiest threads", "longest run intervals",
                  "from signal to run: "):
         assert part in text, (part, told)
     check_lines(told, folder / "out.bin", "top kernels", "gpu_work", False)

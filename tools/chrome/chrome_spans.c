@@ -171,7 +171,7 @@ static bool chrome_ranges_finish(struct chrome_ranges *ranges, struct trace *tra
     rbwp_annotator_counts(ranges->annotator, &counts);
     const uint64_t lost = counts.lost_ranges + counts.lost_annotations + counts.lost_correlations;
     if (lost)
-        message("ranges are too many to show the GPU work of each: %" PRIu64 " are left out", lost);
+        message("ranges are too many to show the GPU work of each: %" PRIu64 " are dropped", lost);
     return !ranges->failed && !ranges->host.failed && !lost;
 }
 
@@ -643,7 +643,7 @@ static void tell_left_out(const struct chrome_spans *spans)
                     : (size_t)snprintf(list + used, sizeof list - used, "of no known phase");
     }
     if (used)
-        message("%s: events left out, by phase: %s", spans->opened->name, list);
+        message("%s: events dropped, by phase: %s", spans->opened->name, list);
 }
 
 bool chrome_spans_finish(struct chrome_spans *spans)
@@ -656,21 +656,21 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
     deferred_losses_emit(&spans->losses, spans->trace);
     bool whole =
-        chrome_spans_report(spans, spans->bad_times, "events have times that cannot be; left out");
-    whole &= chrome_spans_report(spans, spans->no_times, "events have no time; left out");
+        chrome_spans_report(spans, spans->bad_times, "events have times that cannot be; dropped");
+    whole &= chrome_spans_report(spans, spans->no_times, "events have no time; dropped");
     whole &= chrome_spans_report(spans, spans->backwards,
                                  "events end before they begin; shown as points");
-    whole &= chrome_spans_report(spans, spans->strays, "ends have no begin; left out");
+    whole &= chrome_spans_report(spans, spans->strays, "ends have no begin; dropped");
     whole &=
         chrome_spans_report(spans, spans->crowded,
-                            "begins are too many to be open at once, or for the memory; left out");
+                            "begins are too many to be open at once, or for the memory; dropped");
     whole &= chrome_spans_report(spans, spans->detail.cut + spans->open.cut,
-                                 "arguments are too long or too many; cut or left out");
+                                 "arguments are too long or too many; cut or dropped");
     (void)chrome_spans_report(spans, spans->not_numbers,
-                              "values of counters are no numbers; left out");
+                              "values of counters are no numbers; dropped");
     (void)chrome_spans_report(spans, spans->unfinished,
                               "begins have no end; shown until their thread's last");
-    (void)chrome_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
+    (void)chrome_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; dropped");
     tell_left_out(spans);
     spans->detail.failed |= spans->open.failed | spans->losses.failed;
     if (spans->detail.failed)

@@ -219,7 +219,7 @@ static enum exit_code cmd_diff_run(void *config, struct operands files)
 
 const struct command command_diff = {
     .name = "diff",
-    .summary = "tell what got slower from one run to another",
+    .summary = "show what got slower from one run to another",
     .operands = "BEFORE AFTER",
     .description =
         "Compares work items, sub-items and GPU work of two files, or of all in two folders,\n"

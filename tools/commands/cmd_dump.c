@@ -134,7 +134,7 @@ const struct command command_dump = {
         "Prints RBWP files as JSON, records and tables; '-' is standard input. One file\n"
         "gives an object, several an array. A file that is being written gets its names from\n"
         "FILE.live.\n"
-        "Damaged files are read as far as possible; what is wrong is told on standard error.\n"
+        "Damaged files are read as far as possible; what is wrong is reported on standard error.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = dump_groups,
     .config_bytes = sizeof(struct dump_options),

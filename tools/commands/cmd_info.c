@@ -83,7 +83,7 @@ static enum exit_code info_run(void *config, struct operands files)
 
 const struct command command_info = {
     .name = "info",
-    .summary = "tell what files hold",
+    .summary = "show what files hold",
     .operands = "FILE...",
     .description =
         "Shows header, session, losses, clock, counts, threads and names of RBWP files;\n"

@@ -48,7 +48,7 @@ const struct command command_merge = {
     .description = "Writes RBWP files, Legion Prof logs, Chrome JSON and Perfetto traces as one "
                    "trace, in any form\n"
                    "that export knows. How each file came onto the axis, and how wrong that can "
-                   "be, is told and\n"
+                   "be, is reported and\n"
                    "stored; files that cannot belong together are refused.\n"
                    "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
     .groups = merge_groups,

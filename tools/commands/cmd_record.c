@@ -169,7 +169,7 @@ const struct command command_record = {
         "who wakes it, and what it records of itself by librbwp. Processes that it starts have\n"
         "files of their own. With --ptx kernels that Triton compiles get clock probes instead.\n"
         "With --pid a program that runs and records itself is asked. Options of COMMAND's own\n"
-        "come behind --. What cannot be recorded (a static program, no GPU, no CUPTI) is told\n"
+        "come behind --. What cannot be recorded (a static program, no GPU, no CUPTI) is reported\n"
         "in one line, and COMMAND runs.\n"
         "Exit status: COMMAND's; 127 not found, 126 not to be run, 2 usage. A signal that\n"
         "ends COMMAND ends rbwp too.",

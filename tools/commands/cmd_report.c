@@ -63,7 +63,7 @@ const struct command command_report = {
     .operands = "FILE... -o PAGE.html",
     .description = "Writes a page that shows RBWP files in any browser, with no network; '-' is\n"
                    "standard input. Files of several nodes come out as one. When single spans of\n"
-                   "the whole run do not fit into --detail, some stretches of it have them all,\n"
+                   "the whole run do not fit into --detail, some parts of it have them all,\n"
                    "the others summaries, and the page says which.\n"
                    "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = report_groups,

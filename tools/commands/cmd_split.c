@@ -116,7 +116,7 @@ static enum exit_code split_report(const struct split_command *command, const ch
         out_format(&out, "%" PRIu32 " files; %" PRIu64 " cuts through spans\n", result->count,
                    result->cuts);
     if (result->opaque_blocks)
-        message_plain("%" PRIu64 " opaque blocks were left out: they have no time and no thread",
+        message_plain("%" PRIu64 " opaque blocks were dropped: they have no time and no thread",
                       result->opaque_blocks);
     return exit_worse(result->broken_blocks ? EXIT_PARTIAL : EXIT_GOOD, out_close(&out));
 }
@@ -173,7 +173,7 @@ const struct command command_split = {
     .operands = "FILE",
     .description =
         "Writes parts of an RBWP file as RBWP files: a.bin becomes a.0000.bin, a.0001.bin ...\n"
-        "(a number is left out where nothing was recorded), or a.part.bin with filters alone.\n"
+        "(a number is missing where nothing was recorded), or a.part.bin with filters alone.\n"
         "Spans across a boundary are cut there. '-' is standard input.\n"
         "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",
     .groups = split_groups,

@@ -68,7 +68,7 @@ const struct command command_top = {
         "Shows for programs that record (by file, folder or process id; all of this user's\n"
         "without one) which work items and sub-items kept threads busy in the last interval,\n"
         "how many ended, how long they took, and how many are open and for how long.\n"
-        "Their files are read; the programs are told nothing. Busy is of one thread: 200 %\n"
+        "Their files are read; the programs do not notice. Busy is of one thread: 200 %\n"
         "is two. In a pipe each look is a block of lines, with --once the only one.\n"
         "Exit status: 0 good, 1 bad data or no such process, 2 usage.",
     .groups = top_groups,

@@ -172,7 +172,7 @@ static void job(struct out *out, const struct rbwp_trailer *trailer)
             text_name(out, fact->text, fact->text_bytes);
         separator = ", ";
     }
-    out_text(out, trailer->job_fact_count ? "\n" : "not told\n");
+    out_text(out, trailer->job_fact_count ? "\n" : "not said\n");
 }
 
 static void node_clocks(struct out *out, const struct info *info,

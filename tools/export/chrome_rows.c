@@ -20,7 +20,7 @@
 void chrome_fail(struct chrome *chrome)
 {
     if (!chrome->failed)
-        message("out of memory; the rest is left out");
+        message("out of memory; the rest is dropped");
     chrome->failed = true;
 }
 

@@ -448,8 +448,8 @@ static enum exit_code csv_end(struct trace_pass *pass)
     csv_settle(lines);
     bool whole = !lines->failed && !lines->cut;
     if (!whole)
-        message(lines->cut ? "out of memory; lines are left out"
-                           : "out of memory; some arguments are left out");
+        message(lines->cut ? "out of memory; lines are dropped"
+                           : "out of memory; some arguments are dropped");
     dropped_report(pass, lines->shape->name, lines->dropped);
     ordered_jobs_free(lines->jobs, csv_stop_chunk);
     free(lines);

@@ -65,7 +65,7 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
                 stack_tree_add(&folded->stacks, &spans[i], spans[i].track, spans[i].name);
         }
     if (folded->stacks.failed && !folded->told)
-        message("out of memory; the rest is left out");
+        message("out of memory; the rest is dropped");
     folded->told = folded->stacks.failed;
 }
 

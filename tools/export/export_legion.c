@@ -77,7 +77,7 @@ struct legion_export {
 static void legion_fail(struct legion_export *legion, const char *why)
 {
     if (!legion->failed)
-        message("%s; the rest is left out", why);
+        message("%s; the rest is dropped", why);
     legion->failed = true;
 }
 

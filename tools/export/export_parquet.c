@@ -61,7 +61,7 @@ struct parquet_table {
 static bool parquet_tables_fail(struct parquet_tables *tables)
 {
     if (!tables->failed)
-        message("out of memory; tables are left out");
+        message("out of memory; tables are dropped");
     tables->failed = true;
     return false;
 }

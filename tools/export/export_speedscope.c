@@ -59,7 +59,7 @@ struct speedscope {
 static void speedscope_fail(struct speedscope *speedscope)
 {
     if (!speedscope->failed)
-        message("out of memory; the rest is left out");
+        message("out of memory; the rest is dropped");
     speedscope->failed = true;
 }
 
@@ -327,7 +327,7 @@ static enum exit_code speedscope_end(struct trace_pass *pass)
     write_file(speedscope);
     dropped_report(pass, "speedscope", speedscope->dropped);
     if (speedscope->misfits)
-        message("speedscope: %" PRIu64 " spans left out that overlap others of their row",
+        message("speedscope: %" PRIu64 " spans dropped that overlap others of their row",
                 speedscope->misfits);
     if (speedscope->text.failed)
         speedscope_fail(speedscope);

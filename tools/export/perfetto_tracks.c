@@ -13,7 +13,7 @@
 void perfetto_fail(struct perfetto *perfetto)
 {
     if (!perfetto->failed)
-        message("out of memory; the rest is left out");
+        message("out of memory; the rest is dropped");
     perfetto->failed = true;
 }
 

@@ -18,7 +18,7 @@ struct spool_stored {
 void spool_fail(struct spool *spool, const char *why)
 {
     if (!spool->failed)
-        message("%s; the rest is left out", why);
+        message("%s; the rest is dropped", why);
     spool->failed = true;
 }
 

@@ -84,7 +84,7 @@ static bool input_folder_add_file(struct operands *files, const char *folder, co
         path = NULL;
     if (!path || input_folder_has_magic(path))
         return input_words_add(files, path);
-    message_plain("%s: left out: no RBWP file", path);
+    message_plain("%s: skipped: no RBWP file", path);
     free(path);
     return true;
 }

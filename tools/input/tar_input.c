@@ -78,7 +78,7 @@ static bool take_member(void *context, const struct tar_member *member)
     if (!input_folder_takes(slash ? slash + 1 : member->name))
         return true;
     if (!tar_input_has_magic(member)) {
-        message_plain("standard input: %s: left out: no RBWP file", member->name);
+        message_plain("standard input: %s: skipped: no RBWP file", member->name);
         return true;
     }
     char *word;

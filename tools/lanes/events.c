@@ -446,7 +446,7 @@ static void events_tell(struct events_job *job, const struct event_file *file)
         uint64_t count;
         const char *what;
     } kinds[] = {
-        {stats->unwritten, "slots were given out and have no time, left out"},
+        {stats->unwritten, "slots were given out and have no time, dropped"},
         {stats->backwards, "events stop before they start"},
         {stats->other_rank, "events are of another rank"},
         {stats->bad_bytes, "events have a negative size or place"},
@@ -465,7 +465,7 @@ static void events_tell(struct events_job *job, const struct event_file *file)
     if (stats->unended)
         message("%s: %" PRIu64 " events have no end", file->dump.name, stats->unended);
     if (stats->unused)
-        message("%s: %" PRIu64 " slots were asked for in advance and not used, left out",
+        message("%s: %" PRIu64 " slots were asked for in advance and not used, dropped",
                 file->dump.name, stats->unused);
     job->dropped += dropped;
 }

@@ -65,7 +65,7 @@ static const struct warpscope_name *lanes_name_of(struct warpscope_json *json, u
         memcpy(name->text, json->out->buffer + from, name->bytes);
     json->out->used = from;
     if (!name->text && !json->failed) {
-        message("out of memory; the rest is left out");
+        message("out of memory; the rest is dropped");
         json->failed = true;
     }
     return name->text ? name : NULL;
@@ -251,7 +251,7 @@ static void tell_damage(const struct lanes_file *file)
         {stats->misplaced, "records with the tag of another lane"},
         {stats->holes, "holes between the records of a lane"},
         {stats->backwards, "times before that of the record before"},
-        {stats->after_finalize, "records behind their lane's finalize, left out"},
+        {stats->after_finalize, "records behind their lane's finalize, dropped"},
         {stats->outside, "slots of no lane that are not empty"},
         {stats->too_deep, "begins given up, as more than 64 were open"},
         {stats->cut || file->dump.cut,

@@ -417,14 +417,14 @@ static void legion_layouts_tell(const char *name, const struct legion_layout *la
                                 uint32_t count)
 {
     char fields[512];
-    tell_kinds(name, layouts, count, LAYOUT_LEFT_OUT, "records left out");
-    tell_kinds(name, layouts, count, LAYOUT_UNKNOWN, "records left out that nothing is known of");
+    tell_kinds(name, layouts, count, LAYOUT_LEFT_OUT, "records dropped");
+    tell_kinds(name, layouts, count, LAYOUT_UNKNOWN, "records dropped that nothing is known of");
     for (uint32_t i = 0; i < count; i++) {
         if (!layouts[i].records || !layouts[i].lacks)
             continue;
         list_fields(fields, sizeof fields, layouts[i].lacks);
         if (layouts[i].state == LAYOUT_LACKS)
-            message("%s: %" PRIu64 " %s are left out: they are declared without %s", name,
+            message("%s: %" PRIu64 " %s are dropped: they are declared without %s", name,
                     layouts[i].records, layouts[i].name, fields);
         else
             message("%s: %" PRIu64 " %s are declared without %s", name, layouts[i].records,

@@ -643,9 +643,9 @@ static enum exit_code legion_report(const struct legion_source *source,
     if (*log->problem)
         message("%s: %s", source->name, log->problem);
     legion_log_tell(log);
-    tell_count(source, source->impossible, "rows have impossible times and are left out");
+    tell_count(source, source->impossible, "rows have impossible times and are dropped");
     tell_count(source, source->backwards, "rows end before they start; they are shown as points");
-    tell_count(source, source->join.lone_waits, "waits are outside of their task and left out");
+    tell_count(source, source->join.lone_waits, "waits are outside of their task and dropped");
     if (source->names.texts.full)
         message("%s: too many names, or out of memory; some are shown as numbers", source->name);
     bool whole = !*log->problem && !source->impossible && !source->backwards &&

@@ -263,7 +263,7 @@ static void take_gap(struct perfetto_spans *spans, const struct perfetto_track *
         &spans->losses,
         &(struct trace_loss){.process = trace_track_of(spans->trace, told)->process,
                              .track = told,
-                             .cause = trace_text("its writer left out packets"),
+                             .cause = trace_text("its writer dropped packets"),
                              .first_ns = track->last_ns < time_ns ? track->last_ns : time_ns,
                              .last_ns = time_ns});
 }
@@ -422,17 +422,17 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     deferred_losses_emit(&spans->losses, spans->trace);
     whole &= perfetto_spans_report(spans, spans->backwards,
                                    "events end before they begin; shown as points");
-    whole &= perfetto_spans_report(spans, spans->strays, "ends have no begin; left out");
-    whole &= perfetto_spans_report(
-        spans, spans->crowded,
-        "begins are too many to be open at once, or for the memory; left out");
+    whole &= perfetto_spans_report(spans, spans->strays, "ends have no begin; dropped");
+    whole &=
+        perfetto_spans_report(spans, spans->crowded,
+                              "begins are too many to be open at once, or for the memory; dropped");
     whole &= perfetto_spans_report(spans, spans->detail.cut + spans->open.cut,
-                                   "arguments are too long or too many; cut or left out");
+                                   "arguments are too long or too many; cut or dropped");
     (void)perfetto_spans_report(spans, spans->unfinished,
                                 "begins have no end; shown until their track's last");
-    (void)perfetto_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
+    (void)perfetto_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; dropped");
     (void)perfetto_spans_report(spans, spans->dropped,
-                                "parts of events are of other kinds; left out");
+                                "parts of events are of other kinds; dropped");
     bool failed =
         spans->detail.failed || spans->open.failed || spans->json.failed || spans->losses.failed;
     if (failed)

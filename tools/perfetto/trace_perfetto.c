@@ -478,7 +478,7 @@ static void tell_left_out(const struct perfetto_source *source, const char *name
                                         kind->field);
     }
     if (used)
-        message("%s: packets left out, by kind: %s%s", name, list,
+        message("%s: packets dropped, by kind: %s%s", name, list,
                 source->other_kinds ? ", and others" : "");
 }
 
@@ -488,8 +488,8 @@ static bool tell_problems(const struct perfetto_source *source, const char *name
     const struct {
         uint64_t count;
         const char *what;
-    } counts[] = {{source->no_times, "events have no time that a clock tells; left out"},
-                  {source->no_state, "packets rely on others that are missing; left out"},
+    } counts[] = {{source->no_times, "events have no time that a clock tells; dropped"},
+                  {source->no_state, "packets rely on others that are missing; dropped"},
                   {source->bad, "packets are damaged, too large or packed in an unknown way"}};
     bool whole = !*problem && !source->full;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {

@@ -288,7 +288,7 @@ static bool set_work(const struct record_options *options, struct record_environ
     if (!work_file(options, path))
         return true;
     if (strpbrk(path, " \t")) {
-        message("%s: with a blank in its name it cannot be told to the program", path);
+        message("%s: with a blank in its name it cannot be given to the program", path);
         return wanted(options) != RECORD_WORK;
     }
     snprintf(behind, sizeof behind, "%s%s", theirs ? " " : "", theirs ? theirs : "");

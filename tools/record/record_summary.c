@@ -58,7 +58,7 @@ static void say_total(const char *name, const struct stats *stats)
     }
     quantity_rough(extent, stats_extent_ns(stats), 3);
     if (waits)
-        message_plain("%s: %" PRIu32 " thread%s in %s: %" PRIu64 " stretches between %" PRIu64
+        message_plain("%s: %" PRIu32 " thread%s in %s: %" PRIu64 " run intervals between %" PRIu64
                       " waits",
                       name, threads, threads == 1 ? "" : "s", extent, stretches, waits);
     else
@@ -99,7 +99,7 @@ static void say_longest(const struct stats *stats)
 {
     char duration[QUANTITY_BYTES], start[QUANTITY_BYTES];
     if (stats->longest_count)
-        message_plain("  start               lasted  longest stretches");
+        message_plain("  start               lasted  longest run intervals");
     for (uint32_t i = 0; i < stats->longest_count; i++) {
         const struct stats_call *call = &stats->longest[i];
         struct trace_text name = stats->rows[call->row].name;

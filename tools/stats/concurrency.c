@@ -34,7 +34,7 @@ void concurrency_start(struct concurrency *concurrency)
 static void concurrency_fail(struct concurrency *concurrency, const char *why)
 {
     if (!concurrency->failed)
-        message("concurrency is left out: %s", why);
+        message("concurrency is not known: %s", why);
     concurrency->failed = true;
 }
 

@@ -18,7 +18,7 @@
 void stats_fail(struct stats *stats)
 {
     if (!stats->failed)
-        message("out of memory; the rest is left out");
+        message("out of memory; the rest is dropped");
     stats->failed = true;
 }
 

@@ -84,7 +84,7 @@ bool align_by_clocks(const struct trace_source *source, int64_t base_ns, struct 
     uint32_t count = find_points(facts, points, &bound_ns, &impossible);
     if (impossible)
         message("%s: %" PRIu32 " of its %" PRIu32
-                " comparisons with another node's clock cannot be; left out",
+                " comparisons with another node's clock cannot be; dropped",
                 source->name, impossible, facts->clock_count);
     if (count == 0) {
         free(points);

@@ -233,7 +233,7 @@ static int by_call(const void *left, const void *right)
 static void call_args_report(const struct loading *loading, const char *name)
 {
     if (loading->dropped)
-        message("%s: arguments beyond %u are left out", name, CALL_ARGS_MAX);
+        message("%s: arguments beyond %u are dropped", name, CALL_ARGS_MAX);
     if (loading->args->failed)
         message("%s: out of memory; arguments of calls are missing", name);
 }

@@ -308,7 +308,7 @@ static void annotate_all(struct range_rows *ranges)
         annotate(ranges, &annotations[i]);
     rbwp_annotator_counts(ranges->annotator, &counts);
     if (counts.lost_ranges || counts.lost_annotations)
-        message("ranges are too many to show the GPU work of each: %" PRIu64 " are left out",
+        message("ranges are too many to show the GPU work of each: %" PRIu64 " are dropped",
                 counts.lost_ranges + counts.lost_annotations);
 }
 

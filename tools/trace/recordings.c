@@ -82,7 +82,7 @@ static bool tell_gap(const struct trace_source *before, const struct trace_sourc
         return true;
     if (a->part && b->part > a->part + 1) {
         message("%s: goes on with part %" PRIu32 " of a recording, after part %" PRIu32
-                " in %s: what is in the parts between is left out",
+                " in %s: what is in the parts between is dropped",
                 next->name, b->part, a->part, before->name);
         return false;
     }
@@ -139,7 +139,7 @@ static void tell_beginning(const struct trace_source *first)
 {
     if (recordings_began_before(&first->facts.identity))
         message_plain("%s: begins with part %" PRIu32
-                      " of a recording: what is in the parts before is left out",
+                      " of a recording: what is in the parts before is dropped",
                       first->name, first->facts.identity.part);
 }
 

@@ -114,7 +114,7 @@ static void leave_out_twice(const struct trace_source *sources, int count, bool 
             first = order[first]->facts.job.rank == order[i]->facts.job.rank ? first : i;
             continue;
         }
-        message("%s: is of rank %" PRIu32 " of the job, as %s is, but of another process: left out",
+        message("%s: is of rank %" PRIu32 " of the job, as %s is, but of another process: dropped",
                 order[i]->name, order[i]->facts.job.rank, order[first]->name);
         dropped[order[i] - sources] = true;
     }
@@ -133,7 +133,7 @@ static void leave_out_others(const struct trace_source *sources, int count, bool
             continue;
         name_job(own, sizeof own, &source->facts.job);
         name_job(chosen, sizeof chosen, &job->facts.job);
-        message("%s: is of %s, where %s is of %s: left out", source->name, own, job->name, chosen);
+        message("%s: is of %s, where %s is of %s: dropped", source->name, own, job->name, chosen);
         dropped[i] = true;
     }
 }
@@ -462,7 +462,7 @@ static enum exit_code judge_links(const struct trace_pass *pass)
 {
     const struct trace_totals *totals = trace_totals(pass->trace);
     if (totals->lone_ends && reads_all(pass))
-        message("%" PRIu64 " ends of links lead nowhere; left out", totals->lone_ends);
+        message("%" PRIu64 " ends of links lead nowhere; dropped", totals->lone_ends);
     if (totals->sent_alone && reads_all(pass))
         message("%" PRIu64 " messages were sent of whose handling no file tells",
                 totals->sent_alone);

@@ -97,7 +97,7 @@ static void rbwp_fail(struct rbwp_source *source)
 static void leave_out_threads(struct rbwp_source *source, uint32_t most, const char *where)
 {
     if (!source->threads_left_out)
-        message("%s: more than %" PRIu32 " threads%s: the others are left out", source->input->name,
+        message("%s: more than %" PRIu32 " threads%s: the others are dropped", source->input->name,
                 most, where);
     source->threads_left_out = true;
 }
