@@ -204,7 +204,7 @@ def test_files_of_another_job(rbwp, job, merged, made_job):
 
 def test_missing_nodes(rbwp, job, made_job):
     files = job.files
-    rbwp("merge", "--to=ndjson", files[3], files[1], code=3).says("of the job's 4 nodes 2 have no file here: 0, 2; what they did is left out")
+    rbwp("merge", "--to=ndjson", files[3], files[1], code=3).says("of the job's 4 nodes 2 have no file here: 0, 2; what they did is dropped")
     assert "have no file here" not in rbwp("stats", files[3], files[1]).error
     many = Job(made_job("many", "-c", "0")).files
     rbwp("merge", "--to=ndjson", "--force-merge", *many[1:3], code=3).says("of the job's 4 nodes 2 have no file here: 0, 3;")

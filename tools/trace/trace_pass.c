@@ -170,7 +170,7 @@ static void tell_missing(const uint32_t *missing, uint32_t count, uint32_t ranks
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu32, i ? ", " : "",
                                  missing[i]);
     message("of the job's %" PRIu32 " nodes %" PRIu32 " have no file here: %s%s; what they did is "
-            "left out",
+            "dropped",
             ranks, count, list, count > shown ? ", ..." : "");
 }
 
