@@ -252,7 +252,7 @@ static const struct result_column gpus_columns[] = {
 static const struct result_table work_items_table = {.key = "work_items",
                                                      .columns = work_item_fields};
 static const struct result_table sub_items_table = {.key = "sub_items", .columns = sub_item_fields};
-static const struct result_column names_columns[] = {
+static const struct result_column file_names_columns[] = {
     {"work_items", NULL, 0, RESULT_LIST, .list = &work_items_table, .indent = true,
      RESULT_LIST_OF(struct rbwp_tables, work_items, work_item_count)},
     {"sub_items", NULL, 0, RESULT_LIST, .list = &sub_items_table, .indent = true,
@@ -265,7 +265,7 @@ const struct result_column file_tail_columns[] = {
     {"valid", NULL, 0, RESULT_BOOL, SHOWN(valid)},
     {"incomplete_tail", NULL, 0, RESULT_PART_AT, SHOWN(cut), .part = cut_columns, .nullable = true,
      .new_line = true},
-    {NULL, NULL, 0, RESULT_PART_AT, SHOWN(names), .part = names_columns},
+    {NULL, NULL, 0, RESULT_PART_AT, SHOWN(names), .part = file_names_columns},
     {NULL, NULL, 0, RESULT_PART_AT, SHOWN(trailer), .part = trailer_columns},
     {NULL, NULL, 0, RESULT_PART_AT, .part = gpus_columns, .rows = told_of_gpus},
     {"problem_count", NULL, 0, RESULT_COUNT, SHOWN(problems), .new_line = true},

@@ -226,7 +226,7 @@ static struct result_cell sub_item_made(const struct result_at *at, int what)
     return name_cell(name);
 }
 
-static const struct result_column sub_item_columns[] = {
+static const struct result_column info_sub_item_columns[] = {
     {"begins", NULL, 0, RESULT_COUNT, .bytes = sizeof(uint64_t)},
     RESULT_PLAIN_MADE("sub_item", RESULT_ID, sub_item_made, ITEM_ID),
     {"sub_item_type", NULL, 0, RESULT_WORD, RESULT_MADE(sub_item_made, ITEM_TYPE),
@@ -235,8 +235,8 @@ static const struct result_column sub_item_columns[] = {
      .optional = true},
     {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(sub_item_made, ITEM_NAME), .nullable = true},
     RESULT_LAST};
-static const struct result_table sub_items_table = {
-    "sub_item_counts", NULL, sub_item_columns, "", NULL, 0};
+static const struct result_table info_sub_items_table = {
+    "sub_item_counts", NULL, info_sub_item_columns, "", NULL, 0};
 
 #define THREAD(field) RESULT_FIELD(struct info_thread, field)
 static const struct name *name_of_thread(const struct result_at *at)
@@ -310,7 +310,7 @@ static const struct result_column count_columns[] = {
     {"kinds", NULL, 0, RESULT_PART, .part = info_kind_columns, .new_line = true},
     {"slot_counts", NULL, 0, RESULT_LIST, .list = &info_slots_table,
      RESULT_ROWS(struct info, used_slots), .indent = true},
-    {"sub_item_counts", NULL, 0, RESULT_LIST, .list = &sub_items_table,
+    {"sub_item_counts", NULL, 0, RESULT_LIST, .list = &info_sub_items_table,
      RESULT_ROWS(struct info, used_sub_items), .indent = true},
     {"thread_counts", NULL, 0, RESULT_LIST, .list = &info_threads_table, .rows = thread_rows,
      .indent = true},
