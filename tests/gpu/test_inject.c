@@ -624,7 +624,7 @@ static void test_missing(void **state)
                  {"RBWP_PTX_DIR", "", NULL, NULL},
                  {"A", "B", is_taken, "another tool has CUPTI"},
                  {"A", "B", is_of_the_future, "version 990000 is not known"},
-                 {"A", "B", sees_no_launch, "does not tell of launches"}};
+                 {"A", "B", sees_no_launch, "does not report launches"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         set_up(state);
         setenv(cases[i].variable, cases[i].value, 1);
