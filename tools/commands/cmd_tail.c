@@ -584,6 +584,16 @@ static bool take_new(struct tail *tail)
 
 /* ---- one file --------------------------------------------------------------------------- */
 
+static enum exit_code tail_stop(struct tail *tail)
+{
+    reorder_stop(&tail->reorder);
+    pair_builder_stop(&tail->builder);
+    tail_shown_free(&tail->shown);
+    tail_lines_free(&tail->lines);
+    names_free(&tail->names);
+    return input_close(&tail->input);
+}
+
 static bool tail_start(struct tail *tail, const char *path, uint32_t most)
 {
     bool snapshot = tail->options->live && !tail->options->follow;
@@ -599,17 +609,8 @@ static bool tail_start(struct tail *tail, const char *path, uint32_t most)
     if (names_load(&tail->names, tail->input.reader) && tail_lines_start(&tail->lines, most))
         return true;
     message("out of memory");
+    (void)tail_stop(tail);
     return false;
-}
-
-static enum exit_code tail_stop(struct tail *tail)
-{
-    reorder_stop(&tail->reorder);
-    pair_builder_stop(&tail->builder);
-    tail_shown_free(&tail->shown);
-    tail_lines_free(&tail->lines);
-    names_free(&tail->names);
-    return input_close(&tail->input);
 }
 
 /* What became of the file under its name. */

@@ -407,6 +407,8 @@ static const struct result_table edges_table = {"edges", NULL, edge_columns, "",
     {                                                                                              \
         const struct kernel_sums *kernel = at->row;                                                \
         const struct kernel_lines *lines = &((const struct stats *)at->all)->lines;                \
+        if (!lines->array) /* without memory */                                                    \
+            return (struct result_rows){0};                                                        \
         return result_array(lines->array + kernel->first_of, sizeof *lines->array,                 \
                             kernel->count_of);                                                     \
     }
