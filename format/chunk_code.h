@@ -30,7 +30,7 @@
 #define NUMBER_COARSE (NUMBER_EXACT + 8 * (NUMBER_FINE_TOP - 6))
 #define NUMBER_SYMBOLS (NUMBER_COARSE + 2 * (64 - NUMBER_FINE_TOP))
 
-/* The symbol of a number, and how many of its lowest bits it does not say. */
+/* The symbol of a number, and how many of its lowest bits it does not hold. */
 static inline unsigned number_symbol(uint64_t number, unsigned *bits_out)
 {
     if (number < NUMBER_EXACT) {

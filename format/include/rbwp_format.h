@@ -340,7 +340,7 @@ struct rbwp_gpu_info {
     int64_t idle_bias_ns, idle_spread_ns;
 };
 
-/* What the trailer's tables drop. Values are stored in files. */
+/* What the trailer's tables lack. Values are stored in files. */
 enum rbwp_left_kind {
     RBWP_LEFT_THREADS = 1,   /* threads without an entry in the table of threads */
     RBWP_LEFT_SLOT_USES = 2, /* past names of slots; one entry of each slot stands for them */

@@ -29,7 +29,7 @@ struct numa_map {
 
 /*
  * Reads the domains, or with by_domain false makes one of all CPUs. The map is to be freed with
- * numa_free. RBWP_E_MEMORY; RBWP_E_IO if the kernel does not say our CPUs.
+ * numa_free. RBWP_E_MEMORY; RBWP_E_IO if the kernel does not say which CPUs are ours.
  */
 enum rbwp_status numa_read(const char *node_folder, bool by_domain, struct numa_map *map_out);
 void numa_free(struct numa_map *map);

@@ -69,8 +69,8 @@ function addedColumns() {
   kind.outer = {deep: 12345};
   track.waiting = .25;
   for (const [tab, title, text] of [["Work items", "Deep", "12.3 \u00b5s"], ["Workers", "Waited", "25.0 %"]]) {
-    const told = page.openTable(tab).textContent;
-    assert.ok(told.includes(title) && told.includes(text), told);
+    const shown = page.openTable(tab).textContent;
+    assert.ok(shown.includes(title) && shown.includes(text), shown);
   }
 }
 

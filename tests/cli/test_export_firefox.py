@@ -55,7 +55,7 @@ def many(shared):
 
 @pytest.fixture(scope="module")
 def compressed(rbwp, overlap, shared):
-    """By suffix. Launches are told by what was launched."""
+    """By suffix. Launches show what was launched."""
     rbwp("export", "-o", shared / "a.firefox.json.gz", overlap).silent()
     return shared / "a.firefox.json.gz"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a damaged file lacks is marked where it was: blocks whose bytes two writers interleaved, and one whose
 content is hurt, in every view and export that has a place for it, and reported as dropped by the others. Marks of
-our own Chrome JSON and Perfetto traces come back; so does what another's Perfetto trace says that it left out.
+our own Chrome JSON and Perfetto traces come back; so does what another's Perfetto trace says that it dropped.
 Calls that the recorder refused are as loud, and each view says what to do about them."""
 import json
 import re

@@ -71,7 +71,7 @@ def test_times(rbwp, request, name, works, names, more, length):
 
 
 def test_tables_in_a_database(rbwp, rows, work):
-    """Tables whose schema says not how to show them are tables of a database; names that SQLite has for the same are told apart."""
+    """Tables whose schema says not how to show them are tables of a database; names that SQLite takes for the same stay apart."""
     done = rbwp("export", "-o", work / "rows.sqlite", rows, code=None)
     if "without SQLite" in done.error:
         pytest.skip("this build is without SQLite")

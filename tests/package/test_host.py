@@ -409,14 +409,18 @@ class Commands(unittest.TestCase):
 
 class WhereTheLibraryIs(unittest.TestCase):
 
+    def setUp(self):
+        native.library.cache_clear()
+        self.addCleanup(native.library.cache_clear)
+
     def found(self, *candidates):
         with mock.patch.dict(os.environ), mock.patch.object(native, "_library_candidates", lambda: iter(candidates)):
             os.environ.pop("RBWP_LIBRARY")
-            return native.library.__wrapped__()
+            return native.library()
 
     def test_the_one_that_is_named_is_taken(self):
         with mock.patch.dict(os.environ, {"RBWP_LIBRARY": "/named/librbwp.so"}), mock.patch.object(native, "_load", side_effect=lambda path: path) as load:
-            self.assertEqual(native.library.__wrapped__(), "/named/librbwp.so")
+            self.assertEqual(native.library(), "/named/librbwp.so")
             self.assertEqual(load.call_count, 1)
 
     def test_it_is_looked_for(self):

@@ -121,7 +121,7 @@ static const struct rbwp_kept *assert_kept(const struct recorded *recorded, uint
 }
 
 /* Guards: FILE is the newest data, in no more room than was said; nothing of it is missing, and
- * what was dropped is told. */
+ * what was dropped is reported. */
 static void newest_data_are_in_the_file(void **state)
 {
     (void)state;

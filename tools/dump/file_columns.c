@@ -236,7 +236,7 @@ static struct result_rows gpu_rows(const struct result_at *at)
     return (struct result_rows){at->row, .count = first + file->tables->gpus.count, .row = gpu_row};
 }
 
-static struct result_rows told_of_gpus(const struct result_at *at)
+static struct result_rows gpus_if_any(const struct result_at *at)
 {
     const struct file_shown *file = at->row;
     return result_part_row(file->trailer || file->tables->gpus.count ? at->row : NULL);
@@ -267,7 +267,7 @@ const struct result_column file_tail_columns[] = {
      .new_line = true},
     {NULL, NULL, 0, RESULT_PART_AT, SHOWN(names), .part = file_names_columns},
     {NULL, NULL, 0, RESULT_PART_AT, SHOWN(trailer), .part = trailer_columns},
-    {NULL, NULL, 0, RESULT_PART_AT, .part = gpus_columns, .rows = told_of_gpus},
+    {NULL, NULL, 0, RESULT_PART_AT, .part = gpus_columns, .rows = gpus_if_any},
     {"problem_count", NULL, 0, RESULT_COUNT, SHOWN(problems), .new_line = true},
     {"problems", NULL, 0, RESULT_LIST, .list = &problems_table, .rows = problem_rows,
      .indent = true},

@@ -73,7 +73,7 @@ static uint32_t next_shown(struct out *out, uint32_t i, uint32_t count)
     return count - 1;
 }
 
-/* True, with a line about them, where all others of a list are dropped. */
+/* True, with a line about them, where all others of a list are not shown. */
 static bool is_cut(struct out *out, uint32_t i, uint32_t shown, uint32_t count, const char *what)
 {
     if (i == shown)
@@ -286,7 +286,7 @@ static void losses(struct out *out, const struct info *info, const struct rbwp_t
         loss_line(out, info, &trailer->losses[i]);
 }
 
-/* What the tables drop, so that nobody takes them for all there was. */
+/* What the tables lack, so that nobody takes them for all there was. */
 static void dropped(struct out *out, const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = 0; i < trailer->left_count; i++) {

@@ -322,7 +322,8 @@ void filter_tell_nothing(const struct filter_options *options, const char *place
         message("%s: there is nothing to be filtered", place);
         return;
     }
-    /* A slot without a name shows in calls alone: not in those of threads that were dropped. */
+    /* A slot without a name shows in calls alone: not in those of threads that were filtered out.
+     */
     if (tell_patterns(&options->threads, found->threads, true, "thread", place) +
         tell_patterns(&options->slots, found->slots, !options->threads.count, "work item", place))
         return;

@@ -4,7 +4,7 @@
  *
  * It stands for the RBWP files named *.bin and *.rbwa (archives) that lie in it, sorted by name;
  * not for those in folders below it, and not for hidden ones. A file of such a name that is
- * something else is named and dropped; a folder without any is an error.
+ * something else is named and skipped; a folder without any is an error.
  */
 #ifndef INPUT_FOLDER_H
 #define INPUT_FOLDER_H

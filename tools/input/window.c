@@ -261,7 +261,7 @@ static struct gpu_rows see_gpu_rows(const struct finding *finding)
 }
 
 /* Work that no row tells of is given to the latest call of its slot that began before it, of those
- * that came last in the file: so nothing between is dropped. */
+ * that came last in the file: so nothing between is missed. */
 static void want_calls_before(struct finding *finding, uint32_t first, uint32_t end)
 {
     uint32_t step = 1;

@@ -248,7 +248,7 @@ static struct step *find_step(struct legion_layout *layout, const char *name)
     return NULL;
 }
 
-/* The declaration drops "collective", which is written before fill_expr. */
+/* The declaration lacks "collective", which is written before fill_expr. */
 static void correct_fill(struct legion_layout *layout)
 {
     struct step *expression = find_step(layout, "fill_expr");

@@ -24,7 +24,7 @@ void page_end_list(struct out *out);
 /* A list in a list; more: not the first one. */
 void page_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned count);
 /* Members of a row as result_json_members has them, for a script: whole numbers beyond its doubles
- * and reals are text, times count from zero_ns, and what has a form of its own is dropped. */
+ * and reals are text, times count from zero_ns, and what has a form of its own is omitted. */
 void page_members(struct out *out, const struct result_column *columns, const struct result_at *at,
                   int64_t zero_ns);
 /* "KEY":[["KEY" or "PART.KEY","TITLE","FORM"],...] of the columns with a title, by which the page

@@ -695,7 +695,7 @@ void stats_json(struct out *out, const struct stats *stats, const struct stats_f
     out_text(out, "}\n");
 }
 
-/* What options drop is optional. */
+/* What options omit is optional. */
 void stats_document(struct result_column *columns_out)
 {
     *columns_out++ = (struct result_column){.unit = RESULT_PART, .part = stats_columns};

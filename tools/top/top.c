@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks again and again. A terminal is written over, a pipe gets one block after the other. Who
- * comes is found at the next look, and who has gone is told of once by being dropped.
+ * Looks again and again. A terminal is written over, a pipe gets one block after the other. A
+ * program that begins is found at the next look, and one that ended is missing there.
  */
 #include "top.h"
 

@@ -16,7 +16,7 @@
 #include "thread_map.h"
 #include "trace.h"
 
-#define CALL_ARGS_MAX (64u << 20) /* of a file; what is beyond is dropped, and said */
+#define CALL_ARGS_MAX (64u << 20) /* of a file; what is beyond is dropped and reported */
 #define CALL_ARG_TEXT_MAX 4096u   /* bytes; longer texts are cut */
 
 struct call_args {

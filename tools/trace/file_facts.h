@@ -2,7 +2,7 @@
 /*
  * file_facts.h - what a trailer says of the file as a whole and the model has no other place for.
  *
- * Which part of its recording is in it (KEPT), what its tables drop (LEFT), its job (JOBM),
+ * Which part of its recording is in it (KEPT), what its tables lack (LEFT), its job (JOBM),
  * and losses of causes that are not known: "process.0.kept.why", "process.0.left_out.threads",
  * "process.0.job.rank", "process.0.lost.cause_77".
  */

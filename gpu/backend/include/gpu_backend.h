@@ -271,7 +271,7 @@ struct gpu_backend {
                                  struct rbwp_error *error);
 };
 
-/* Memory of the two is not the same device's, or the driver distinguishes it. */
+/* Memory of the two is not the same device's, or the driver distinguishes the two. */
 static inline bool gpu_is_peer(const struct gpu_context *a, const struct gpu_context *b)
 {
     return a->backend != b->backend || a->ordinal != b->ordinal || a->native != b->native;

@@ -5,7 +5,7 @@
  * A probe is a START and an END of one number. START keeps the clock and its number in registers,
  * END stores both with its own into the next cell of its lane, so a branch that is taken gives one
  * record with the START of the branch and the END of the label. Numbers are those of the probes
- * without a list of active ones; a list drops STARTs and ENDs and renumbers nothing.
+ * without a list of active ones; a list omits STARTs and ENDs and renumbers nothing.
  *
  * A lane is a thread, or a warp's first thread, that is in the set; all others run the same
  * instructions and store nothing. No probe branches. What the cells look like: ptx_cell.h.

@@ -87,7 +87,7 @@ static void chunk_encoder_seal(struct chunk_encoder *encoder, uint64_t thread_id
 /* The time line is locked. */
 static struct timeline_piece piece_to_use(struct timeline *line, uint32_t epoch, uint64_t ticks)
 {
-    /* Now, after all the chunk's events; ticks before the start do not say that others are beyond.
+    /* Now, after all the chunk's events; ticks before the start do not show that others are beyond.
      */
     if (timeline_is_beyond(line, epoch, ticks) || line->samples == 1)
         timeline_sample(line);

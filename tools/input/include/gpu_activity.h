@@ -55,8 +55,8 @@ struct gpu_devices {
     struct rbwp_gpu_info *list;
     uint32_t count, room;
 };
-/* Both false without memory. Names are dropped by the first, and are the catalog's in the second
- * (NULL: dropped); rows of other tables add nothing. */
+/* Both false without memory. Names are not read by the first, and are the catalog's in the second
+ * (NULL: none); rows of other tables add nothing. */
 bool gpu_devices_add(struct gpu_devices *devices, const struct rbwp_gpu_info *gpus, uint32_t count);
 bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows,
                       const struct rbwp_catalog *catalog);

@@ -5,7 +5,7 @@
  * A zero byte stands between arguments, so n of them make n + 1 arguments,
  * each of which may be empty; without any byte no argument is known. A process
  * that writes its title over the first one leaves the others empty: these are
- * dropped.
+ * not arguments.
  */
 #ifndef RECORDED_COMMAND_H
 #define RECORDED_COMMAND_H

@@ -3,7 +3,7 @@
  * tar_input.h - RBWP files that come in a tar archive on standard input.
  *
  * The archive stands for the RBWP files named *.bin and *.rbwa in it, sorted by name, like a
- * folder: others of that name are named and dropped. Each is then a file whose name begins with
+ * folder: others of that name are named and skipped. Each is then a file whose name begins with
  * "-:", which tar_input_file opens; for all others they are names that do not exist.
  *
  * The archive is copied to an unlinked temporary file, unless it is a file itself, and so is each

@@ -45,7 +45,7 @@ void result_json_number(struct out *out, const struct result_column *column,
     }
 
 /* A line of keys, if it is wanted, then one a row; parts of rows are columns PART_KEY, what has a
- * form of its own and lists are dropped. Names are safe in spreadsheets (cell_text.h). */
+ * form of its own and lists are omitted. Names are safe in spreadsheets (cell_text.h). */
 void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
                 const void *all, bool keys);
 

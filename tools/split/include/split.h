@@ -146,7 +146,7 @@ struct split_result {
     struct part_file *parts; /* by number; at the end those that were needed */
     uint32_t count;
     uint64_t opaque_blocks; /* dropped: no time, no thread */
-    uint64_t broken_blocks; /* of tables, dropped; they were told */
+    uint64_t broken_blocks; /* of tables, dropped; a message said so */
     uint64_t cuts;          /* spans that were cut, each time */
 };
 

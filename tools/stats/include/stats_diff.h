@@ -57,7 +57,7 @@ struct launch_diff {
     enum diff_verdict verdict;
     bool noisy;
     struct trace_text name;
-    struct launch_sums a, b;   /* of all runs of a side; bounds are dropped */
+    struct launch_sums a, b;   /* of all runs of a side; without bounds */
     uint64_t a_value, b_value; /* what is compared, the median of the runs */
 };
 

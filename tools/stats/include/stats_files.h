@@ -29,7 +29,7 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
  * All is as if the files had been read one after the other into the same sums, but for these: how
  * many workers were busy at the same time is counted on each node, and then added up; the busy time
  * of all over time is as exact as the nodes' cells (busy_cells.h); what happened inside kernels is
- * dropped. */
+ * not known. */
 
 /* Puts part, which is finished, into all, which is not; part's times are later there by shift_ns.
  * part has nothing of its own any more, and is to be freed. False when out of memory, which the
