@@ -416,6 +416,7 @@ class WhereTheLibraryIs(unittest.TestCase):
     def found(self, *candidates):
         with mock.patch.dict(os.environ), mock.patch.object(native, "_library_candidates", lambda: iter(candidates)):
             os.environ.pop("RBWP_LIBRARY")
+            native.library.cache_clear()
             return native.library()
 
     def test_the_one_that_is_named_is_taken(self):
