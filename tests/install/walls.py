@@ -12,6 +12,7 @@ the commands by which each room's files were compiled, and the names in their ob
 And the table has no circles, no file stands outside of a room, and no more than two files take names of each other in a circle.
 """
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -47,7 +48,7 @@ class Room:
         self.shown = set((self.folder / "include").glob("*.h"))
         target = f"rbwp-{name.replace('/', '-')}{'' if '/' in name else '-room'}.dir"
         commands = [shlex.split(entry["command"]) for entry in entries
-                    if pathlib.Path(entry["file"]).parent == self.folder and target in entry["command"]]
+                    if os.path.dirname(entry["file"]) == str(self.folder) and target in entry["command"]]
         self.has_code = any(self.folder.glob("*.c"))
         if self.has_code != bool(commands):
             sys.exit(f"compile_commands.json has no file of {name}")
@@ -55,7 +56,8 @@ class Room:
         if name in OPTIONAL:
             self.objects = [path for path in self.objects if path.exists()]
         self.flags = [word for word in (commands or [[]])[0] if re.match(r"-I|-D|-std", word)]
-        self.path = [pathlib.Path(word[2:]).resolve() for word in self.flags if word.startswith("-I")]
+        path = [pathlib.Path(word[2:]) for word in self.flags if word.startswith("-I")]
+        self.found = {header.name: header.resolve() for folder in reversed(path) for header in folder.glob("*.h")}
 
     @staticmethod
     def directory(entries):
@@ -63,10 +65,7 @@ class Room:
 
     def finds(self, header):
         """Whether an #include of its name gets that header."""
-        for folder in self.path:
-            if (folder / header.name).exists():
-                return (folder / header.name).resolve() == header
-        return False
+        return self.found.get(header.name) == header
 
     def found_by_compiler(self, headers):
         """The names of those that the compiler finds with the flags of the room; the system has a numa.h, too."""
@@ -136,15 +135,18 @@ def wrong_includes(rooms, table):
                     yield f"{file}: {line.strip()}"
 
 
-def wrong_links(names, table):
-    owner = {symbol: name for name, (defined, _) in names.items() for symbol in defined}
-    for name, (_, taken) in names.items():
-        for symbol in sorted(taken):
-            if owner.get(symbol, name) not in seen_by(name, table):
-                yield f"{name} takes {symbol} of {owner[symbol]}"
+def owners(names):
+    return {symbol: name for name, (defined, _) in names.items() for symbol in defined}
 
 
-def blind_spots(names, table):
+def wrong_links(name, taken, owner, table):
+    seen = seen_by(name, table)
+    for symbol in sorted(taken):
+        if owner.get(symbol, name) not in seen:
+            yield f"{name} takes {symbol} of {owner[symbol]}"
+
+
+def blind_spots(names, owner, table):
     """Rooms in which a link would not be seen that is wrong: an object that takes something of all is put into each."""
     shared = {name: min(defined) for name, (defined, _) in names.items() if defined}
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +155,7 @@ def blind_spots(names, table):
         subprocess.run(["cc", "-c", "-x", "c", "-o", f"{folder}/taken.o", "-"], input=text, text=True, check=True)
         _, taken = together(names_of_files([f"{folder}/taken.o"]))
     for name in table:
-        told = {line.rpartition(" ")[2] for line in wrong_links({**names, name: (names[name][0], taken)}, table) if line.startswith(f"{name} takes ")}
+        told = {line.rpartition(" ")[2] for line in wrong_links(name, taken, owner, table)}
         hidden = shared.keys() - seen_by(name, table)
         if told != hidden:
             yield f"{name}: it is not seen where it takes of {', '.join(sorted(hidden ^ told))}"
@@ -208,7 +210,9 @@ def main(source, build):
     rooms = {name: Room(source, name, entries) for name in table}
     files = {name: room.files() for name, room in rooms.items()}
     names = {name: together(units) for name, units in files.items()}
-    wrong = [*large_circles(files), *wrong_includes(rooms, table), *wrong_links(names, table), *blind_spots(names, table), *strangers(source, table)]
+    owner = owners(names)
+    links = [line for name, (_, taken) in names.items() for line in wrong_links(name, taken, owner, table)]
+    wrong = [*large_circles(files), *wrong_includes(rooms, table), *links, *blind_spots(names, owner, table), *strangers(source, table)]
     print(f"{len(rooms)} rooms, {sum(len(room.objects) for room in rooms.values())} objects looked at")
     sys.exit("\n".join(wrong) or 0)
 
