@@ -2,7 +2,8 @@
 /*
  * starve.c - linked with the tools in place of their main, it runs a command once as it is and then
  * again for each place that allocates memory, with that allocation failing or, at every other
- * place, that one and all that follow it. With STARVE_TWICE in the environment each place has both.
+ * place, that one and all that follow it. With STARVE_TWICE in the environment each place has both;
+ * with SHARE, "2/3", it is every third place, from the second on.
  *
  *   rbwp-starved [-o FILE] ARGUMENT...    rbwp ARGUMENT...; FILE is what it writes
  *
@@ -236,8 +237,12 @@ int __wrap_main(int argc, char **argv)
         fprintf(stderr, "status %x, %u places: %s", (unsigned)good.status, count, good.err),
             exit(1);
     bool twice = getenv("STARVE_TWICE");
+    const char *share = getenv("SHARE");
+    unsigned part = 1, parts = 1;
+    if (share && sscanf(share, "%u/%u", &part, &parts) != 2)
+        return 96;
     for (unsigned i = 0; i < 2 * count; i++) {
-        if (!twice && (i / 2 + i) % 2)
+        if ((!twice && (i / 2 + i) % 2) || i / 2 % parts != part - 1)
             continue;
         mode = i % 2 ? FAIL_REST : FAIL_ONE;
         target = atomic_load(&places->place[i / 2]);

@@ -8,8 +8,7 @@ import os
 import legion_make as m
 import pytest
 
-PARTS = int(os.environ.get("SHARE", "1/1").split("/")[1])
-STEP = 1 if PARTS == 1 else max(3, PARTS)
+PART, PARTS = map(int, os.environ.get("SHARE", "1/1").split("/"))
 
 ZERO = 1_700_000_000_000_000_000
 CPU, GPU, UTIL = m.proc(3, 1), m.proc(3, 2), m.proc(3, 5)
@@ -136,7 +135,7 @@ def test_packed_or_not(export, whole):
 
 
 def test_cut_at_every_byte(export, dialect):
-    """Of a small log (under sanitizers, where fuzz_legion looks as well, at every third and those of records): what is whole stays,
+    """Of a small log (SHARE: at every third, where fuzz_legion looks as well, and those of records): what is whole stays,
     exit 3 unless the cut is between two records."""
     few = [rows(dialect)[i] for i in (0, 1, 4, 7, 8, 9, 10, 12, 13)]
     head = m.preamble(dialect)
@@ -144,7 +143,7 @@ def test_cut_at_every_byte(export, dialect):
     for name, values in few:
         small += m.record(dialect, name, **values)
         ends.append(len(small))
-    for cut in sorted({*range(0, len(head), 97), *range(len(head), len(small) + 1, STEP), *ends}):
+    for cut in sorted({*range(0, len(head), 97), *range(len(head) + PART - 1, len(small) + 1, PARTS), *ends}):
         code, spans, error = export(small[:cut])
         if cut < len(head):
             assert code == 1 and error and not spans, (cut, code, error)

@@ -262,9 +262,9 @@ def show(case, before, parts):
             print(f"    ... and {len(diff) - SHOWN_LINES} lines more")
 
 
-def compare(build, wanted, each):
-    """Whether all is as it was. wanted: parts of names of groups or of cases; none: all; of each so many one."""
-    chosen = {group: [case for case in cases if not wanted or any(word in f"{group}: {case}" for word in wanted)][::each] for group, cases in groups().items()}
+def compare(build, wanted, part, parts):
+    """Whether all is as it was. wanted: parts of names of groups or of cases; none: all; of each so many that one."""
+    chosen = {group: [case for case in cases if not wanted or any(word in f"{group}: {case}" for word in wanted)][part - 1::parts] for group, cases in groups().items()}
     different = total = left = 0
     for group, cases in run_all(build, chosen).items():
         before = frozen(group)
