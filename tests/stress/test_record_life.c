@@ -17,6 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef SANITIZED /* which makes each thread a stack more: more of the same */
+enum { MANY_THREADS = 3000 };
+#else
+enum { MANY_THREADS = 10000 };
+#endif
 enum { PAIRS = 20000 };
 
 /* ---- processes ------------------------------------------------------------------------------ */
@@ -160,7 +165,7 @@ static void assert_each_has_its_pair(size_t threads)
 static void test_many_threads_in_turn(void **state)
 {
     (void)state;
-    enum { THREADS = PART_UNDER_TSAN(3000, 10000) };
+    enum { THREADS = MANY_THREADS };
     struct rbwp_session_config config = small_chunks(1);
     struct rbwp_session *session = start(&config);
     for (int i = 0; i < THREADS; i++) {
