@@ -194,6 +194,14 @@ def test_counters(rbwp, launched, diff_launched):
     assert {key: c["a"]["mean"] for key, c in counters.items()} == {(c["name"], c["unit"]): c["mean"] for c in stats["counters"]}, counters
 
 
+def test_ratio_that_is_no_number(rbwp, work):
+    """Beyond all doubles: there is none."""
+    for side, value in ("a", 1e-300), ("b", 1e300):
+        (work / side).write_text(json.dumps([{"ph": "C", "name": "x", "ts": at, "pid": 1, "args": {"x": value}} for at in (1, 2)]))
+    counter, = rbwp("diff", "--json", work / "a", work / "b").json["counters"]
+    assert counter["ratio"] is None and counter["verdict"] == "more"
+
+
 def test_text_of_launches_and_counters(diff_launched):
     text = diff_launched().text
     assert text.count("\nmore ") == 2 and "\nCounters\n" in text and "(items)" in text and "Launch to start" not in text, text

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@
 
 static struct result_cell ratio(bool known, double a, double b)
 {
-    return known ? result_f64(b / a) : result_nothing();
+    return known && isfinite(b / a) ? result_f64(b / a) : result_nothing();
 }
 
 /* ---- spans --------------------------------------------------------------------------------- */
