@@ -58,6 +58,25 @@ def test_list(rbwp, path):
     assert len(rbwp("tables", "--json", path, path).json) == 2
 
 
+def test_list_as_csv(rbwp, path):
+    """With the values of JSON; the line of keys is printed once."""
+    tables = rbwp("tables", "--json", path).json["tables"]
+    found = list(csv.DictReader(rbwp("tables", "--csv", "tables", path, path).lines))
+    assert found == 2 * [{key: str(value) for key, value in table.items() if key != "columns"} for table in tables]
+    found = list(csv.DictReader(rbwp("tables", "--csv", "columns", path).lines))
+    assert [(row["name"], row["columns_name"], row["columns_type"]) for row in found] == [(t["name"], c["name"], c["type"]) for t in tables for c in t["columns"]]
+    rbwp("tables", "--csv", "rows", path, code=2).says("'rows' is no table that --json has")
+    rbwp("tables", "--csv", "tables", "--table", "work", path, code=2).says("--csv is for the list")
+
+
+def test_list_of_what_cannot_be_read(rbwp, path, work):
+    """It is missing, and the rest is a document."""
+    (work / "folder").mkdir()
+    assert rbwp("tables", "--json", work / "folder", code=1).out == b""
+    one, other = rbwp("tables", "--json", path, work / "folder", path, code=1).json
+    assert one == other == rbwp("tables", "--json", path).json
+
+
 def test_info(rbwp, path):
     info = rbwp("info", path).text
     assert "tables (2):" in info and "1            6 rows of 8 columns  work" in info and "2            0 rows of 1 columns  empty" in info, info

@@ -41,7 +41,7 @@ def test_options(rbwp, rbwp_dump, gaps):
     wrong(rbwp_dump, "option '--from' needs a value: TIME", gaps, "--from")
     wrong(rbwp_dump, "option '-o' needs a value: FILE", gaps, "-o")
     wrong(rbwp_dump, "--min-duration needs --spans", "--min-duration", "1us", gaps)
-    for command, table in (("processes", "processes"), ("info", "files"), ("check", "files"), ("repair", "files")):
+    for command, table in (("processes", "processes"), ("info", "files"), ("tables", "tables"), ("check", "files"), ("repair", "files")):
         wrong(rbwp, "--csv does not go with --json", command, "--csv", table, "--json", gaps)
     wrong(rbwp, "--csv and --quiet exclude each other", "check", "--csv", "files", "--quiet", gaps)
 

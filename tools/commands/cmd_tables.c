@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp tables: the file's own tables (SPEC.md, section 9.2), listed, or one of them exported. */
-#include "message.h"
+#include "documents.h"
 #include "table_export.h"
 #include "table_list.h"
 
 struct tables_options {
     bool json;
-    const char *table, *format;
+    const char *csv, *table, *format;
     uint32_t limit;
     struct filter_options filter;
     struct out_options output;
@@ -20,6 +20,7 @@ static bool store_limit(void *value, const char *text, struct option_error *erro
 static const struct option tables_option_table[] = {
     {"json", 0, NULL, NULL, "the list as JSON; several files give an array",
      offsetof(struct tables_options, json), option_store_true},
+    CSV_OPTION(offsetof(struct tables_options, csv), "tables columns"),
     {"table", 0, "NAME", NULL, "the rows of this table (name or number) instead of the list",
      offsetof(struct tables_options, table), option_store_text},
     {"as", 0, "FORMAT", "csv tsv ndjson", "how to write them: csv (default), tsv, ndjson",
@@ -49,19 +50,24 @@ static bool find_form(const char *format, enum cell_form *form_out)
     return false;
 }
 
+/* shown: of the list, files before; of rows, their columns (table_export.h). */
 static enum exit_code tables_one_file(struct out *out, const struct tables_options *options,
-                                      enum cell_form form, const char *path, uint64_t *columns)
+                                      enum cell_form form, const char *path, uint64_t *shown)
 {
     struct input input;
     uint64_t broken = 0;
     enum exit_code code = EXIT_GOOD;
     if (!input_open(&input, path, filter_needs_names(&options->filter)))
         return EXIT_BAD_DATA;
-    struct table_export wanted = {options->table, form, options->limit, &options->filter, columns};
+    struct table_export wanted = {options->table, form, options->limit, &options->filter, shown};
+    struct table_list_form list = {options->json, options->csv, *shown == 0};
+    if (*shown && !options->table && !options->csv)
+        out_text(out, options->json ? ",\n" : "\n");
     if (options->table)
         code = table_export(out, &input, &wanted, &broken);
-    else if (!table_list(out, &input, options->json, &broken))
+    else if (!table_list(out, &input, list, &broken))
         code = EXIT_BAD_DATA;
+    *shown += !options->table;
     if (broken)
         code = exit_worse(code, EXIT_PARTIAL);
     return exit_worse(code, input_close(&input));
@@ -77,19 +83,23 @@ static enum exit_code tables_run(void *config, struct operands files)
         message_usage("--as, --limit and filters go with --table NAME");
         return EXIT_USAGE;
     }
-    if (!find_form(options->format, &form))
+    if (options->table && options->csv) {
+        message_usage("--csv is for the list; --table NAME has --as csv");
+        return EXIT_USAGE;
+    }
+    if (!find_form(options->format, &form) ||
+        !csv_is_known(result_has_list(table_list_columns, options->csv), options->csv,
+                      options->json))
         return EXIT_USAGE;
     if (!out_open(&out, &options->output, files))
         return EXIT_BAD_DATA;
     bool json = options->json && !options->table, array = json && files.count > 1;
     enum exit_code code = EXIT_GOOD;
-    uint64_t columns = 0;
+    uint64_t shown = 0;
     out_text(&out, array ? "[" : "");
-    for (int i = 0; i < files.count && !out_failed(&out); i++) {
-        out_text(&out, i == 0 ? "" : array ? ",\n" : options->table ? "" : "\n");
-        code = exit_worse(code, tables_one_file(&out, options, form, files.words[i], &columns));
-    }
-    out_text(&out, array ? "]\n" : json ? "\n" : "");
+    for (int i = 0; i < files.count && !out_failed(&out); i++)
+        code = exit_worse(code, tables_one_file(&out, options, form, files.words[i], &shown));
+    out_text(&out, array ? "]\n" : json && shown ? "\n" : "");
     return exit_worse(code, out_close(&out));
 }
 

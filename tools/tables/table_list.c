@@ -372,14 +372,15 @@ const struct result_column table_list_columns[] = {{"tables", NULL, 0, RESULT_LI
                                                     RESULT_LIST_OF(struct list, tables, count)},
                                                    RESULT_LAST};
 
-bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out)
+bool table_list(struct out *out, struct input *input, struct table_list_form form,
+                uint64_t *broken_out)
 {
     struct file_tables walk;
     struct list list = {0};
     if (!file_tables_begin(&walk, input))
         return false;
     list.catalog = walk.catalog;
-    bool good = table_glance_can(input) && list_by_index(&list, &walk, json);
+    bool good = table_glance_can(input) && list_by_index(&list, &walk, form.json || form.csv);
     if (!good) {
         (void)!rbwp_reader_rewind(input->reader); /* a stream has not moved */
         free_list(&list);
@@ -394,7 +395,9 @@ bool table_list(struct out *out, struct input *input, bool json, uint64_t *broke
     list.count = good ? rbwp_catalog_schema_count(walk.catalog) : 0;
     for (uint32_t i = 0; i < list.count; i++)
         list.tables[i].schema = rbwp_catalog_schema(walk.catalog, i);
-    if (json)
+    if (form.csv)
+        result_lines(out, table_list_columns, form.csv, form.keys, &list);
+    else if (form.json)
         result_json_object(out, table_list_columns, &(struct result_at){.row = &list});
     else
         text_tables(out, &list);
