@@ -402,12 +402,16 @@ void pair_builder_record(struct pair_builder *builder, uint64_t thread_id,
         builder->failed = true;
 }
 
+void pair_builder_break_thread(struct pair_builder *builder, uint32_t number)
+{
+    end_held(builder, &builder->threads[number], 0);
+    abandon(builder, &builder->threads[number], 0);
+}
+
 void pair_builder_break(struct pair_builder *builder)
 {
-    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {
-        end_held(builder, &builder->threads[i], 0);
-        abandon(builder, &builder->threads[i], 0);
-    }
+    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
+        pair_builder_break_thread(builder, i);
 }
 
 /* What was open before and is still keeps its number. */

@@ -15,16 +15,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-struct open_record {
-    uint8_t kind; /* RBWP_COARSE_BEGIN or RBWP_FINE_BEGIN */
-    uint16_t id;
-};
-
 struct split_thread {
     bool begun;
     uint32_t part;
-    struct open_record *open; /* outermost first */
-    uint32_t depth, room;
 };
 
 struct split {
@@ -40,11 +33,11 @@ struct split {
     struct filter_found found;
     struct reorder reorder;
     struct table_parts tables;
-    struct thread_map map;
+    struct pair_builder pairs; /* what is open; its numbers of threads are ours */
     struct split_thread *threads;
     uint32_t thread_room;
-    uint32_t open_total, encoded; /* encoded: records in the encoder */
-    uint32_t passed;              /* parts that were not there when a span that is open led on */
+    uint32_t encoded; /* records in the encoder */
+    uint32_t passed;  /* parts that were not there when a span that is open led on */
 
     /* Of the block that is being split. */
     struct split_thread *thread;
@@ -138,7 +131,7 @@ static void split_seal(struct split *split)
     if (!split->failed && split->encoded)
         part = find_part(split, split->thread->part);
     split->encoded = 0;
-    if (!part || rbwp_block_encoder_seal(split->encoder, split->map.ids[split->thread_number],
+    if (!part || rbwp_block_encoder_seal(split->encoder, split->pairs.map.ids[split->thread_number],
                                          part->sequence, &block) != RBWP_OK)
         return;
     part->sequence++;
@@ -158,86 +151,52 @@ static void split_put(struct split *split, const struct rbwp_record *record)
 
 /* ---- what is open ---------------------------------------------------------------------- */
 
-static void drop_to(struct split *split, uint32_t depth)
+/* Of the thread. */
+static struct pair_thread open_of(const struct split *split)
 {
-    split->open_total -= split->thread->depth - depth;
-    split->thread->depth = depth;
+    return split->thread_number < split->pairs.thread_capacity
+               ? split->pairs.threads[split->thread_number]
+               : (struct pair_thread){0};
 }
 
-/* 1 + the place of the open call, 0 without one. */
-static uint32_t open_call(const struct split_thread *thread)
-{
-    uint32_t depth = thread->depth;
-    while (depth && thread->open[depth - 1].kind != RBWP_COARSE_BEGIN)
-        depth--;
-    return depth;
-}
-
-static void split_push(struct split *split, uint8_t kind, uint16_t id)
-{
-    struct split_thread *thread = split->thread;
-    if (split->open_total == PAIRS_OPEN_MAX)
-        return; /* beyond that a span is not cut: its end is missing where a boundary comes */
-    if (!grow_zeroed32(&thread->open, &thread->room, thread->depth + 1, sizeof *thread->open)) {
-        split_fail(split);
-        return;
-    }
-    thread->open[thread->depth++] = (struct open_record){kind, id};
-    split->open_total++;
-}
-
-/* The rules of record_pairs.h. */
 static void follow(struct split *split, const struct rbwp_record *record)
 {
-    struct split_thread *thread = split->thread;
-    uint32_t call =
-        record->kind == RBWP_FINE_BEGIN || record->kind == RBWP_GPU_WORK ? 0 : open_call(thread);
-    switch (record->kind) {
-    case RBWP_COARSE_BEGIN:
-        if (call)
-            drop_to(split, call - 1);
-        split_push(split, RBWP_COARSE_BEGIN, record->slot);
-        break;
-    case RBWP_COARSE_END:
-        if (call)
-            drop_to(split, call - 1);
-        break;
-    case RBWP_FINE_BEGIN:
-        split_push(split, RBWP_FINE_BEGIN, record->sub_item);
-        break;
-    case RBWP_FINE_END:
-        if (thread->depth > call)
-            drop_to(split, thread->depth - 1);
-        break;
-    default:
-        break;
-    }
+    pair_builder_record(&split->pairs, split->pairs.map.ids[split->thread_number], record);
+    if (split->pairs.failed)
+        split_fail(split);
+}
+
+/* A pair that ended is in its part. */
+static void split_pair(void *context, const struct record_pair *pair)
+{
+    (void)context, (void)pair;
 }
 
 static void end_open(struct split *split, int64_t time_ns)
 {
-    for (uint32_t i = split->thread->depth; i-- > 0;) {
-        bool coarse = split->thread->open[i].kind == RBWP_COARSE_BEGIN;
+    const struct pair_thread open = open_of(split);
+    split->result->cuts += open.depth;
+    for (uint32_t i = open.depth; i-- > 0;)
         split_put(split, &(struct rbwp_record){.time_ns = time_ns,
-                                               .kind = coarse ? RBWP_COARSE_END : RBWP_FINE_END});
-    }
+                                               .kind = i + 1 == open.call ? RBWP_COARSE_END
+                                                                          : RBWP_FINE_END});
 }
 
 static void begin_open(struct split *split, int64_t time_ns)
 {
-    for (uint32_t i = 0; i < split->thread->depth; i++) {
-        const struct open_record *open = &split->thread->open[i];
+    const struct pair_thread open = open_of(split);
+    for (uint32_t i = 0; i < open.depth; i++)
         split_put(split, &(struct rbwp_record){.time_ns = time_ns,
-                                               .kind = open->kind,
-                                               .slot = (uint8_t)open->id,
-                                               .sub_item = open->id});
-    }
+                                               .kind = i + 1 == open.call ? RBWP_COARSE_BEGIN
+                                                                          : RBWP_FINE_BEGIN,
+                                               .slot = (uint8_t)open.open[i].item,
+                                               .sub_item = open.open[i].item});
 }
 
 /* Of two records and a day between them would come as many files as there are boundaries. */
 static bool may_pass(struct split *split, uint32_t part)
 {
-    for (uint32_t i = split->thread->part + 1; split->thread->depth && i < part; i++)
+    for (uint32_t i = split->thread->part + 1; open_of(split).depth && i < part; i++)
         split->passed += !split->result->parts[i].path;
     if (split->passed > SPLIT_PASSED_MAX) {
         message("%s: spans lie across more than %u parts in which nothing begins or ends; give a "
@@ -254,9 +213,8 @@ static void go_to_part(struct split *split, uint32_t part)
     if (!may_pass(split, part))
         return;
     while (split->thread->part < part && !split->failed) {
-        uint32_t next = split->thread->depth ? split->thread->part + 1 : part;
+        uint32_t next = open_of(split).depth ? split->thread->part + 1 : part;
         int64_t boundary_ns = part_start_ns(split, next);
-        split->result->cuts += split->thread->depth;
         end_open(split, boundary_ns);
         split_seal(split);
         split->thread->part = next;
@@ -269,18 +227,10 @@ static void go_to_part(struct split *split, uint32_t part)
 static void begin_thread(struct split *split)
 {
     split->thread->begun = true;
-    if (split->options->filter.from.set && split->thread->depth) {
-        split->result->cuts += split->thread->depth;
+    if (split->options->filter.from.set) {
+        split->result->cuts += open_of(split).depth;
         begin_open(split, split->anchor_ns);
     }
-}
-
-/* At the end of the window all is closed, once. */
-static void end_thread(struct split *split)
-{
-    split->result->cuts += split->thread->depth;
-    end_open(split, split->to_ns);
-    drop_to(split, 0);
 }
 
 static bool is_part(struct split *split, uint64_t part)
@@ -303,7 +253,7 @@ static void split_take(struct split *split, const struct rbwp_record *record)
         return;
     }
     bool past = filter->to.set && time_ns >= split->to_ns;
-    if (past && split->thread->depth == 0)
+    if (past && open_of(split).depth == 0)
         return;
     uint64_t part = part_of(split, past ? split->to_ns - 1 : time_ns);
     if (!is_part(split, part))
@@ -315,7 +265,8 @@ static void split_take(struct split *split, const struct rbwp_record *record)
     if (part > split->thread->part)
         go_to_part(split, (uint32_t)part);
     if (past) {
-        end_thread(split);
+        end_open(split, split->to_ns);
+        pair_builder_break_thread(&split->pairs, split->thread_number);
         return;
     }
     split_put(split, record);
@@ -335,8 +286,9 @@ static void split_block(void *context, const struct rbwp_block *block, bool late
     resolve(split, block->first_ns);
     if (split->options->filter.to.set && split->anchor_ns >= split->to_ns)
         return; /* an empty window */
-    split->thread_number = thread_map_place(&split->map, block->header.thread_id, &split->threads,
-                                            &split->thread_room, sizeof *split->threads);
+    split->thread_number =
+        thread_map_place(&split->pairs.map, block->header.thread_id, &split->threads,
+                         &split->thread_room, sizeof *split->threads);
     if (split->thread_number == THREAD_NONE) {
         split_fail(split);
         return;
@@ -368,7 +320,7 @@ static bool place_row(void *context, uint64_t thread_id, const int64_t *time_ns,
             return false;
     }
     if (split->options->by_thread)
-        split->thread_number = thread_map_place(&split->map, thread_id, &split->threads,
+        split->thread_number = thread_map_place(&split->pairs.map, thread_id, &split->threads,
                                                 &split->thread_room, sizeof *split->threads);
     if (split->options->by_thread && split->thread_number == THREAD_NONE) {
         split_fail(split);
@@ -400,9 +352,7 @@ static void split_opaque(struct split *split, const struct rbwp_block *block)
 static void forget_open(struct split *split)
 {
     reorder_flush(&split->reorder);
-    for (uint32_t i = 0; i < split->map.count && i < split->thread_room; i++)
-        split->threads[i].depth = 0;
-    split->open_total = 0;
+    pair_builder_break(&split->pairs);
 }
 
 static void split_blocks(struct split *split)
@@ -446,13 +396,13 @@ static bool finish_part(struct split *split, uint32_t part, uint32_t number)
         .from_ns = part_start_ns(split, part),
         .to_ns = next_start_ns(split, part),
         .by_thread = options->by_thread,
-        .thread_id = options->by_thread ? split->map.ids[part] : 0,
+        .thread_id = options->by_thread ? split->pairs.map.ids[part] : 0,
         .part = options->by_thread || options->every_ns ? number : 0,
         .complete_from_ns = filter->from.set || (number > 1 && !options->by_thread)
                                 ? part_start_ns(split, part)
                                 : 0,
-        .threads = split->map.ids,
-        .thread_count = split->map.count,
+        .threads = split->pairs.map.ids,
+        .thread_count = split->pairs.map.count,
     };
     return table_parts_end(&split->tables, &split->result->parts[part]) &&
            part_file_finish(&split->result->parts[part], split->input->reader, &facts);
@@ -498,6 +448,7 @@ static bool split_start(struct split *split)
     }
     filter_start(&split->filter, &split->records, split->input->reader, &split->names);
     reorder_start(&split->reorder, split_block, split);
+    pair_builder_start(&split->pairs, split_pair, split);
     return true;
 }
 
@@ -536,10 +487,8 @@ enum exit_code split_file(const struct split_options *options, struct input *inp
     }
     rbwp_block_encoder_free(split->encoder);
     names_free(&split->names);
-    for (uint32_t i = 0; i < split->thread_room; i++)
-        free(split->threads[i].open);
     free(split->threads);
-    thread_map_free(&split->map);
+    pair_builder_stop(&split->pairs);
     result_out->broken_blocks = split->tables.broken;
     table_parts_stop(&split->tables);
     bool failed = split->failed || left_nothing(split);

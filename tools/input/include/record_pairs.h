@@ -142,6 +142,7 @@ void pair_builder_record(struct pair_builder *builder, uint64_t thread_id,
                          const struct rbwp_record *record);
 /* Ends all that is open as unfinished: data are missing here. */
 void pair_builder_break(struct pair_builder *builder);
+void pair_builder_break_thread(struct pair_builder *builder, uint32_t number);
 /* Part of the data is passed over that begins ids many pairs, behind which these are open and no
  * others; what ended there is not handed out. False without memory. */
 bool pair_builder_pass_over(struct pair_builder *builder, uint64_t ids,
