@@ -63,12 +63,13 @@ function tables(page) {
 
 /* A column of rbwp stats that the page has no place of its own for is shown behind those that have one. */
 function addedColumns() {
-  const page = open("busy"), [kind] = page.run("calls"), [track] = page.run("workers");
-  page.run('data.columns.kinds.push(["outer.deep", "deep", "duration"]); data.columns.tracks.push(["waiting", "waited", "share"])');
+  const page = open("busy"), [kind] = page.run("calls"), [track] = page.run("workers"), [call] = page.run("data.longest");
+  page.run('data.columns.kinds.push(["outer.deep", "deep", "duration"]); data.columns.tracks.push(["waiting", "waited", "share"]); data.columns.calls.push(["tries", "tries", "number"])');
   assert.ok(!page.openTable("Work items").textContent.includes("Deep")); /* no row has it */
   kind.outer = {deep: 12345};
   track.waiting = .25;
-  for (const [tab, title, text] of [["Work items", "Deep", "12.3 \u00b5s"], ["Workers", "Waited", "25.0 %"]]) {
+  call.tries = 98765;
+  for (const [tab, title, text] of [["Work items", "Deep", "12.3 \u00b5s"], ["Workers", "Waited", "25.0 %"], ["Longest calls", "Tries", "98,765"]]) {
     const shown = page.openTable(tab).textContent;
     assert.ok(shown.includes(title) && shown.includes(text), shown);
   }
@@ -697,10 +698,10 @@ function diff() {
   page.byId("all").checked = true;
   page.byId("all").fire("change");
   assert.deepEqual(shown().map(row => row.cells[1].textContent), rows.map(row => row.name));
-  const ratio = row => Number(row.b.value) / Number(row.a.value), change = row => Number(row.b.total_ns ?? row.b.total) - Number(row.a.total_ns ?? row.a.total);
+  const change = row => Number(row["total B"]) - Number(row["total A"]);
   shown().forEach((line, i) => {
-    const own = plain(page.run(`(({a, b, verdict}) => ({a, b, verdict}))(data.rows.find(row => row.name === ${JSON.stringify(rows[i].name)} && row.category === ${JSON.stringify(rows[i].category)}))`));
-    assert.equal(line.cells[3].textContent, ` ${ratio(own).toFixed(3)}`);
+    const own = plain(page.run(`data.rows.find(row => row.name === ${JSON.stringify(rows[i].name)} && row.category === ${JSON.stringify(rows[i].category)})`));
+    assert.equal(line.cells[3].textContent, ` ${rows[i].ratio.toFixed(3)}`);
     assert.equal(line.cells.at(-1).textContent, `${change(own) < 0 ? "\u2212" : "+"}${page.run("duration")(Math.abs(change(own)))}`);
   });
   /* Twice as long is as far to the right as half as long is to the left; four times is all there is. */
@@ -717,13 +718,14 @@ function diff() {
   assert.deepEqual([bar({ratio: 0, verdict: "gone"}), bar({verdict: "new"})], [null, null]);
   /* Launches and counters: what changed, or what the search asks for, of all. */
   const tracks = () => {
-    page.run(`fillTracks("launches", "Launch to start", [{verdict: "slower", name: "GPU 0", a: 2, b: 3, noisy: 1}, {verdict: "same", name: "GPU 1", unit: "W", a: 0, b: 3}], [["Value", "b", exact]])`);
+    page.run(`data.launches = [{verdict: "slower", name: "GPU 0", ratio: 1.5, new: 3, noisy: 1}, {verdict: "same", name: "GPU 1", unit: "W", new: 3}];
+      data.columns.launches.push(["new", "new", "number"]); fillTable("launches", "Launch to start"); data.columns.launches.pop()`);
     return page.tableTexts(page.byId("launches"));
   };
   page.byId("all").checked = false;
-  assert.deepEqual(tracks(), [["slower noise", "GPU 0", "1.500", "3"]]);
+  assert.deepEqual(tracks(), [["slower noise", "GPU 0", " 1.500", "3"]]);
   page.byId("search").value = "gpu 1";
-  assert.deepEqual(tracks(), [["same", "GPU 1 (W)", "\u2013", "3"]]);
+  assert.deepEqual(tracks(), [["same", "GPU 1 (W)", "3"]]);
   page.byId("search").value = "nothing";
   assert.deepEqual([tracks(), page.byId("launches").textContent], [[], ""]);
   page.byId("search").value = "";

@@ -97,7 +97,7 @@ def test_page(rbwp, stopped, work):
     """The first alerts, and marked on its timeline."""
     rbwp("report", stopped, "-o", work / "open.html")
     page = Page(work / "open.html")
-    named = [(page.data["tracks"][t]["name"], page.data["kinds"][k]["name"], start, length, hung) for t, k, start, length, hung, _ in page.data["open"]]
+    named = [(page.data["tracks"][o["track"]]["name"], page.data["kinds"][o["row"]]["name"], o["start"], o["duration"], o["hung"]) for o in page.data["open"]]
     assert named == [("bio", "hang", 2 * MS, 7000 * MS, 1), ("bio", "wait", 3 * MS, 6999 * MS, 1)] and page.data["open_spans"] == 2
     assert sorted((flags, stop - start) for _, _, flags, start, stop in page.spans() if flags) == [(3, 6999 * MS), (3, 7000 * MS)]
 

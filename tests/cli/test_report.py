@@ -188,8 +188,8 @@ def stands(shared):
 def test_what_stands_out_is_what_stats_says(rbwp, report, stands, options):
     page = report([stands], *options).data
     said = rbwp("stats", "--json", "--findings", *options, stands).json["findings"]
-    assert [(f[0], f[1]) for f in page["findings"]] == [(f["what"], f["text"]) for f in said], page["findings"]
-    assert [f[4:] for f in page["findings"]] == [[f["from"] - int(page["origin_ns"]), f["to"] - f["from"]] if "from" in f else [] for f in said]
+    assert [(f["what"], f["text"]) for f in page["findings"]] == [(f["what"], f["text"]) for f in said], page["findings"]
+    assert [[f[at] for at in ("from", "to") if at in f] for f in page["findings"]] == [[f[at] - int(page["origin_ns"]) for at in ("from", "to") if at in f] for f in said]
     assert bool(said) != bool(options)
 
 

@@ -201,7 +201,7 @@ try {
     /* What stands out is at the top, and leads there. */
     const place = await page.evaluate(() => {
       const {findings} = rbwpReport, items = document.querySelectorAll("#findings li").length;
-      const timed = findings.find(finding => finding.start !== undefined);
+      const timed = findings.find(finding => finding.from !== undefined);
       if (timed) rbwpReport.goToFinding(timed);
       return {count: findings.length, items, timed, range: rbwpReport.view.range};
     });
@@ -209,7 +209,7 @@ try {
     /* What one finding filtered and marked ends with the next; an address that makes no sense says so. */
     const filters = await page.evaluate(() => {
       const {goToFinding, data, view} = rbwpReport, seen = [];
-      for (const finding of [{kind: 1}, {track: 0, start: 100, length: 50}, {kind: 1}, {kind: 1}]) {
+      for (const finding of [{row: 1}, {track: 0, from: 100, to: 150}, {row: 1}, {row: 1}]) {
         goToFinding(finding);
         seen.push([view.only === data.kinds[1].name, view.matches?.size > 0, view.range?.from ?? null]);
       }
@@ -223,7 +223,7 @@ try {
     }, hash);
     assert.match(await alerts("tab=Nothing&from=x&bogus"), /no place bogus, tab=Nothing, from=x,/);
     assert.doesNotMatch(await alerts("tab=Workers"), /no place/);
-    if (place.timed) assert.deepEqual(place.range, {from: place.timed.start, to: place.timed.start + place.timed.length});
+    if (place.timed) assert.deepEqual(place.range, {from: place.timed.from, to: place.timed.to});
     await shoot(3);
     await press("Escape");
     /* Names beyond the palette, and a narrow screen: nothing is wider than it. */
@@ -309,10 +309,10 @@ try {
     await openTab();
     await shoot(1);
     const cells = await page.evaluate(() => [...document.querySelectorAll("#tables table.code tbody tr")].map(row => [...row.cells].map(cell => cell.textContent)));
-    assert.deepEqual(cells.map(row => [row[1], row[5], row[6]]), [["", "1", "# <script>document.title = 'broken'</script>"], ["", "2", "@triton.jit"],
+    assert.deepEqual(cells.map(row => [row[1], row[6], row[7]]), [["", "1", "# <script>document.title = 'broken'</script>"], ["", "2", "@triton.jit"],
       ["", "3", "def softmax(x, n):"], ["24", "4", "    row = tl.load(x)"], ["144", "5", "    for i in range(n):"], ["144", "6", "        row = row - tl.max(row)"],
       ["144", "7", "        if row > 0:"], ["72", "8", "            row = tl.exp(row)"], ["24", "9", "    tl.store(x, row)"]]);
-    assert.deepEqual(cells[5].slice(0, 5), ["72.6 %", "144", "1,967", "2,335", "23.1 %"]);
+    assert.deepEqual(cells[5].slice(0, 6), ["72.6 %", "144", "298,080", "1,967", "2,335", "23.1 %"]);
     assert.match(cells[7][0], /^12\.1 %$/);
     const bars = await page.evaluate(() => [...document.querySelectorAll("#tables .heat i")].map(bar => bar.getBoundingClientRect().width));
     assert.ok(bars[2] > 5 * bars[4] && bars[4] > bars[0] && bars[0] > 0, String(bars));
@@ -320,7 +320,7 @@ try {
     assert.deepEqual(flow, ["0 to 2: 24", "1 to 2: 120", "2 to 3: 144", "3 to 4: 72", "3 to 5: 72", "4 to 6: 72", "5 to 6: 72", "6 to 1: 120", "6 to 7: 24"].map(text => `probe ${text} times`));
     assert.equal(await page.evaluate(() => document.querySelectorAll("#tables svg rect.probe").length), 8);
     await page.evaluate(() => [...document.querySelectorAll("#tables .kernels button")].find(button => button.textContent === "plain").click());
-    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("#tables table.code tbody tr")].map(row => row.cells[5].textContent + row.cells[6].textContent)), ["\u2013ptx:9"]);
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("#tables table.code tbody tr")].map(row => row.cells[6].textContent + row.cells[7].textContent)), ["\u2013ptx:9"]);
     await openTab();
     await page.evaluate(() => [...document.querySelectorAll("#tables a")].find(link => link.textContent === "SM 1").click());
     await settle();

@@ -86,12 +86,16 @@ function table(parent, columns, rows, sortBy, more, limit = TABLE_ROWS) {
   });
   draw();
 }
+function addCell(line, column, row) {
+  const cell = add(line, "td", undefined, column.left ? "" : "r");
+  if (column.fill) column.fill(cell, row);
+  else cell.textContent = column.text ? column.text(row) : column.left ? column.value(row) : exact(column.value(row));
+  return cell;
+}
 function drawTableRow(body, columns, row, more) {
   const line = add(body, "tr");
   for (const column of columns) {
-    const cell = add(line, "td", undefined, column.left ? "" : "r");
-    if (column.fill) column.fill(cell, row);
-    else cell.textContent = column.text ? column.text(row) : column.left ? column.value(row) : exact(column.value(row));
+    const cell = addCell(line, column, row);
     if (column.left && cell.textContent.length > 40) cell.title = cell.textContent; /* what does not fit */
   }
   if (!more) return;
@@ -115,6 +119,16 @@ function shareColumn(title, part) {
     cell.append(percent(part(row)));
     add(add(cell, "span", undefined, "share"), "i").style.width = `${Math.min(100, part(row) * 100)}%`;
   }};
+}
+/* The columns of a result table that some row has, in its order, but for those that are placed. own: other forms of some. */
+function columnsOf(name, placed, rows, own = {}) {
+  return data.columns[name].filter(([key]) => !placed.includes(key)).map(([key, title, form]) => {
+    const value = row => key.split(".").reduce((part, member) => part === undefined ? part : part[member], row) ?? "";
+    const shown = title.replace(/^[a-z](?=[a-z])/, letter => letter.toUpperCase());
+    if (!rows.some(row => value(row) !== "")) return null;
+    return own[key] || (form === "share" ? shareColumn(shown, value) : {title: shown, left: form === "text", value,
+      text: row => value(row) === "" ? "" : form === "duration" ? duration(value(row)) : form === "time" ? moment(Number(value(row)), 1000) : form === "number" ? exact(value(row)) : String(value(row))});
+  }).filter(column => column);
 }
 
 /* ---- histograms ----------------------------------------------------------------------- */

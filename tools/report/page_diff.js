@@ -5,7 +5,11 @@
 const data = JSON.parse(new TextDecoder().decode(unpackElement("data0")));
 const SIDES = ["A", "B"], SIDE_COLOURS = ["var(--accent)", "var(--heat)"], REPEATED = data.sides.some(side => side.files.length > 1);
 const SHARES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const VERDICTS = {slower: 0, new: 1, gone: 2, faster: 3, same: 4};
+/* Of both sides' sums, and those that are the rows' own; what is compared has the metric's name. */
+data.columns.sides = data.columns.rows.filter(([key]) => key.startsWith("a.")).map(([key, ...column]) => [key.slice(2), ...column]);
+for (const name of ["rows", "launches", "counters"])
+  data.columns[name] = data.columns[name].filter(([key]) => !key.includes(".")).map(([key, title, form]) => [key, title.replace("of ", `${data.by} `), form]);
+const VERDICTS = {slower: 0, more: 0, new: 1, gone: 2, faster: 3, less: 3, same: 4};
 
 /* ---- both sides -------------------------------------------------------------------- */
 
@@ -37,11 +41,9 @@ function fillSide(side, i) {
 
 data.rows.forEach((row, order) => {
   row.order = order;
-  row.change = Number(row.b.total_ns) - Number(row.a.total_ns);
-  row.ratio = Number(row.a.value) && Number(row.b.all) ? Number(row.b.value) / Number(row.a.value) : NaN;
+  row.change = Number(row["total B"]) - Number(row["total A"]);
+  for (const [side, value] of [[row.a, "of A"], [row.b, "of B"]]) if (!Number(side.count)) delete row[value];
 });
-const ratioText = row => isFinite(row.ratio) ? `${row.ratio.toFixed(3)}` : "\u2013";
-
 /* Twice as long is as far to the right as half as long is to the left. */
 function ratioBar(parent, row) {
   if (!isFinite(row.ratio) || row.ratio <= 0) return;
@@ -50,23 +52,17 @@ function ratioBar(parent, row) {
   shape(picture, "rect", {x: width / 2, y: 0, width: 1, height: 12, fill: "var(--line)"});
   shape(picture, "rect", {x: left, y: 3, width: Math.max(1, Math.abs(far) * width / 2), height: 6, fill: row.verdict === "slower" ? "var(--red)" : row.verdict === "faster" ? "var(--green)" : "var(--quiet)"});
 }
+/* Of all runs together. */
 function sideTable(parent, row) {
-  const measures = [["count", "count"], ["in all runs", "all"], ["total", "total_ns"], ["mean", "mean_ns"], ["p50", "p50_ns"], ["p90", "p90_ns"], ["p99", "p99_ns"], ["longest", "max_ns"]]
-    .filter(([, key]) => REPEATED || key !== "all");
-  const text = (side, key) => !Number(side.all) ? "\u2013" : key.endsWith("_ns") ? duration(side[key]) : exact(side[key]);
-  const element = add(parent, "table", undefined, "beside"), head = add(add(element, "thead"), "tr"), body = add(element, "tbody");
-  ["", ...measures.map(([title]) => title)].forEach(title => add(head, "th", title, "r"));
-  [row.a, row.b].forEach((side, i) => {
-    const line = add(body, "tr");
-    add(line, "td", SIDES[i]).style.color = SIDE_COLOURS[i];
-    measures.forEach(([, key]) => add(line, "td", text(side, key), "r"));
-  });
+  const sides = [row.a, row.b].map((side, i) => ({...Number(side.count) ? side : {}, i}));
+  table(parent, [{title: "", left: true, value: ({i}) => SIDES[i], fill: (cell, {i}) => add(cell, "span", SIDES[i]).style.color = SIDE_COLOURS[i]},
+    ...columnsOf("sides", [], sides)], sides, 0);
 }
 /* Both histograms as shares of their side, one above, one below the axis that they share. */
 function mirrored(parent, row) {
   const axis = histogramAxis([row.a, row.b], "histogram"), buckets = axis.last - axis.first, half = 70, step = Math.max(5, Math.min(24, 900 / Math.max(1, buckets)));
   const picture = shape(parent, "svg", {width: Math.max(220, buckets * step + 60), height: 2 * half + 30, role: "img", "aria-label": "histograms of both sides"});
-  const parts = [row.a, row.b].map(side => side.histogram.slice(1).map(count => Number(count) / Math.max(1, Number(side.all))));
+  const parts = [row.a, row.b].map(side => side.histogram.slice(1).map(count => Number(count) / Math.max(1, Number(side.count))));
   const most = Math.max(...parts.flat(), 1e-9);
   [row.a, row.b].forEach((side, i) => parts[i].forEach((part, at) => {
     const bucket = side.histogram[0] + at, bar = part ? Math.max(1.5, part / most * half) : 0;
@@ -81,52 +77,39 @@ function fillMore(cell, row) {
   const why = row.noisy ? "Differs by more than the threshold, but runs of A and B lie among each other." : row.few ? `One side has fewer than ${exact(data.min_count)} spans.` : "";
   if (why) add(cell, "p", why, "quiet");
   sideTable(cell, row);
-  if (REPEATED) add(cell, "p", `${data.by} of each run: A ${row.a_runs.map(value => value === null ? "none" : duration(value)).join(", ")}; B ${row.b_runs.map(value => value === null ? "none" : duration(value)).join(", ")}`, "quiet num");
+  const values = side => row.runs[side].map(value => value === null ? "none" : duration(value)).join(", ");
+  if (REPEATED) add(cell, "p", `${data.by} of each run: A ${values("a")}; B ${values("b")}`, "quiet num");
   mirrored(cell, row);
 }
-const valueColumn = (side, i) => ({title: `${data.by} ${SIDES[i]}`, value: row => Number(row[side].value), text: row => Number(row[side].all) ? duration(row[side].value) : "\u2013"});
-const countColumn = (side, i) => ({title: `Count ${SIDES[i]}`, value: row => Number(row[side].count), text: row => exact(row[side].count)});
-
-function fillRows() {
+const ratioColumn = {title: "B/A", value: row => row.ratio ?? 0, fill: (cell, row) => {
+  ratioBar(cell, row);
+  cell.append(row.ratio === undefined ? "\u2013" : ` ${row.ratio.toFixed(3)}`);
+}};
+/* Rows that are not the same, or that the search asks for. */
+function fillTable(id, title, placed = [], after = [], more) {
   const text = document.getElementById("search").value.trim().toLowerCase(), all = document.getElementById("all").checked || text;
-  const shown = data.rows.filter(row => (all || row.verdict !== "same") && row.name.toLowerCase().includes(text)), parent = document.getElementById("rows");
-  parent.textContent = "";
-  if (!shown.length) return void add(parent, "p", text ? "No such name." : "No row has changed.", "caption");
-  table(parent, [{title: "", left: true, value: row => String(VERDICTS[row.verdict]), fill: (cell, row) => add(cell, "span", row.verdict, `verdict ${row.verdict}`)},
-    {title: "Name", left: true, value: row => row.name, text: row => row.name}, {title: "Kind", left: true, value: row => row.category, text: row => row.category},
-    {title: "B/A", value: row => isFinite(row.ratio) ? row.ratio : 0, fill: (cell, row) => {
-      ratioBar(cell, row);
-      cell.append(` ${ratioText(row)}`);
-    }},
-    valueColumn("a", 0), valueColumn("b", 1), ...(REPEATED ? [{title: "Spread", value: row => row.spread, text: row => percent(row.spread)}] : []),
-    countColumn("a", 0), countColumn("b", 1),
-    {title: "Change of total", value: row => row.change, text: row => `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`}], shown, REPEATED ? 9 : 8, fillMore);
-}
-/* Launches of GPUs, and counters: what tracks have beside spans. */
-function fillTracks(id, title, rows, columns) {
-  const text = document.getElementById("search").value.trim().toLowerCase(), all = document.getElementById("all").checked || text;
-  const shown = rows.filter(row => (all || row.verdict !== "same") && row.name.toLowerCase().includes(text)), parent = document.getElementById(id);
+  const shown = data[id].filter(row => (all || row.verdict !== "same") && row.name.toLowerCase().includes(text)), parent = document.getElementById(id);
   parent.textContent = "";
   if (!shown.length) return;
-  add(parent, "h2", title);
-  table(parent, [{title: "", left: true, value: row => row.verdict, fill: (cell, row) => {
+  if (title) add(parent, "h2", title);
+  const columns = [{title: "", left: true, value: row => String(VERDICTS[row.verdict]), fill: (cell, row) => {
     add(cell, "span", row.verdict, `verdict ${row.verdict}`);
-    if (Number(row.noisy)) add(cell, "span", " noise", "quiet");
-  }}, {title: "Name", left: true, value: row => row.name, text: row => row.unit ? `${row.name} (${row.unit})` : row.name},
-    {title: "B/A", value: row => Number(row.a) ? Number(row.b) / Number(row.a) : 0, text: row => Number(row.a) ? (Number(row.b) / Number(row.a)).toFixed(3) : "\u2013"},
-    ...columns.map(([heading, key, form]) => ({title: heading, value: row => Number(row[key]), text: row => form(row[key])}))], shown, 2);
+    if (row.noisy) add(cell, "span", " noise", "quiet");
+  }}, {title: "Name", left: true, value: row => row.unit ? `${row.name} (${row.unit})` : row.name},
+    ...columnsOf(id, ["name", ...placed], shown, {ratio: ratioColumn}), ...after];
+  table(parent, columns, shown, after.length ? columns.length - 1 : 2, more);
 }
 function fillAll() {
-  const plain = number => String(Number(Number(number).toPrecision(6)));
-  fillRows();
-  fillTracks("launches", "Launch to start", data.launches, [[`${data.by} A`, "a", duration], [`${data.by} B`, "b", duration], ["Count A", "a_count", exact], ["Count B", "b_count", exact]]);
-  fillTracks("counters", "Counters", data.counters, [["Mean A", "a", plain], ["Mean B", "b", plain], ["Greatest A", "a_max", plain], ["Greatest B", "b_max", plain]]);
+  fillTable("rows", "", REPEATED ? [] : ["spread"], [{title: "Change of total", value: row => row.change, text: row => `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`}], fillMore);
+  if (!document.getElementById("rows").textContent) add(document.getElementById("rows"), "p", document.getElementById("search").value.trim() ? "No such name." : "No row has changed.", "caption");
+  fillTable("launches", "Launch to start");
+  fillTable("counters", "Counters");
 }
 function summary() {
   const number = verdict => data.rows.filter(row => row.verdict === verdict).length, parts = [];
   for (const verdict of ["slower", "faster", "new", "gone"]) if (number(verdict)) parts.push(`${exact(number(verdict))} ${verdict}`);
   const noisy = data.rows.filter(row => row.noisy && !row.few).length, few = data.rows.filter(row => row.few).length;
-  if (number("same")) parts.push(`${exact(number("same"))} the same within ${Number(data.threshold) / 1000} %` +
+  if (number("same")) parts.push(`${exact(number("same"))} the same within ${data.threshold_percent} %` +
     (noisy || few ? ` (${[noisy ? `${noisy} of them noise` : "", few ? `${few} too few` : ""].filter(Boolean).join(", ")})` : ""));
   return `By ${data.by}: ${parts.join(", ") || "nothing to compare"}`;
 }

@@ -4,20 +4,19 @@
 "use strict";
 
 const FINDINGS_SHOWN = 6;
-const findings = data.findings.filter(([what]) => !["lost", "refused", "hung"].includes(what))
-  .map(([what, text, track, kind, start, length]) => ({what, text, track, kind, start, length: Number(length)}));
+const findings = data.findings.filter(({what}) => !["lost", "refused", "hung"].includes(what));
 
 /* There, with as much around, and marked; what an earlier one filtered and marked ends. */
-function goToFinding({track, kind, start, length}) {
+function goToFinding({track, row, from, to}) {
   document.getElementById("timeline").scrollIntoView({block: "nearest"});
-  const timed = start !== undefined;
-  view.only = !timed && data.kinds[kind] ? data.kinds[kind].name : null;
+  const timed = from !== undefined, around = (to - from) / 2;
+  view.only = !timed && data.kinds[row] ? data.kinds[row].name : null;
   searchBox.value = "";
   match();
   if (data.tracks[track] && data.tracks[track].rows.length) bringRow(data.tracks[track].rows[0]);
-  if (timed) show(start - length * .5, start + length * 1.5);
+  if (timed) show(from - around, to + around);
   else fit();
-  setRange(timed ? {from: start, to: start + length} : null);
+  setRange(timed ? {from, to} : null);
 }
 function fillFindings() {
   const parent = document.getElementById("findings");
@@ -26,9 +25,9 @@ function fillFindings() {
   add(parent, "h2", "Findings");
   const list = add(parent, "ul");
   findings.forEach((finding, i) => {
-    const item = add(list, "li"), canGo = !data.merged && (finding.start !== undefined || data.kinds[finding.kind] || data.tracks[finding.track]);
+    const item = add(list, "li"), canGo = !data.merged && (finding.from !== undefined || data.kinds[finding.row] || data.tracks[finding.track]);
     item.hidden = i >= FINDINGS_SHOWN;
-    if (canGo) go(item, finding.start === undefined ? "show" : moment(finding.start, 100000), () => goToFinding(finding));
+    if (canGo) go(item, finding.from === undefined ? "show" : moment(finding.from, 100000), () => goToFinding(finding));
     add(item, "span", finding.text);
   });
   if (findings.length <= FINDINGS_SHOWN) return;

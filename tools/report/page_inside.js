@@ -194,9 +194,8 @@ function fillFoldTip(line, time) {
 
 const groupsInside = data.inside.flatMap((kernel, number) => kernel.groups.map(group =>
   ({...group, kernel, number, time: Number(group.time), busy: Number(group.busy), waiting: Number(group.waiting)})));
-const pairsOf = ({groups}) => groups.flatMap((other, b) => groups.slice(0, b).map(one => `${one.group} and ${other.group}`));
-const overlapsInside = data.inside.flatMap((kernel, number) => kernel.overlaps.map(({both, share}, pair) =>
-  ({kernel, number, name: pairsOf(kernel)[pair], both: Number(both), share})));
+const overlapsInside = data.inside.flatMap((kernel, number) => kernel.overlaps.map(({groups, both, share}) =>
+  ({kernel, number, name: groups.join(" and "), both: Number(both), share})));
 
 const kernelName = ({kernel}) => kernel.kernel || "no work of a GPU around";
 const kernelColumn = {title: "Kernel", left: true, value: kernelName, fill: (cell, row) => {

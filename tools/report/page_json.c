@@ -71,12 +71,18 @@ static void page_cell(struct out *out, const struct result_column *column,
         json_string(out, column->words[cell->u64], strlen(column->words[cell->u64]));
     else if (column->unit == RESULT_TIME)
         out_i64(out, time_step_ns(zero_ns, cell->i64));
-    else if (column->unit == RESULT_REAL)
+    else if (column->unit == RESULT_REAL || column->unit == RESULT_DECIMAL)
         out_format(out, "\"%.6g\"", cell->f64);
     else if (cell->kind == RESULT_F64)
         out_format(out, "%.6f", cell->f64);
     else
         page_exact(out, cell->u64);
+}
+
+/* NULL: it is not in the page, or has a form of its own. */
+static const char *key_of(const struct result_column *column)
+{
+    return column->unit == RESULT_OWN ? NULL : column->key ? column->key : column->title;
 }
 
 static void page_rows(struct out *out, const struct result_column *column,
@@ -93,8 +99,8 @@ static void page_rows(struct out *out, const struct result_column *column,
     out_text(out, "]");
 }
 
-void page_members(struct out *out, const struct result_column *columns, const struct result_at *at,
-                  int64_t zero_ns)
+static void members_of(struct out *out, const struct result_column *columns, const char *only,
+                       const struct result_at *at, int64_t zero_ns)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
         if (column->part) {
@@ -102,18 +108,29 @@ void page_members(struct out *out, const struct result_column *columns, const st
             if (part.row && column->key)
                 json_open(out, column->key, '{');
             if (part.row)
-                page_members(out, column->part, &part, zero_ns);
+                members_of(out, column->part, column->only, &part, zero_ns);
             out_text(out, part.row && column->key ? "}" : "");
         } else if (column->list) {
             page_rows(out, column, at, zero_ns);
-        } else if (column->key && !column->put) {
+        } else if (column->unit == RESULT_HISTOGRAM) {
+            page_histogram(out, "histogram",
+                           (const void *)((const char *)at->row + column->offset));
+        } else if (column->put && !column->not_on_page) {
+            column->put(out, at);
+        } else if (key_of(column) && result_is_among(only, key_of(column))) {
             const struct result_cell cell = result_cell(column, at);
             if (cell.kind == RESULT_NOTHING)
                 continue;
-            json_key(out, column->key);
+            json_key(out, key_of(column));
             page_cell(out, column, &cell, zero_ns);
         }
     }
+}
+
+void page_members(struct out *out, const struct result_column *columns, const struct result_at *at,
+                  int64_t zero_ns)
+{
+    members_of(out, columns, NULL, at, zero_ns);
 }
 
 static const char *page_form(enum result_unit unit)
@@ -125,15 +142,17 @@ static const char *page_form(enum result_unit unit)
     return unit < sizeof forms / sizeof forms[0] && forms[unit] ? forms[unit] : "text";
 }
 
-static void put_titles(struct out *out, const struct result_column *columns, const char *part)
+static void put_titles(struct out *out, const struct result_column *columns, const char *part,
+                       const char *only)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
         if (column->part)
-            put_titles(out, column->part, column->key ? column->key : part);
-        if (!column->key || !column->title || column->put || column->part)
+            put_titles(out, column->part, column->key ? column->key : part, column->only);
+        if (!column->title || !key_of(column) || column->part ||
+            !result_is_among(only, key_of(column)))
             continue;
         json_separate(out);
-        out_format(out, "[\"%s%s%s\",\"%s\",\"%s\"]", part, *part ? "." : "", column->key,
+        out_format(out, "[\"%s%s%s\",\"%s\",\"%s\"]", part, *part ? "." : "", key_of(column),
                    column->title, page_form(column->unit));
     }
 }
@@ -141,7 +160,7 @@ static void put_titles(struct out *out, const struct result_column *columns, con
 void page_titles(struct out *out, const char *key, const struct result_column *columns)
 {
     json_open(out, key, '[');
-    put_titles(out, columns, "");
+    put_titles(out, columns, "", NULL);
     out_text(out, "]");
 }
 
@@ -177,7 +196,7 @@ void page_histogram(struct out *out, const char *key, const struct histogram *hi
         page_comma(out);
         page_exact(out, counts[i]);
     }
-    out_text(out, "],");
+    out_text(out, "]");
 }
 
 char page_share_letter(double share)

@@ -7,18 +7,15 @@ const PROBES_DRAWN = 300, CODE_ROWS = 4000, SMS_LISTED = 160;
 
 /* ---- the data ------------------------------------------------------------------------ */
 
-const linesInKernels = data.kernel_lines.map(({name, sums: [launches, lanes, records, cycles, recorded, between], lines, probes, edges}) => ({
-  name: name || "(no name)", launches, lanes, records, cycles: Number(cycles), between: Number(between) / (Number(recorded) + Number(between) || 1),
-  lines: lines.map(([source, line, count, took, p50, p99, most, spread, place]) =>
-    ({source: data.sources[source], line: Number(line), count, cycles: Number(took), p50, p99, most, spread, place})),
-  probes: probes.map(([id, line, count, took]) => ({id: Number(id), line, count: Number(count), cycles: Number(took)})),
-  edges: edges.map(([from, to, count]) => ({from: Number(from), to: Number(to), count: Number(count)})),
-}));
-const partOf = (kernel, {cycles}) => kernel.cycles ? cycles / kernel.cycles : 0;
+const sourceOf = new Map(data.sources.map(source => [source.path, source]));
+const linesInKernels = data.kernel_lines.map(kernel => ({...kernel, name: kernel.kernel || "(no name)", columns: columnsOf("lines", ["place", "share"], kernel.lines),
+  between: Number(kernel.between_ns) / (Number(kernel.recorded_ns) + Number(kernel.between_ns) || 1),
+  lines: kernel.lines.map(line => ({...line, line: Number(line.line), source: line.line ? sourceOf.get(line.file) : undefined})),
+  probes: kernel.probes.map(({probe, place, count, cycles}) => ({id: Number(probe), place, count: Number(count), cycles})),
+  edges: kernel.edges.map(({from, to, count}) => ({from: Number(from), to: Number(to), count: Number(count)}))}));
+const partOf = (kernel, {cycles}) => Number(kernel.cycles) ? cycles / kernel.cycles : 0;
 
 /* ---- the source ------------------------------------------------------------------------- */
-
-const CODE_COLUMNS = ["Share", "Times", "p50", "p99", "Spread", "Line", "Source"];
 
 /* A line: numbers where it has records, and its text. */
 function codeRow(body, kernel, number, line, text) {
@@ -28,18 +25,18 @@ function codeRow(body, kernel, number, line, text) {
     const part = partOf(kernel, line);
     add(bar, "i").style.width = `${Math.min(100, part * 100)}%`;
     add(bar, "span", percent(part));
-    row.title = `${line.place}: ${exact(line.count)} times, ${exact(line.cycles)} cycles, at most ${exact(line.most)}`;
+    row.title = `${line.place}: ${exact(line.count)} times, ${exact(line.cycles)} cycles, at most ${exact(line.max)}`;
   }
-  for (const value of line ? [exact(line.count), exact(line.p50), exact(line.p99), percent(line.spread)] : ["", "", "", ""]) cell(value, "r");
+  for (const column of kernel.columns) line ? addCell(row, column, line) : cell("", "r");
   const kind = line && data.kinds.find(({name, category}) => name === line.place && category === "range");
   const name = number === undefined ? "\u2013" : String(number);
   if (kind) go(cell(undefined, "r"), name, () => goToLongest(kind));
   else cell(name, "r quiet");
   cell(text, "text");
 }
-function codeTable(parent) {
+function codeTable(parent, kernel) {
   const element = add(parent, "table", undefined, "code"), head = add(add(element, "thead"), "tr");
-  for (const title of CODE_COLUMNS) add(head, "th", title, title === "Source" || title === "Share" ? "" : "r");
+  for (const {title, left} of [{title: "Share", left: true}, ...kernel.columns, {title: "Line"}, {title: "Source", left: true}]) add(head, "th", title, left ? "" : "r");
   return add(element, "tbody");
 }
 /* Lines of one file: with its text all of them from the first to the last, else those with records. */
@@ -47,7 +44,7 @@ function fillSource(parent, kernel, source) {
   const lines = kernel.lines.filter(line => line.source === source).sort((a, b) => a.line - b.line || naturally(a.place, b.place));
   const first = lines[0].line, last = lines[lines.length - 1].line, texts = source ? source.lines : [];
   add(parent, "h3", source ? source.path : "Without a source line");
-  const body = codeTable(parent), text = number => texts[number - source.first];
+  const body = codeTable(parent, kernel), text = number => texts[number - source.first];
   const plain = !texts.length || last - first >= CODE_ROWS;
   if (source && !texts.length) add(parent, "p", "The source was not found when this page was made: see -\u2060-\u2060source of rbwp report.", "caption");
   if (plain) return lines.slice(0, CODE_ROWS).forEach(line => codeRow(body, kernel, line.line || undefined, line, source && text(line.line) || line.place));
@@ -108,7 +105,7 @@ function drawFlow(parent, kernel) {
     edge(`M${right} ${from}H${x}V${to}H${right}m5 -3l-5 3l5 3`, one, x + 3, (from + to) / 2 + 4, "start");
   }
   for (const [at, probe] of shown.entries()) {
-    const line = kernel.lines[probe.line], y = at * NODE.step + 8, name = line ? line.place : "(only ends)";
+    const y = at * NODE.step + 8, name = probe.place || "(only ends)";
     shape(picture, "rect", {x: left, y, width: NODE.width, height: NODE.height, rx: 4, class: "probe"});
     shape(picture, "rect", {x: left, y, width: Math.min(1, partOf(kernel, probe)) * NODE.width, height: NODE.height, rx: 4, class: "hot"});
     const label = shape(picture, "text", {x: left + 8, y: y + 15, class: "label"});
@@ -155,7 +152,7 @@ function fillKernel(parent, kernel) {
   drawFlow(parent, kernel);
 }
 function fillLines(parent) {
-  add(parent, "p", "What probes in the instructions recorded, added up by source line. Shares are of the cycles of all lanes, less what a probe itself takes; a line's time has in it what other warps did meanwhile, and the assembler may move instructions across probes: read shares, and mistrust lines of a few cycles. Times: how often it was gone through. p50, p99: cycles of one time. Spread: how far lanes lie apart, 1 \u2212 least / greatest of their sums.", "caption");
+  add(parent, "p", "What probes in the instructions recorded, added up by source line. Shares are of the cycles of all lanes, less what a probe itself takes; a line's time has in it what other warps did meanwhile, and the assembler may move instructions across probes: read shares, and mistrust lines of a few cycles. Count: how often it was gone through. p50, p99: cycles of one time. Spread: how far lanes lie apart, 1 \u2212 least / greatest of their sums.", "caption");
   const box = add(parent, "div", undefined, "kernels"), below = add(parent, "div");
   const open = number => {
     below.textContent = "";

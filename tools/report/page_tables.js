@@ -40,8 +40,8 @@ function alertLine(text, red) {
 const OPEN_SHOWN = 5;
 function fillOpen() {
   const shown = data.open.slice(0, OPEN_SHOWN), more = Number(data.open_spans) - shown.length;
-  for (const [track, kind, start, length, hung, noted] of shown)
-    alertLine(`${Number(hung) ? "Hung" : "Still open"}: for ${duration(length)} in ${data.kinds[kind] ? data.kinds[kind].name : "?"} on ${data.tracks[track].name}, since ${moment(start, 1000)}${noted.length ? `: ${argumentText(noted)}` : ""}`, Number(hung) > 0);
+  for (const {track, name, start, duration: length, hung, noted} of shown)
+    alertLine(`${hung ? "Hung" : "Still open"}: for ${duration(length)} in ${name} on ${data.tracks[track].name}, since ${moment(start, 1000)}${noted.length ? `: ${argumentText(noted)}` : ""}`, hung > 0);
   if (more > 0) alertLine(`${exact(more)} ${shown.length ? "more " : ""}span${more === 1 ? " was" : "s were"} still open when this ended.`);
 }
 function fillAlerts() {
@@ -60,7 +60,7 @@ function fillAlerts() {
       const found = pattern.exec(key);
       if (found && value !== "0") alertLine(`${data.processes[Number(found[1])].source}: ${text(exact(value), found[2])}.`);
     }
-  for (const [what, text] of data.findings)
+  for (const {what, text} of data.findings)
     if (what === "refused") alertLine(text, true);
   for (const [key, value] of problems)
     alertLine(`${data.processes[Number(key.split(".")[1])].source}: damaged in ${exact(value)} place${value === "1" ? "" : "s"}; what could be read is shown.`, true);
@@ -101,16 +101,6 @@ const count = (title, field) => ({title, value: row => row[field]});
 const processColumn = {title: "Process", left: true, value: track => data.processes[track.owner].name, text: track => data.processes[track.owner].name};
 const lostColumn = {title: "Lost", value: row => Number(row.lost_records),
   fill: (cell, row) => add(cell, "span", exact(row.lost_records), Number(row.lost_records) ? "red-text" : "quiet")};
-/* The columns of a table of rbwp stats that some row has, in its order, but for those that are placed. own: other forms of some. */
-function columnsOf(name, placed, rows, own = {}) {
-  return data.columns[name].filter(([key]) => !placed.includes(key)).map(([key, title, form]) => {
-    const value = row => key.split(".").reduce((part, member) => part === undefined ? part : part[member], row) ?? "";
-    const shown = title.replace(/^[a-z](?=[a-z])/, letter => letter.toUpperCase());
-    if (!rows.some(row => value(row) !== "")) return null;
-    return own[key] || (form === "share" ? shareColumn(shown, value) : {title: shown, left: form === "text", value,
-      text: row => value(row) === "" ? "" : form === "duration" ? duration(value(row)) : form === "time" ? moment(Number(value(row)), 1000) : form === "number" ? exact(value(row)) : String(value(row))});
-  }).filter(column => column);
-}
 function nameColumn(title) {
   return {title, left: true, value: kind => kind.name, fill: (cell, kind) => {
     swatch(cell, kind.number);
@@ -229,12 +219,12 @@ function fillPolls(parent) {
 }
 
 function fillLongest(parent) {
-  const rows = data.longest.filter(([, kind]) => data.kinds[kind]).map(([track, kind, start, length, , noted]) =>
-    ({noted, name: data.kinds[kind].name, number: kind, track, start: Number(start), length: Number(length)}));
-  table(parent, [nameColumn("Call"), {title: "On", left: true, value: call => data.tracks[call.track].name, text: call => data.tracks[call.track].name},
+  const rows = data.longest.filter(call => data.kinds[call.row]).map(call => ({...call, number: call.row}));
+  table(parent, [nameColumn("Call"), {title: "On", left: true, value: call => data.tracks[call.track].name},
     {title: "From", value: call => call.start, text: call => moment(call.start, 1000)},
-    {title: "Took", value: call => call.length, fill: (cell, call) => go(cell, duration(call.length), () => goToTime(call.track, call.start, call.length))},
-    ...(rows.some(call => call.noted.length) ? [{title: "Arguments", left: true, value: call => argumentText(call.noted), text: call => argumentText(call.noted)}] : [])],
+    {title: "Took", value: call => call.duration, fill: (cell, call) => go(cell, duration(call.duration), () => goToTime(call.track, call.start, Number(call.duration)))},
+    ...columnsOf("calls", ["start", "duration", "name"], rows),
+    ...(rows.some(call => call.noted.length) ? [{title: "Arguments", left: true, value: call => argumentText(call.noted)}] : [])],
   rows, 3);
 }
 
@@ -245,8 +235,8 @@ function fillLosses(parent) {
     {title: "How much", value: loss => loss.calls ?? loss.records,
       text: loss => loss.bytes && !Number(loss.records) ? `${exact(loss.bytes)} bytes` : loss.calls === undefined ? `${exact(loss.records)} records` : `${exact(loss.calls)} calls`},
     {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
-      : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))}],
-  data.losses, 2);
+      : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))},
+    ...columnsOf("losses", [], data.losses)], data.losses, 2);
 }
 
 function fillAbout(parent) {

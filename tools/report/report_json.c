@@ -50,19 +50,39 @@ static void put_members(const struct writer *writer, const struct result_column 
                  writer->page->taken.first_ns);
 }
 
-static void put_processes(const struct writer *writer)
+#define ARRAY(array, count) result_array(array, sizeof *(array), count)
+
+/* Of each row its columns, and what the page alone has of it. more: NULL nothing. */
+static void put_list(const struct writer *writer, const char *key,
+                     const struct result_column *columns, struct result_rows rows,
+                     void (*more)(const struct writer *writer, const void *row))
 {
-    struct out *out = writer->out;
-    page_begin_list(out, "processes");
-    for (uint32_t i = 0; i < writer->report->stats.process_count; i++) {
-        const struct trace_process *process = trace_process_of(writer->report->trace, i);
-        out_text(out, i ? ",\n{" : "\n{");
-        put_members(writer, stats_process_columns, &writer->report->stats.processes[i]);
-        page_text(out, "host", process->host);
-        page_text(out, "command", process->command);
-        page_end(out, "os_id", process->os_id);
+    page_begin_list(writer->out, key);
+    for (uint32_t i = 0; i < rows.count; i++) {
+        const void *row = rows.first + i * rows.stride;
+        out_text(writer->out, i ? ",\n{" : "\n{");
+        put_members(writer, columns, row);
+        if (more)
+            more(writer, row);
+        out_text(writer->out, "}");
     }
-    page_end_list(out);
+    page_end_list(writer->out);
+}
+
+static void put_index(const struct writer *writer, const char *key, uint32_t index)
+{
+    if (index != TRACE_NONE)
+        page_number(writer->out, key, index);
+}
+
+static void put_process(const struct writer *writer, const void *row)
+{
+    const struct report *report = writer->report;
+    ptrdiff_t number = (const struct stats_process *)row - report->stats.processes;
+    const struct trace_process *process = trace_process_of(report->trace, (uint32_t)number);
+    page_text(writer->out, "host", process->host);
+    page_text(writer->out, "command", process->command);
+    page_number(writer->out, "os_id", process->os_id);
 }
 
 /* "line":{"from":NS,"width":NS,"cells":[[PLACE,LEAST,MEAN,GREATEST,LAST],...]}, of those with
@@ -208,7 +228,6 @@ static void put_kind(const struct writer *writer, uint32_t number)
     page_number(out, "hollow", kind->hollow);
     page_number(out, "hollow_ns", kind->hollow_ns);
     json_put_time(writer, "longest_at", kind->longest_start_ns);
-    page_histogram(out, "histogram", &row->durations);
     page_end(out, "waits",
              kind->waits || (kind->category == TRACE_RANGE && inside_is_wait(row->name)));
 }
@@ -236,23 +255,21 @@ static void put_arguments(struct out *out, struct trace_text list)
     }
 }
 
-/* [track, row of stats, start, duration, 1 if it hung, arguments] */
+static void put_call(const struct writer *writer, const void *row)
+{
+    const struct stats_call *call = row;
+    page_number(writer->out, "track", call->track);
+    page_number(writer->out, "row", call->row);
+    page_number(writer->out, "hung", stats_is_hung(&writer->report->stats, call));
+    json_open(writer->out, "noted", '[');
+    put_arguments(writer->out, call->args);
+    out_text(writer->out, "]");
+}
+
 static void put_calls(const struct writer *writer, const char *key, const struct stats_call *calls,
                       uint32_t count)
 {
-    struct out *out = writer->out;
-    page_begin_list(out, key);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct stats_call *call = &calls[i];
-        out_format(out, "%s[%" PRIu32 ",%" PRIu32 ",", i ? ",\n" : "", call->track, call->row);
-        page_exact(out, (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns));
-        page_comma(out);
-        page_exact(out, call->duration_ns);
-        out_format(out, ",%d,[", stats_is_hung(&writer->report->stats, call));
-        put_arguments(out, call->args);
-        out_text(out, "]]");
-    }
-    page_end_list(out);
+    put_list(writer, key, stats_call_columns, ARRAY(calls, count), put_call);
 }
 
 /* Of those that still ran, only the ones that are news. */
@@ -301,40 +318,11 @@ static void put_launched(const struct writer *writer)
     page_end_list(writer->out);
 }
 
-static void put_inside(const struct writer *writer)
+/* Where it is to be looked at. */
+static void put_finding(const struct writer *writer, const void *row)
 {
-    const struct inside_kernels *inside = &writer->report->stats.inside;
-    page_begin_list(writer->out, "inside");
-    for (uint32_t i = 0; i < inside->kernel_count; i++) {
-        out_text(writer->out, i ? ",\n{" : "\n{");
-        put_members(writer, stats_kernels_table.columns, &inside->kernels[i]);
-        out_text(writer->out, "}");
-    }
-    page_end_list(writer->out);
-    put_launched(writer);
-}
-
-/* [what, sentence, track or -1, row of stats or -1, and if it is known: start, duration] */
-static void put_findings(const struct writer *writer)
-{
-    const struct findings *findings = &writer->report->findings;
-    struct out *out = writer->out;
-    page_begin_list(out, "findings");
-    for (uint32_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->list[i];
-        out_format(out, "%s[\"%s\",", i ? ",\n" : "\n", finding_name[finding->what]);
-        json_string(out, finding->text, finding->bytes);
-        out_format(out, ",%" PRId64 ",%" PRId64,
-                   finding->track == TRACE_NONE ? -1 : (int64_t)finding->track,
-                   finding->row == TRACE_NONE ? -1 : (int64_t)finding->row);
-        if (finding->placed) {
-            out_format(out, ",%" PRId64 ",",
-                       time_step_ns(writer->page->taken.first_ns, finding->from_ns));
-            page_exact(out, (uint64_t)time_step_ns(finding->from_ns, finding->to_ns));
-        }
-        out_text(out, "]");
-    }
-    page_end_list(out);
+    put_index(writer, "track", ((const struct finding *)row)->track);
+    put_index(writer, "row", ((const struct finding *)row)->row);
 }
 
 /* [parent, kind, spans, time in it itself]: place 0 is none, and parents come first. */
@@ -351,20 +339,11 @@ static void put_stacks(const struct writer *writer)
     page_end_list(writer->out);
 }
 
-static void put_losses(const struct writer *writer)
+static void put_loss(const struct writer *writer, const void *row)
 {
-    const struct stats *stats = &writer->report->stats;
-    struct out *out = writer->out;
-    page_begin_list(out, "losses");
-    for (uint32_t i = 0; i < stats->loss_count; i++) {
-        const struct stats_loss *loss = &stats->losses[i];
-        out_text(out, i ? ",\n{" : "\n{");
-        put_members(writer, stats_loss_columns, loss);
-        if (loss->track != TRACE_NONE)
-            page_number(out, "track", loss->track);
-        page_end(out, "timed", loss->first_ns || loss->last_ns);
-    }
-    page_end_list(out);
+    const struct stats_loss *loss = row;
+    put_index(writer, "track", loss->track);
+    page_number(writer->out, "timed", loss->first_ns || loss->last_ns);
 }
 
 /* [key, value] */
@@ -413,26 +392,23 @@ static void put_detail(const struct writer *writer)
     out_text(out, ",\n");
 }
 
-/* With how busy it was in each part of the run: a letter each. */
+/* How busy it was in each part of the run: a letter each. */
+static void put_node(const struct writer *writer, const void *row)
+{
+    char shares[NODE_PARTS + 1] = "";
+    for (uint32_t part = 0; part < NODE_PARTS; part++)
+        shares[part] =
+            page_share_letter(node_share_at(&writer->report->stats, row, part, NODE_PARTS));
+    json_plain(writer->out, "shares", shares);
+    page_number(writer->out, "owner", ((const struct node_sum *)row)->process);
+}
+
 static void put_nodes(const struct writer *writer)
 {
-    const struct stats *stats = &writer->report->stats;
-    struct out *out = writer->out;
     struct node_sums sums;
-    if (!node_sums_make(&sums, stats))
-        out_give_up(out, ENOMEM);
-    page_begin_list(out, "nodes");
-    for (uint32_t i = 0; i < sums.count; i++) {
-        const struct node_sum *node = &sums.list[i];
-        char shares[NODE_PARTS + 1] = "";
-        for (uint32_t part = 0; part < NODE_PARTS; part++)
-            shares[part] = page_share_letter(node_share_at(stats, node, part, NODE_PARTS));
-        out_text(out, i ? ",\n{" : "\n{");
-        put_members(writer, stats_nodes_table.columns, node);
-        json_plain(out, "shares", shares);
-        page_end(out, "owner", node->process);
-    }
-    page_end_list(out);
+    if (!node_sums_make(&sums, &writer->report->stats))
+        out_give_up(writer->out, ENOMEM);
+    put_list(writer, "nodes", stats_nodes_table.columns, ARRAY(sums.list, sums.count), put_node);
     node_sums_free(&sums);
 }
 
@@ -455,6 +431,9 @@ static void put_columns(struct out *out)
     page_titles(out, "counters", stats_counters_table.columns);
     page_titles(out, "nodes", stats_nodes_table.columns);
     page_titles(out, "groups", stats_groups_table.columns);
+    page_titles(out, "calls", stats_call_columns);
+    page_titles(out, "lines", stats_lines_table.columns);
+    page_titles(out, "losses", stats_loss_columns);
     out_text(out, "},\n");
 }
 
@@ -484,7 +463,8 @@ void report_json(const struct report *report, const struct report_page *page, st
     json_key(out, "merged");
     out_text(out, stats->merged ? "true,\n" : "false,\n");
     put_columns(out);
-    put_processes(&writer);
+    put_list(&writer, "processes", stats_process_columns,
+             ARRAY(stats->processes, stats->process_count), put_process);
     put_nodes(&writer);
     put_tracks(&writer);
     json_put_rows(&writer);
@@ -492,11 +472,15 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_open(&writer);
     put_calls(&writer, "longest", stats->longest, stats->longest_count);
     put_waits(&writer);
-    put_inside(&writer);
+    put_list(&writer, "inside", stats_kernels_table.columns,
+             ARRAY(stats->inside.kernels, stats->inside.kernel_count), NULL);
+    put_launched(&writer);
     report_lines_json(report, out);
-    put_findings(&writer);
+    put_list(&writer, "findings", stats_findings_table.columns,
+             ARRAY(report->findings.list, report->findings.count), put_finding);
     put_stacks(&writer);
-    put_losses(&writer);
+    put_list(&writer, "losses", stats_loss_columns, ARRAY(stats->losses, stats->loss_count),
+             put_loss);
     json_put_facts(&writer);
     put_concurrency(&writer);
     json_u64(out, "levels", page->levels);

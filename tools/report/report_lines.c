@@ -8,7 +8,9 @@
  * around.
  */
 #include "json_text.h"
+#include "page_json.h"
 #include "report_parts.h"
+#include "stats_tables.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -42,16 +44,15 @@ struct sources {
 
 /* ---- which files ------------------------------------------------------------------------- */
 
-/* Its number; SOURCES_SHOWN: none. */
-static uint32_t source_of(struct sources *sources, const struct kernel_line *line)
+static void note_line(struct sources *sources, const struct kernel_line *line)
 {
     uint32_t i = 0;
     if (!line->file.bytes || !line->line)
-        return SOURCES_SHOWN;
+        return;
     while (i < sources->count && !trace_text_same(sources->list[i].path, line->file))
         i++;
     if (i == SOURCES_SHOWN)
-        return i;
+        return;
     struct source *source = &sources->list[i];
     if (i == sources->count) {
         *source = (struct source){line->file, line->line, line->line};
@@ -59,7 +60,6 @@ static uint32_t source_of(struct sources *sources, const struct kernel_line *lin
     }
     source->first = line->line < source->first ? line->line : source->first;
     source->last = line->line > source->last ? line->line : source->last;
-    return i;
 }
 
 static const char *base_name(const char *path)
@@ -177,71 +177,18 @@ static uint32_t lines_take(uint32_t *room, uint32_t count)
     return taken;
 }
 
-static void lines_put_number(struct out *out, uint64_t value)
-{
-    const char *quote = value >> 53 ? "\"" : "";
-    out_format(out, "%s%" PRIu64 "%s", quote, value, quote);
-}
-
-static void put_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned count)
-{
-    out_text(out, more ? ",[" : "[");
-    for (unsigned i = 0; i < count; i++) {
-        out_text(out, i ? "," : "");
-        lines_put_number(out, numbers[i]);
-    }
-}
-
-/* [source (none: SOURCES_SHOWN), line, count, cycles, p50, p99, most, spread, place] */
-static void put_lines(const struct kernel_lines *lines, const struct kernel_sums *kernel,
-                      struct sources *sources, struct out *out, uint32_t count)
-{
-    out_text(out, "],\n\"lines\":[");
-    for (uint32_t i = 0; i < count; i++) {
-        const struct kernel_line *line = &lines->lines[kernel->first_line + i];
-        const uint64_t numbers[] = {source_of(sources, line),
-                                    line->line,
-                                    line->count,
-                                    line->cycles,
-                                    line->p50,
-                                    line->p99,
-                                    line->most};
-        put_numbers(out, i > 0, numbers, 7);
-        out_format(out, ",%.6f,", line->spread);
-        json_string(out, line->place.text, line->place.bytes);
-        out_text(out, "]");
-    }
-}
-
-static void lines_put_kernel(const struct kernel_lines *lines, const struct kernel_sums *kernel,
+static void lines_put_kernel(const struct stats *stats, struct kernel_sums kernel,
                              struct sources *sources, struct out *out, struct room *room)
 {
-    uint32_t line_count = lines_take(&room->lines, kernel->line_count);
-    uint32_t probe_count = lines_take(&room->probes, kernel->probe_count);
-    uint32_t edge_count = lines_take(&room->edges, kernel->edge_count);
+    kernel.line_count = lines_take(&room->lines, kernel.line_count);
+    kernel.probe_count = lines_take(&room->probes, kernel.probe_count);
+    kernel.edge_count = lines_take(&room->edges, kernel.edge_count);
+    for (uint32_t i = 0; i < kernel.line_count; i++)
+        note_line(sources, &stats->lines.lines[kernel.first_line + i]);
     out_text(out, "{");
-    json_key(out, "name");
-    json_string(out, kernel->name.text, kernel->name.bytes);
-    const uint64_t sums[] = {kernel->launches, kernel->lanes,       kernel->records,
-                             kernel->cycles,   kernel->recorded_ns, kernel->between_ns};
-    out_text(out, ",\"sums\":");
-    put_numbers(out, false, sums, 6);
-    put_lines(lines, kernel, sources, out, line_count);
-    out_text(out, "],\n\"probes\":["); /* [number, line, count, cycles] */
-    for (uint32_t i = 0; i < probe_count; i++) {
-        const struct kernel_probe *probe = &lines->probes[kernel->first_probe + i];
-        const uint64_t numbers[] = {probe->id, probe->line - kernel->first_line, probe->count,
-                                    probe->cycles};
-        put_numbers(out, i > 0, numbers, 4);
-        out_text(out, "]");
-    }
-    out_text(out, "],\n\"edges\":["); /* [from, to, count] */
-    for (uint32_t i = 0; i < edge_count; i++) {
-        const struct kernel_edge *edge = &lines->edges[kernel->first_edge + i];
-        put_numbers(out, i > 0, (uint64_t[]){edge->from, edge->to, edge->count}, 3);
-        out_text(out, "]");
-    }
-    out_text(out, "]}");
+    page_members(out, stats_kernel_lines_table.columns,
+                 &(struct result_at){.all = stats, .row = &kernel}, 0);
+    out_text(out, "}");
 }
 
 void report_lines_json(const struct report *report, struct out *out)
@@ -254,7 +201,7 @@ void report_lines_json(const struct report *report, struct out *out)
     out_text(out, "\"kernel_lines\":[");
     for (uint32_t i = 0; sources && i < lines->kernel_count && room.lines; i++) {
         out_text(out, i ? ",\n" : "\n");
-        lines_put_kernel(lines, &lines->kernels[i], sources, out, &room);
+        lines_put_kernel(&report->stats, lines->kernels[i], sources, out, &room);
     }
     out_text(out, "],\n\"sources\":[");
     for (uint32_t i = 0; sources && i < sources->count; i++) {

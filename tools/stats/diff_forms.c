@@ -67,7 +67,7 @@ static void show_kind_and_name(struct out *out, const struct result_at *at)
 
 static const struct result_column row_columns[] = {
     VERDICT(diff_row),
-    {"category", NULL, 0, RESULT_CHOICE, DIFF_FORMS_ROW(category), .words = trace_category_name,
+    {"category", "kind", 0, RESULT_CHOICE, DIFF_FORMS_ROW(category), .words = trace_category_name,
      .what = TRACE_CATEGORIES},
     {"name", NULL, 0, RESULT_TEXT, DIFF_FORMS_ROW(name)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0), .nullable = true},
@@ -106,6 +106,8 @@ static const struct result_column launch_columns[] = {
     VERDICT(launch_diff),
     {"name", "GPU", 0, RESULT_TEXT, DIFF_FORMS_LAUNCH(name)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(launch_ratio, 0), .nullable = true},
+    {NULL, "of A", 10, RESULT_NS, DIFF_FORMS_LAUNCH(a_value)},
+    {NULL, "of B", 10, RESULT_NS, DIFF_FORMS_LAUNCH(b_value)},
     {NULL, "p50 A", 10, RESULT_NS, RESULT_MADE(of_a, 500)},
     {NULL, "p50 B", 10, RESULT_NS, RESULT_MADE(of_b, 500)},
     {NULL, "p99 A", 10, RESULT_NS, RESULT_MADE(of_a, 990)},

@@ -495,7 +495,7 @@ const struct result_column stats_call_columns[] = {
     {"name", "call  thread", 0, RESULT_TEXT, RESULT_MADE(call_made, CALL_NAME)},
     {"thread", NULL, 0, RESULT_TEXT, RESULT_MADE(call_made, CALL_THREAD)},
     {"thread_id", NULL, 0, RESULT_ID, RESULT_MADE(call_made, CALL_THREAD_ID)},
-    {"args", NULL, 0, RESULT_OWN, .put = put_arguments, .optional = true,
+    {"args", NULL, 0, RESULT_OWN, .put = put_arguments, .optional = true, .not_on_page = true,
      .form = "{\"type\":\"object\"}"},
     {NULL, NULL, 0, RESULT_ID, CALL(id)},
     {NULL, NULL, 0, RESULT_INDEX, CALL(track), .what = STATS_TRACKS},
@@ -607,7 +607,7 @@ static const struct result_column node_columns[] = {
     {"longest_gap", "longest gap", 12, RESULT_NS, NODE(longest_gap_ns)},
     {"lost_records", NULL, 0, RESULT_COUNT, NODE(lost_records)},
     {"shares", "over time", -NODE_PARTS_SHOWN, RESULT_OWN, .put = put_shares, .show = show_course,
-     .form = "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}"},
+     .not_on_page = true, .form = "{\"type\":\"array\",\"items\":{\"type\":\"number\"}}"},
     {0}};
 const struct result_table stats_nodes_table = {
     "list", NULL, node_columns, "workers,share,busy,longest gap,over time,process", NULL, 0};

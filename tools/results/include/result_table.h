@@ -94,6 +94,7 @@ struct result_column {
     void (*put)(struct out *out, const struct result_at *at);
     void (*show)(struct out *out, const struct result_at *at); /* in text */
     const char *after;                                         /* in text, words behind the cell */
+    bool not_on_page; /* which has a form of its own of what `put` writes */
     const char *form; /* of what `put` writes, as JSON Schema; NULL: anything */
     bool nullable;    /* null where it is nothing, though not optional */
     const char *const *words;
