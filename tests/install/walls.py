@@ -23,8 +23,6 @@ import tempfile
 STREETS = {"tools/main.c"}  # of no room: it joins them
 # Whose functions stand in for the C library's, which others mean; and what the names of their own begin with.
 PRELOADED = {"runtime/threads": ("wait_", "waiter_", "wakes_", "real_"), "gpu/inject": ("inject_", "nvtx_")}
-# Files in the largest circle of a room, where that is more than two. Only ever fewer.
-CIRCLES = {"runtime/jobs/message": 6, "runtime/jobs/mpi": 4}
 OPTIONAL = "runtime/jobs/mpi", "runtime/threads"  # whose objects are there if an MPI library is, or glibc
 
 
@@ -190,7 +188,7 @@ def large_circles(files):
         owner = {symbol: file for file, (defined, _) in units.items() for symbol in defined}
         takes = {file: {owner[symbol] for symbol in taken if symbol in owner} - {file} for file, (_, taken) in units.items()}
         for circle in circles(takes):
-            if len(circle) > CIRCLES.get(name, 2):
+            if len(circle) > 2:
                 yield f"{name}: {len(circle)} files in a circle: " + " ".join(sorted(pathlib.Path(file).name.removesuffix(".o") for file in circle))
 
 

@@ -1154,9 +1154,10 @@ static void waiting_for_all(void **state)
     struct rbwp_error error = {.text = ""};
     for (int busy = 0; busy < 2; busy++) {
         MPI_Request request = MPI_REQUEST_NULL;
-        assert_int_equal(mpi_job_wait(made, &request, busy, &error), RBWP_OK);
+        assert_int_equal(mpi_job_wait(made, &request, busy ? mpi_job_poll : NULL, &error), RBWP_OK);
         mpi.fails = "Test";
-        assert_int_equal(mpi_job_wait(made, &request, busy, &error), RBWP_E_IO);
+        assert_int_equal(mpi_job_wait(made, &request, busy ? mpi_job_poll : NULL, &error),
+                         RBWP_E_IO);
         assert_non_null(strstr(error.text, "MPI_Test failed: words for 9"));
         mpi.fails = "Error_string";
         mpi.fails_after = 0;
@@ -1168,7 +1169,7 @@ static void waiting_for_all(void **state)
     MPI_Request request;
     assert_int_equal(MPI_Ibarrier(CALLS, &request), MPI_SUCCESS);
     watch_lose(made, 3, "node 3 went");
-    assert_int_equal(mpi_job_wait(made, &request, true, &error), RBWP_E_IO);
+    assert_int_equal(mpi_job_wait(made, &request, mpi_job_poll, &error), RBWP_E_IO);
     assert_non_null(strstr(error.text, "node 3 went"));
     part(made);
 }

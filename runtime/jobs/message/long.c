@@ -476,7 +476,8 @@ void long_drop_offer(const struct rbwp_endpoint *endpoint, uint32_t node,
 
 /* ---- what the transport tells ------------------------------------------------------ */
 
-void long_note_through(struct rbwp_endpoint *endpoint, uint64_t token, enum rbwp_status status)
+void rbwp_transport_payload_done(struct rbwp_endpoint *endpoint, uint64_t token,
+                                 enum rbwp_status status)
 {
     struct message_longs *longs = &endpoint->longs;
     struct long_through *through = NULL;

@@ -3,7 +3,9 @@
  * message_endpoint.h - an endpoint's inside, for the files of this folder.
  *
  *     message_inbox.h    packets that have come
- *     outbox.c           packets that found no room to go, and who waits for room
+ *     wake.c             what a transport tells, who waits, who is woken
+ *     outbox.c           packets that found no room to go
+ *     handle.c           calls of handlers, and problems
  *     long.c             rendezvous
  *     quiesce.c          when the whole job is quiet
  *     message_rows.c     what the profile says
@@ -212,8 +214,6 @@ void long_over(struct rbwp_endpoint *endpoint, uint32_t node, const struct packe
  * is lost. node: the other one. */
 void long_drop_offer(const struct rbwp_endpoint *endpoint, uint32_t node,
                      const struct packet_head *offer, const uint8_t *rest, uint32_t rest_bytes);
-/* What the transport told of a payload. Any thread. */
-void long_note_through(struct rbwp_endpoint *endpoint, uint64_t token, enum rbwp_status status);
 
 /* The node is lost: offers to it are given up. The item. True: there was one. */
 bool long_lose_node(struct rbwp_endpoint *endpoint, uint32_t node);
@@ -234,7 +234,13 @@ struct message_handler {
 };
 
 struct kept_packet;
-struct lost_note;
+
+struct lost_note {
+    struct lost_note *next;
+    uint32_t node;
+    bool in_order;
+    char text[160];
+};
 
 /* What an endpoint knows of another node, or of its own. */
 struct message_peer {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message_endpoint.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct kept_packet {
     struct kept_packet *next;
@@ -200,62 +198,4 @@ bool outbox_flush(struct rbwp_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->outbox_lock);
     outbox_changed(endpoint);
     return sent;
-}
-
-/* ---- waiting ---------------------------------------------------------------- */
-
-void outbox_changed(struct rbwp_endpoint *endpoint)
-{
-    /* Sequentially consistent: after what changed. Either this sees the waiter, or his next look
-     * sees the change. */
-    if (atomic_load(&endpoint->waiters) == 0)
-        return;
-    pthread_mutex_lock(&endpoint->wait_lock);
-    endpoint->changes++;
-    pthread_cond_broadcast(&endpoint->changed);
-    pthread_mutex_unlock(&endpoint->wait_lock);
-}
-
-static int64_t outbox_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-void outbox_wait_begin(struct rbwp_endpoint *endpoint, uint64_t wait_ns, struct outbox_wait *wait)
-{
-    const int64_t now_ns = outbox_monotonic_ns();
-    atomic_fetch_add(&endpoint->waiters, 1);
-    wait->until_ns =
-        wait_ns > (uint64_t)(INT64_MAX - now_ns) ? INT64_MAX : now_ns + (int64_t)wait_ns;
-    pthread_mutex_lock(&endpoint->wait_lock);
-    wait->changes = endpoint->changes;
-    pthread_mutex_unlock(&endpoint->wait_lock);
-}
-
-bool outbox_wait(struct rbwp_endpoint *endpoint, struct outbox_wait *wait)
-{
-    const struct timespec until = {.tv_sec = (time_t)(wait->until_ns / 1000000000),
-                                   .tv_nsec = (long)(wait->until_ns % 1000000000)};
-    int result = 0;
-    pthread_mutex_lock(&endpoint->wait_lock);
-    while (endpoint->changes == wait->changes && result != ETIMEDOUT)
-        result = wait->until_ns == INT64_MAX
-                     ? pthread_cond_wait(&endpoint->changed, &endpoint->wait_lock)
-                     : pthread_cond_timedwait(&endpoint->changed, &endpoint->wait_lock, &until);
-    const bool changed = endpoint->changes != wait->changes;
-    wait->changes = endpoint->changes;
-    pthread_mutex_unlock(&endpoint->wait_lock);
-    return changed;
-}
-
-bool outbox_wait_is_over(const struct outbox_wait *wait)
-{
-    return outbox_monotonic_ns() >= wait->until_ns;
-}
-
-void outbox_wait_end(struct rbwp_endpoint *endpoint)
-{
-    atomic_fetch_sub(&endpoint->waiters, 1);
 }

@@ -4,54 +4,9 @@
 #include "rbwp_record.h"
 #include "work_extend.h"
 
+#include <stdlib.h>
+
 #define LINGERS_MAX 4 /* after the last message, LINGER_NS each */
-
-static const struct message_handler *handler_at(const struct rbwp_endpoint *endpoint, uint64_t hash)
-{
-    for (uint32_t step = 0, i; (i = index_map_next(&endpoint->places, hash, &step)) != INDEX_NONE;)
-        if (endpoint->handlers[i].hash == hash)
-            return &endpoint->handlers[i];
-    return NULL;
-}
-
-const struct message_handler *endpoint_find_handler(const struct rbwp_endpoint *endpoint,
-                                                    uint64_t hash)
-{
-    const struct message_handler *handler = handler_at(endpoint, hash);
-    return handler && handler->handle ? handler : NULL;
-}
-
-void endpoint_count_handled(struct rbwp_endpoint *endpoint, bool was_dropped)
-{
-    /* One writer: no locked operation. Release: after what the handler sent was counted. */
-    atomic_store_explicit(&endpoint->handled,
-                          atomic_load_explicit(&endpoint->handled, memory_order_relaxed) + 1,
-                          memory_order_release);
-    if (was_dropped)
-        atomic_fetch_add_explicit(&endpoint->dropped, 1, memory_order_relaxed);
-}
-
-void endpoint_handle(struct rbwp_endpoint *endpoint, const struct message_handler *handler,
-                     const struct rbwp_message *message, uint64_t arrived_ticks)
-{
-    (void)endpoint;
-    if (!message_rows_are_on()) {
-        handler->handle(handler->argument, message);
-        return;
-    }
-    struct message_row row = {.start_ticks = rbwp_now_ticks(),
-                              .arrived_ticks = arrived_ticks,
-                              .name = handler->label.name,
-                              .key = message->key,
-                              .bytes = message->payload_bytes,
-                              .peer = message->node};
-    rbwp_fine_begin_at(handler->label.sub_item, row.start_ticks);
-    handler->handle(handler->argument, message);
-    row.stop_ticks = rbwp_now_ticks();
-    rbwp_fine_end_at(row.stop_ticks);
-    if (arrived_ticks) /* else it came before the session */
-        message_row_handled(&row);
-}
 
 /* ---- packets that have come ----------------------------------------------------- */
 
@@ -155,6 +110,35 @@ static void serve_take_entry(struct rbwp_endpoint *endpoint, const struct inbox_
         count_taken(endpoint, node);
 }
 
+/* ---- nodes that are lost ----------------------------------------------------------- */
+
+static void endpoint_on_loss(struct rbwp_endpoint *endpoint, const struct lost_note *note)
+{
+    _Atomic uint32_t *first = note->in_order ? &endpoint->left_node : &endpoint->lost_node;
+    uint32_t none = endpoint->nodes;
+    (void)atomic_compare_exchange_strong(first, &none, note->node);
+    if (note->in_order)
+        quiesce_gone(endpoint, note->node);
+    if (long_lose_node(endpoint, note->node) || !note->in_order)
+        endpoint_tell(endpoint, RBWP_MESSAGE_NODE_LOST, note->node, 0,
+                      note->in_order ? "it left before it took what was sent to it" : note->text);
+}
+
+bool endpoint_take_losses(struct rbwp_endpoint *endpoint)
+{
+    if (!atomic_load_explicit(&endpoint->lost_notes, memory_order_relaxed))
+        return false;
+    struct lost_note *notes = atomic_exchange(&endpoint->lost_notes, NULL);
+    while (notes) {
+        struct lost_note *note = notes;
+        notes = note->next;
+        endpoint_on_loss(endpoint, note);
+        free(note);
+    }
+    outbox_changed(endpoint);
+    return true;
+}
+
 /* ---- the item -------------------------------------------------------------------- */
 
 /* Dropped entries become room, and who was turned away is told. */
@@ -235,43 +219,4 @@ bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
              !rbwp_deadline_passed(deadline));
     rbwp_set_worked(worked);
     return more || polled || !atomic_load_explicit(&endpoint->inbox.idle, memory_order_relaxed);
-}
-
-/* ---- what a transport says ---------------------------------------------------------- */
-
-enum rbwp_status rbwp_transport_arrived(struct rbwp_endpoint *endpoint, uint32_t node,
-                                        const struct rbwp_packet *packet)
-{
-    if (packet->bytes > inbox_packet_bytes_max(&endpoint->inbox))
-        return RBWP_E_LIMIT;
-    if (atomic_load_explicit(&endpoint->phase, memory_order_relaxed) == ENDPOINT_CLOSING)
-        return RBWP_AGAIN; /* it stays the transport's, which knows what to do without endpoint */
-    const uint64_t ticks = message_rows_are_on() ? rbwp_now_ticks() : 0;
-    enum inbox_put_result result = inbox_put(&endpoint->inbox, node, ticks, packet);
-    if (result == INBOX_FULL) {
-        /* Either this look sees room, or who makes room sees that somebody was turned away. */
-        atomic_store(&endpoint->turned_away, true);
-        result = inbox_put(&endpoint->inbox, node, ticks, packet);
-    }
-    if (result == INBOX_PUT_TO_IDLE)
-        endpoint_wake(endpoint);
-    return result == INBOX_FULL ? RBWP_AGAIN : RBWP_OK;
-}
-
-void rbwp_transport_room(struct rbwp_endpoint *endpoint)
-{
-    outbox_changed(endpoint);
-    if (!outbox_is_empty(endpoint))
-        endpoint_wake(endpoint);
-}
-
-void rbwp_transport_payload_done(struct rbwp_endpoint *endpoint, uint64_t token,
-                                 enum rbwp_status status)
-{
-    long_note_through(endpoint, token, status);
-}
-
-void rbwp_transport_lost(struct rbwp_endpoint *endpoint, uint32_t node, const char *text)
-{
-    endpoint_lose(endpoint, node, text);
 }

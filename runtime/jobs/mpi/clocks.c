@@ -140,7 +140,7 @@ static enum rbwp_status take_turn(struct rbwp_mpi *mpi, struct rbwp_error *error
             MPI_Irecv(&turn, 1, MPI_BYTE, (int)mpi->node - 1, TAG_PING, mpi->calls, &request);
         if (code != MPI_SUCCESS)
             return mpi_job_failure(error, "MPI_Irecv", code);
-        status = mpi_job_wait(mpi, &request, false, error);
+        status = mpi_job_wait(mpi, &request, NULL, error);
     }
     if (status != RBWP_OK)
         return status;
@@ -150,7 +150,7 @@ static enum rbwp_status take_turn(struct rbwp_mpi *mpi, struct rbwp_error *error
     int code = MPI_Isend(&turn, 1, MPI_BYTE, (int)mpi->node + 1, TAG_PING, mpi->calls, &request);
     if (code != MPI_SUCCESS)
         return mpi_job_failure(error, "MPI_Isend", code);
-    return mpi_job_wait(mpi, &request, false, error);
+    return mpi_job_wait(mpi, &request, NULL, error);
 }
 
 enum rbwp_status clocks_compare(struct rbwp_mpi *mpi, struct rbwp_error *error)
@@ -164,7 +164,7 @@ enum rbwp_status clocks_compare(struct rbwp_mpi *mpi, struct rbwp_error *error)
     int code = MPI_Ibarrier(mpi->calls, &request);
     if (code != MPI_SUCCESS)
         return mpi_job_failure(error, "MPI_Ibarrier", code);
-    return mpi_job_wait(mpi, &request, mpi->node == 0, error);
+    return mpi_job_wait(mpi, &request, mpi->node == 0 ? mpi_job_poll : NULL, error);
 }
 
 enum rbwp_status rbwp_mpi_compare_clocks(struct rbwp_mpi *mpi, struct rbwp_error *error)
@@ -177,7 +177,7 @@ enum rbwp_status rbwp_mpi_compare_clocks(struct rbwp_mpi *mpi, struct rbwp_error
     int code = MPI_Iallreduce(&records, &anybody, 1, MPI_INT, MPI_MAX, mpi->calls, &request);
     if (code != MPI_SUCCESS)
         return mpi_job_failure(error, "MPI_Iallreduce", code);
-    enum rbwp_status status = mpi_job_wait(mpi, &request, false, error);
+    enum rbwp_status status = mpi_job_wait(mpi, &request, NULL, error);
     if (status != RBWP_OK || !anybody)
         return status;
     status = clocks_compare(mpi, error);

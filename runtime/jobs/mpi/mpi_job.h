@@ -2,9 +2,9 @@
 /*
  * mpi_job.h - a process's part in an MPI job: what the files of this room share.
  *
- * Who does what: mpi_job.c sends packets; ring.c receives them, hands each to whom it is for, and
- * is the endpoint's side; clocks.c compares clocks; watch.c finds lost nodes; mpi_job.c moves
- * payloads, and has the thread that sees to all of it while no worker does.
+ * Who does what: transfers.c sends packets and moves payloads; ring.c receives packets, hands each
+ * to whom it is for, and is the endpoint's side; clocks.c compares clocks; watch.c finds lost
+ * nodes; mpi_job.c has the thread that sees to all of it while no worker does.
  */
 #ifndef MPI_JOB_H
 #define MPI_JOB_H
@@ -70,8 +70,6 @@ void watch_told(struct rbwp_mpi *mpi, const void *packet, size_t bytes);
  * A node asks node 0 for its time, again and again, and keeps the answer that came back soonest:
  * the time between must lie in the middle of that round trip, give or take half of it. */
 
-struct rbwp_mpi;
-
 struct clock_sample {
     int64_t local_ns, offset_ns; /* node 0's clock is ahead by offset_ns at local_ns */
     uint64_t bound_ns;
@@ -118,6 +116,11 @@ struct slots {
 };
 
 enum rbwp_status slots_open(struct rbwp_mpi *mpi, struct rbwp_error *error);
+void slots_close(struct rbwp_mpi *mpi);
+/* Frees slots of packets that are through; true if there were any. mpi->polling is held. */
+bool slots_poll(struct rbwp_mpi *mpi);
+/* True if MPI still has packets of ours. */
+bool slots_are_busy(const struct rbwp_mpi *mpi);
 
 /* Sends a packet. Never blocks. RBWP_OK, it is copied; RBWP_AGAIN: no slot is free; RBWP_E_IO: the
  * node is lost or has left. */
@@ -128,8 +131,6 @@ enum rbwp_status slots_send_bytes(struct rbwp_mpi *mpi, uint32_t node, int tag, 
                                   size_t count);
 
 /* ---- long payloads, from one node's memory into another's ------------------------------------ */
-
-struct rbwp_mpi;
 
 struct transfers {
     pthread_mutex_t lock;
@@ -150,6 +151,9 @@ struct transfer_end {
 /* Begins one end of a payload's way. Never blocks. RBWP_E_MEMORY; RBWP_E_IO: the node is lost. */
 enum rbwp_status transfers_begin(struct rbwp_mpi *mpi, const struct transfer_end *end);
 
+/* Tells of those that are through or never will be; true if there were any. mpi->polling is held.
+ */
+bool transfers_poll(struct rbwp_mpi *mpi);
 /* Gives all up, without telling. mpi->polling is held. */
 void transfers_drop(struct rbwp_mpi *mpi);
 
@@ -194,11 +198,11 @@ struct rbwp_mpi {
 bool mpi_job_poll(struct rbwp_mpi *mpi);
 
 /*
- * Waits for a request of all nodes on calls. Busy: looks without a pause, and polls, for a good
- * answer time. RBWP_E_IO: a node is lost (the request is given up), or what MPI says.
+ * Waits for a request of all nodes on calls. poll: instead of sleeping, for a good answer time;
+ * NULL none. RBWP_E_IO: a node is lost (the request is given up), or what MPI says.
  */
-enum rbwp_status mpi_job_wait(struct rbwp_mpi *mpi, MPI_Request *request, bool busy,
-                              struct rbwp_error *error);
+enum rbwp_status mpi_job_wait(struct rbwp_mpi *mpi, MPI_Request *request,
+                              bool (*poll)(struct rbwp_mpi *mpi), struct rbwp_error *error);
 
 /* Fills *error with what MPI says about a failed call and returns RBWP_E_IO. */
 enum rbwp_status mpi_job_failure(struct rbwp_error *error, const char *call, int code);

@@ -48,7 +48,7 @@ static enum rbwp_status ring_start(struct rbwp_transport *base, struct rbwp_endp
     int code = MPI_Ibarrier(mpi->calls, &request);
     if (code != MPI_SUCCESS)
         return mpi_job_failure(error, "MPI_Ibarrier", code);
-    return mpi_job_wait(mpi, &request, false, error);
+    return mpi_job_wait(mpi, &request, NULL, error);
 }
 
 static enum rbwp_status send(struct rbwp_transport *base, uint32_t node,
@@ -310,7 +310,8 @@ static bool head_is_here(struct rbwp_mpi *mpi)
     return code == MPI_SUCCESS && is_here;
 }
 
-bool ring_poll(struct rbwp_mpi *mpi)
+/* Hands on what has come; true if something had. mpi->polling is held. */
+static bool ring_poll(struct rbwp_mpi *mpi)
 {
     struct ring *ring = &mpi->ring;
     if (ring->is_broken)
@@ -330,4 +331,12 @@ bool ring_poll(struct rbwp_mpi *mpi)
     bool all = count == ring->at_a_time;
     ring->at_a_time = !all ? 1 : count < AT_A_TIME_MAX ? 2 * count : count;
     return count > 0;
+}
+
+bool mpi_job_poll(struct rbwp_mpi *mpi)
+{
+    bool sent = slots_poll(mpi);
+    bool moved = transfers_poll(mpi);
+    bool came = ring_poll(mpi);
+    return sent || moved || came;
 }

@@ -34,7 +34,4 @@ struct ring {
 enum rbwp_status ring_open(struct rbwp_mpi *mpi, struct rbwp_error *error);
 void ring_close(struct rbwp_mpi *mpi);
 
-/* Hands on what has come; true if something had. mpi->polling is held. */
-bool ring_poll(struct rbwp_mpi *mpi);
-
 #endif /* RING_H */

@@ -120,7 +120,7 @@ static enum rbwp_status watch_gather(struct rbwp_mpi *mpi, struct place *places,
     int code = MPI_Iallgather(&own, bytes, MPI_BYTE, places, bytes, MPI_BYTE, mpi->calls, &request);
     if (code != MPI_SUCCESS)
         return mpi_job_failure(error, "MPI_Iallgather", code);
-    return mpi_job_wait(mpi, &request, false, error);
+    return mpi_job_wait(mpi, &request, NULL, error);
 }
 
 /* Whether two nodes need signs of life must look the same from both: so it goes by their places. */
