@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 256, BATCH_SAMPLES = 1024, THREADS_MAX = 1024 /* of a kernel's block */ };
+enum { NAME_BYTES = 256, THREADS_MAX = 1024 /* of a kernel's block */ };
 
 /* Track of a table for one value of its columns. */
 struct table_track {
@@ -22,33 +22,12 @@ struct table_track {
     uint32_t track;
 };
 
-struct sample {
-    uint32_t track, unused;
-    struct trace_sample sample;
-    uint64_t order; /* of coming, among equals */
-};
-
-static int compare_samples(const void *left, const void *right)
-{
-    const struct sample *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->sample.time_ns != b->sample.time_ns)
-        return a->sample.time_ns < b->sample.time_ns ? -1 : 1;
-    return (a->order > b->order) - (a->order < b->order);
-}
-
-static const struct merge_order samples_order = {.what = "samples of counters",
-                                                 .item_bytes = sizeof(struct sample),
-                                                 .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                 .compare = compare_samples};
-
 void table_rows_start(struct table_rows *tables)
 {
     tables->kernels.trace = tables->trace;
     tables->first_track = trace_track_count(tables->trace);
     span_sorter_start(&tables->spans);
-    merge_sorter_start(&tables->samples, &samples_order);
+    sample_sorter_start(&tables->samples);
 }
 
 void table_rows_stop(struct table_rows *tables)
@@ -73,7 +52,7 @@ void table_rows_stop(struct table_rows *tables)
     free(tables->names);
     kernel_tracks_free(&tables->kernels);
     span_sorter_stop(&tables->spans);
-    merge_sorter_stop(&tables->samples);
+    sample_sorter_stop(&tables->samples);
     span_detail_free(&tables->detail);
 }
 
@@ -343,10 +322,10 @@ static void table_rows_take_counter(struct table_rows *tables, const struct tabl
             (tables->filtered &&
              !tables->host.wanted(tables->host.context, thread_id, time_ns, time_ns)))
             continue;
-        struct sample made = {.track = track->track, .order = rows->first_row + i};
-        made.sample = sample_of(schema->columns[column].type, rows->cells[column][i]);
-        made.sample.time_ns = trace_on_axis(&tables->options->axis, time_ns);
-        merge_sorter_add(&tables->samples, &made, NULL);
+        struct trace_sample sample =
+            sample_of(schema->columns[column].type, rows->cells[column][i]);
+        sample.time_ns = trace_on_axis(&tables->options->axis, time_ns);
+        sample_sorter_add(&tables->samples, track->track, &sample);
     }
 }
 
@@ -860,37 +839,9 @@ void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catal
     }
 }
 
-struct table_rows_passing {
-    struct trace *trace;
-    struct trace_sample batch[BATCH_SAMPLES];
-    size_t count;
-    uint32_t track;
-};
-
-static void table_rows_pass_batch(struct table_rows_passing *passing)
-{
-    trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
-    passing->count = 0;
-}
-
-static bool table_rows_pass(void *context, const void *item, const uint64_t *payload)
-{
-    struct table_rows_passing *passing = context;
-    const struct sample *sample = item;
-    (void)payload;
-    if (passing->count == BATCH_SAMPLES || passing->track != sample->track)
-        table_rows_pass_batch(passing);
-    passing->track = sample->track;
-    passing->batch[passing->count++] = sample->sample;
-    return !trace_is_full(passing->trace);
-}
-
 bool table_rows_finish(struct table_rows *tables)
 {
-    struct table_rows_passing passing = {.trace = tables->trace};
     pass_left(tables);
     span_sorter_finish(&tables->spans, tables->trace);
-    merge_sorter_finish(&tables->samples, table_rows_pass, &passing);
-    table_rows_pass_batch(&passing);
-    return !tables->spans.failed && !tables->samples.failed;
+    return sample_sorter_finish(&tables->samples, tables->trace) && !tables->spans.failed;
 }

@@ -13,7 +13,6 @@
 #ifndef TABLE_ROWS_H
 #define TABLE_ROWS_H
 
-#include "merge_sorter.h"
 #include "row_stream.h"
 #include "span_batch.h"
 #include "span_detail.h"
@@ -61,7 +60,7 @@ struct table_rows {
     uint32_t place_room, first_track;
     struct row_marks marks;   /* of a block whose rows are sorted */
     struct span_sorter spans; /* of the others */
-    struct merge_sorter samples;
+    struct sample_sorter samples;
     struct detail_maker detail;
     bool failed; /* out of memory */
 };
