@@ -258,20 +258,23 @@ static uint32_t find_names(struct parquet_tables *tables, const struct trace_row
     return found;
 }
 
-static bool repair(struct parquet_tables *tables, uint32_t count)
+/* Those that are not UTF-8. Room for all of them first, so that none of them moves. */
+static bool repair(struct trace_text *texts, uint32_t count, struct buffer *repaired)
 {
     size_t bytes = 1;
     for (uint32_t i = 0; i < count; i++)
-        bytes += UTF8_REPAIR_GROWTH * (size_t)tables->texts[i].bytes;
-    tables->repaired.count = 0;
-    char *to = (char *)buffer_reserve(&tables->repaired, bytes);
+        bytes += UTF8_REPAIR_GROWTH * (size_t)texts[i].bytes;
+    repaired->count = 0;
+    char *to = (char *)buffer_reserve(repaired, bytes);
     for (uint32_t i = 0; to && i < count; i++) {
-        struct trace_text *text = &tables->texts[i];
+        struct trace_text *text = &texts[i];
+        if (utf8_valid(text->text, text->bytes))
+            continue;
         text->bytes = (uint32_t)utf8_repair(text->text, text->bytes, NULL, to);
         text->text = to;
         to += text->bytes;
     }
-    return to;
+    return to != NULL;
 }
 
 static void put_names(struct parquet_tables *tables, struct parquet *parquet,
@@ -281,7 +284,7 @@ static void put_names(struct parquet_tables *tables, struct parquet *parquet,
     uint32_t found = find_names(tables, rows, rows->rows->cells[column], &names);
     if (found == 0)
         parquet_nulls(parquet);
-    else if (found != UINT32_MAX && repair(tables, names.count))
+    else if (found != UINT32_MAX && repair(tables->texts, names.count, &tables->repaired))
         parquet_texts(parquet, tables->places,
                       (struct parquet_dictionary){tables->texts, names.count}, tables->there);
     else
@@ -315,7 +318,7 @@ static void put_place(struct parquet_tables *tables, struct parquet_table *table
     }
     tables->texts[0] = trace_process_of(tables->pass->trace, table->process)->name;
     memset(tables->places, 0, rows->rows * sizeof *tables->places);
-    if (repair(tables, 1))
+    if (repair(tables->texts, 1, &tables->repaired))
         parquet_texts(&table->parquet, tables->places,
                       (struct parquet_dictionary){tables->texts, 1}, NULL);
     for (uint32_t i = 0; i < rows->rows; i++)
@@ -468,25 +471,6 @@ static bool find_places(struct table *table, struct numbered *numbered,
     return true;
 }
 
-/* Room for all of them first, so that none of them moves. */
-static bool repair_texts(struct table *table, uint32_t count)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
-        bytes += UTF8_REPAIR_GROWTH * (size_t)table->texts[i].bytes;
-    table->repaired.count = 0;
-    char *to = (char *)buffer_reserve(&table->repaired, bytes);
-    for (uint32_t i = 0; to && i < count; i++) {
-        struct trace_text *text = &table->texts[i];
-        if (utf8_valid(text->text, text->bytes))
-            continue;
-        text->bytes = (uint32_t)utf8_repair(text->text, text->bytes, NULL, to);
-        text->text = to;
-        to += text->bytes;
-    }
-    return to != NULL;
-}
-
 static void put_texts(struct table *table, int column, const struct span_column_part *part)
 {
     struct numbered *numbered = &table->numbered[column];
@@ -500,7 +484,7 @@ static void put_texts(struct table *table, int column, const struct span_column_
         table->texts[i] = span_columns_text(&table->columns, column, numbered->numbers[i]);
         numbered->places[numbered->numbers[i]] = 0; /* for the next row group */
     }
-    if (repair_texts(table, numbered->count))
+    if (repair(table->texts, numbered->count, &table->repaired))
         parquet_texts(&table->parquet, table->places,
                       (struct parquet_dictionary){table->texts, numbered->count}, part->there);
     else
