@@ -8,6 +8,7 @@
 #include "progress.h"
 #include "terminal_text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,13 @@ void message(const char *format, ...)
         vsnprintf(text + prefix, sizeof text - (size_t)prefix, format, arguments);
     va_end(arguments);
     write_line(text);
+}
+
+bool message_count(const char *name, uint64_t count, const char *what)
+{
+    if (count)
+        message("%s: %" PRIu64 " %s", name, count, what);
+    return count == 0;
 }
 
 void message_plain(const char *format, ...)

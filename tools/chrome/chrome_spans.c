@@ -610,13 +610,6 @@ static void end_open(struct chrome_spans *spans)
 
 /* ---- what is told ---------------------------------------------------------------- */
 
-static bool chrome_spans_report(const struct chrome_spans *spans, uint64_t count, const char *what)
-{
-    if (count)
-        message("%s: %" PRIu64 " %s", spans->opened->name, count, what);
-    return count == 0;
-}
-
 /* "2 C (counters), 7 N (objects)". */
 static void tell_left_out(const struct chrome_spans *spans)
 {
@@ -655,22 +648,21 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
     deferred_losses_emit(&spans->losses, spans->trace);
-    bool whole =
-        chrome_spans_report(spans, spans->bad_times, "events have times that cannot be; dropped");
-    whole &= chrome_spans_report(spans, spans->no_times, "events have no time; dropped");
-    whole &= chrome_spans_report(spans, spans->backwards,
-                                 "events end before they begin; shown as points");
-    whole &= chrome_spans_report(spans, spans->strays, "ends have no begin; dropped");
-    whole &=
-        chrome_spans_report(spans, spans->crowded,
-                            "begins are too many to be open at once, or for the memory; dropped");
-    whole &= chrome_spans_report(spans, spans->detail.cut + spans->open.cut,
-                                 "arguments are too long or too many; cut or dropped");
-    (void)chrome_spans_report(spans, spans->not_numbers,
-                              "values of counters are no numbers; dropped");
-    (void)chrome_spans_report(spans, spans->unfinished,
-                              "begins have no end; shown until their thread's last");
-    (void)chrome_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; dropped");
+    bool whole = message_count(spans->opened->name, spans->bad_times,
+                               "events have times that cannot be; dropped");
+    whole &= message_count(spans->opened->name, spans->no_times, "events have no time; dropped");
+    whole &= message_count(spans->opened->name, spans->backwards,
+                           "events end before they begin; shown as points");
+    whole &= message_count(spans->opened->name, spans->strays, "ends have no begin; dropped");
+    whole &= message_count(spans->opened->name, spans->crowded,
+                           "begins are too many to be open at once, or for the memory; dropped");
+    whole &= message_count(spans->opened->name, spans->detail.cut + spans->open.cut,
+                           "arguments are too long or too many; cut or dropped");
+    message_count(spans->opened->name, spans->not_numbers,
+                  "values of counters are no numbers; dropped");
+    message_count(spans->opened->name, spans->unfinished,
+                  "begins have no end; shown until their thread's last");
+    message_count(spans->opened->name, spans->flows.lone, "ends of flows lead nowhere; dropped");
     tell_left_out(spans);
     spans->detail.failed |= spans->open.failed | spans->losses.failed;
     if (spans->detail.failed)

@@ -122,18 +122,14 @@ static void chrome_add_facts(const struct chrome_source *source, struct trace *t
     bool told = false;
     made_of_add_facts(trace, &opened->facts.made_of, opened->name);
     for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
-        char key[64];
         if (!tracks->processes[i].number)
             continue;
         uint32_t number = tracks->processes[i].number - 1;
-        snprintf(key, sizeof key, "process.%" PRIu32 ".file", number);
-        trace_add_fact(trace, key, "%s", opened->name);
-        snprintf(key, sizeof key, "process.%" PRIu32 ".format", number);
-        trace_add_fact(trace, key, "%s JSON", chrome_dialect_name[source->clock.dialect]);
-        snprintf(key, sizeof key, "process.%" PRIu32 ".shift_ns", number);
-        trace_add_fact(trace, key, "%" PRId64, options->axis.shift_ns);
-        snprintf(key, sizeof key, "process.%" PRIu32 ".zero_time_ns", number);
-        trace_add_fact(trace, key, "%" PRId64, opened->facts.zero_ns);
+        trace_add_process_fact(trace, number, "file", "%s", opened->name);
+        trace_add_process_fact(trace, number, "format", "%s JSON",
+                               chrome_dialect_name[source->clock.dialect]);
+        trace_add_process_fact(trace, number, "shift_ns", "%" PRId64, options->axis.shift_ns);
+        trace_add_process_fact(trace, number, "zero_time_ns", "%" PRId64, opened->facts.zero_ns);
         if (!told)
             chrome_gpus_add_facts(&source->gpus, trace, number);
         told = true;
@@ -177,9 +173,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     reading.spans->detail.failed |= document.args.failed;
     bool whole = chrome_spans_finish(reading.spans);
     whole &= tell_problems(source, scan, opened->name);
-    if (document.others)
-        message("%s: %" PRIu64 " elements of its array are no events", opened->name,
-                document.others);
+    message_count(opened->name, document.others, "elements of its array are no events");
     chrome_add_facts(source, trace, opened, options);
     chrome_spans_free(reading.spans);
     chrome_document_free(&document);

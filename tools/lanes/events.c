@@ -462,11 +462,9 @@ static void events_tell(struct events_job *job, const struct event_file *file)
     if (dropped)
         message("%s: %" PRIu64 " of %" PRIu64 " events had no slot", file->dump.name, dropped,
                 stats->counted);
-    if (stats->unended)
-        message("%s: %" PRIu64 " events have no end", file->dump.name, stats->unended);
-    if (stats->unused)
-        message("%s: %" PRIu64 " slots were asked for in advance and not used, dropped",
-                file->dump.name, stats->unused);
+    message_count(file->dump.name, stats->unended, "events have no end");
+    message_count(file->dump.name, stats->unused,
+                  "slots were asked for in advance and not used, dropped");
     job->dropped += dropped;
 }
 

@@ -274,8 +274,7 @@ static void tell_rest(const struct lanes_file *file)
                       "if that slot was kept for it (as rbwp_device.h does), else none are"
                     : "%s: %" PRIu64 " lanes are full: records may be missing",
                 file->dump.name, stats->full);
-    if (stats->unended)
-        message("%s: %" PRIu64 " begins have no end", file->dump.name, stats->unended);
+    message_count(file->dump.name, stats->unended, "begins have no end");
 }
 
 /* Whether it can be read at all. */

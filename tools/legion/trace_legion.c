@@ -631,21 +631,17 @@ static void add_process(struct legion_source *source, const struct trace_source 
                                               .source = trace_text(opened->name)});
 }
 
-static void tell_count(const struct legion_source *source, uint64_t count, const char *what)
-{
-    if (count)
-        message("%s: %" PRIu64 " %s", source->name, count, what);
-}
-
 static enum exit_code legion_report(const struct legion_source *source,
                                     const struct legion_log *log)
 {
     if (*log->problem)
         message("%s: %s", source->name, log->problem);
     legion_log_tell(log);
-    tell_count(source, source->impossible, "rows have impossible times and are dropped");
-    tell_count(source, source->backwards, "rows end before they start; they are shown as points");
-    tell_count(source, source->join.lone_waits, "waits are outside of their task and dropped");
+    message_count(source->name, source->impossible, "rows have impossible times and are dropped");
+    message_count(source->name, source->backwards,
+                  "rows end before they start; they are shown as points");
+    message_count(source->name, source->join.lone_waits,
+                  "waits are outside of their task and dropped");
     if (source->names.texts.full)
         message("%s: too many names, or out of memory; some are shown as numbers", source->name);
     bool whole = !*log->problem && !source->impossible && !source->backwards &&
@@ -657,12 +653,7 @@ static enum exit_code legion_report(const struct legion_source *source,
 static void legion_add_facts(const struct legion_source *source, const struct trace_facts *facts,
                              const struct legion_log *log, const struct trace_read_options *options)
 {
-    char key[64];
-#define FACT(what, ...)                                                                            \
-    do {                                                                                           \
-        snprintf(key, sizeof key, "process.%" PRIu32 "." what, source->process);                   \
-        trace_add_fact(source->trace, key, __VA_ARGS__);                                           \
-    } while (0)
+#define FACT(...) trace_add_process_fact(source->trace, source->process, __VA_ARGS__)
     FACT("file", "%s", source->name);
     FACT("format", "Legion Prof %" PRIu32, log->version);
     FACT("zero_time_ns", "%" PRId64, facts->run_zero_ns);

@@ -406,33 +406,24 @@ static void end_open(struct perfetto_spans *spans)
     }
 }
 
-static bool perfetto_spans_report(const struct perfetto_spans *spans, uint64_t count,
-                                  const char *what)
-{
-    if (count)
-        message("%s: %" PRIu64 " %s", spans->opened->name, count, what);
-    return count == 0;
-}
-
 bool perfetto_spans_finish(struct perfetto_spans *spans)
 {
     end_open(spans);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool whole = sample_sorter_finish(&spans->samples, spans->trace);
     deferred_losses_emit(&spans->losses, spans->trace);
-    whole &= perfetto_spans_report(spans, spans->backwards,
-                                   "events end before they begin; shown as points");
-    whole &= perfetto_spans_report(spans, spans->strays, "ends have no begin; dropped");
-    whole &=
-        perfetto_spans_report(spans, spans->crowded,
-                              "begins are too many to be open at once, or for the memory; dropped");
-    whole &= perfetto_spans_report(spans, spans->detail.cut + spans->open.cut,
-                                   "arguments are too long or too many; cut or dropped");
-    (void)perfetto_spans_report(spans, spans->unfinished,
-                                "begins have no end; shown until their track's last");
-    (void)perfetto_spans_report(spans, spans->flows.lone, "ends of flows lead nowhere; dropped");
-    (void)perfetto_spans_report(spans, spans->dropped,
-                                "parts of events are of other kinds; dropped");
+    whole &= message_count(spans->opened->name, spans->backwards,
+                           "events end before they begin; shown as points");
+    whole &= message_count(spans->opened->name, spans->strays, "ends have no begin; dropped");
+    whole &= message_count(spans->opened->name, spans->crowded,
+                           "begins are too many to be open at once, or for the memory; dropped");
+    whole &= message_count(spans->opened->name, spans->detail.cut + spans->open.cut,
+                           "arguments are too long or too many; cut or dropped");
+    message_count(spans->opened->name, spans->unfinished,
+                  "begins have no end; shown until their track's last");
+    message_count(spans->opened->name, spans->flows.lone, "ends of flows lead nowhere; dropped");
+    message_count(spans->opened->name, spans->dropped,
+                  "parts of events are of other kinds; dropped");
     bool failed =
         spans->detail.failed || spans->open.failed || spans->json.failed || spans->losses.failed;
     if (failed)

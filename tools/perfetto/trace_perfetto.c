@@ -485,18 +485,13 @@ static void tell_left_out(const struct perfetto_source *source, const char *name
 static bool tell_problems(const struct perfetto_source *source, const char *name,
                           const char *problem)
 {
-    const struct {
-        uint64_t count;
-        const char *what;
-    } counts[] = {{source->no_times, "events have no time that a clock tells; dropped"},
-                  {source->no_state, "packets rely on others that are missing; dropped"},
-                  {source->bad, "packets are damaged, too large or packed in an unknown way"}};
     bool whole = !*problem && !source->full;
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        if (counts[i].count)
-            message("%s: %" PRIu64 " %s", name, counts[i].count, counts[i].what);
-        whole &= !counts[i].count;
-    }
+    whole &=
+        message_count(name, source->no_times, "events have no time that a clock tells; dropped");
+    whole &=
+        message_count(name, source->no_state, "packets rely on others that are missing; dropped");
+    whole &= message_count(name, source->bad,
+                           "packets are damaged, too large or packed in an unknown way");
     if (*problem)
         message("%s: %s; what follows cannot be read", name, problem);
     if (source->full)
@@ -513,18 +508,15 @@ static void perfetto_add_facts(const struct perfetto_source *source, struct trac
     const struct perfetto_tracks *tracks = &source->tracks;
     made_of_add_facts(trace, &opened->facts.made_of, opened->name);
     for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
-        char key[64];
         if (!tracks->processes[i].number)
             continue;
         uint32_t number = tracks->processes[i].number - 1;
-        snprintf(key, sizeof key, "process.%" PRIu32 ".file", number);
-        trace_add_fact(trace, key, "%s", opened->name);
-        snprintf(key, sizeof key, "process.%" PRIu32 ".format", number);
-        trace_add_fact(trace, key, "%sPerfetto", source->ours ? "RBWP's " : "");
-        snprintf(key, sizeof key, "process.%" PRIu32 ".shift_ns", number);
-        trace_add_fact(trace, key, "%" PRId64, options->axis.shift_ns);
-        snprintf(key, sizeof key, "process.%" PRIu32 ".zero_time_ns", number);
-        trace_add_fact(trace, key, "%" PRId64, opened->facts.run_zero_ns);
+        trace_add_process_fact(trace, number, "file", "%s", opened->name);
+        trace_add_process_fact(trace, number, "format", "%sPerfetto",
+                               source->ours ? "RBWP's " : "");
+        trace_add_process_fact(trace, number, "shift_ns", "%" PRId64, options->axis.shift_ns);
+        trace_add_process_fact(trace, number, "zero_time_ns", "%" PRId64,
+                               opened->facts.run_zero_ns);
     }
 }
 

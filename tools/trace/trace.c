@@ -649,16 +649,33 @@ void trace_add_loss(struct trace *trace, struct trace_loss loss)
         trace->sink.loss(trace->sink.context, &loss);
 }
 
-void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
+static void trace_put_fact(struct trace *trace, const char *key, const char *format,
+                           va_list arguments)
 {
     char value[1024];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
-    va_end(arguments);
     trace_settle(trace);
     if (trace->sink.fact)
         trace->sink.fact(trace->sink.context, key, trace_text(value));
+}
+
+void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    trace_put_fact(trace, key, format, arguments);
+    va_end(arguments);
+}
+
+void trace_add_process_fact(struct trace *trace, uint32_t process, const char *what,
+                            const char *format, ...)
+{
+    char key[64];
+    va_list arguments;
+    snprintf(key, sizeof key, "process.%" PRIu32 ".%s", process, what);
+    va_start(arguments, format);
+    trace_put_fact(trace, key, format, arguments);
+    va_end(arguments);
 }
 
 void trace_add_own_fact(struct trace *trace, const char *key, struct trace_text value)

@@ -853,13 +853,8 @@ static void rbwp_add_facts(struct rbwp_source *source, const struct trace_facts 
     const struct rbwp_reader *reader = source->input->reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     struct trace *trace = source->trace;
-    char key[64];
     add_recording_fact(source, facts);
-#define FACT(what, ...)                                                                            \
-    do {                                                                                           \
-        snprintf(key, sizeof key, "process.%" PRIu32 "." what, source->process);                   \
-        trace_add_fact(trace, key, __VA_ARGS__);                                                   \
-    } while (0)
+#define FACT(...) trace_add_process_fact(trace, source->process, __VA_ARGS__)
     FACT("file", "%s", source->input->name);
     FACT("zero_time_ns", "%" PRId64, rbwp_reader_header(reader)->zero_time_ns);
     FACT("shift_ns", "%" PRId64, source->options->axis.shift_ns);

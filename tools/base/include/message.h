@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* "rbwp-dump" or "rbwp dump": stands before messages and in hints. Kept, not copied. */
 void message_set_program(const char *program);
@@ -18,6 +19,8 @@ const char *message_program(void);
 
 /* "PROGRAM: text". */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "PROGRAM: NAME: COUNT what", unless that is 0; whether it is. */
+bool message_count(const char *name, uint64_t count, const char *what);
 /* "text" alone, for reports that begin with the input's name. */
 void message_plain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "PROGRAM: text (see 'PROGRAM --help')": a usage error. */

@@ -127,6 +127,9 @@ void trace_add_unjudged_rows(struct trace *trace, uint32_t rows);
 void trace_add_loss(struct trace *trace, struct trace_loss loss);
 void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* "process.NUMBER.WHAT" */
+void trace_add_process_fact(struct trace *trace, uint32_t process, const char *what,
+                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* What a file says of itself as a whole: formats without facts say that they leave it out. */
 void trace_add_own_fact(struct trace *trace, const char *key, struct trace_text value);
 /* Adds to the totals; nothing where first_ns is after last_ns. */
