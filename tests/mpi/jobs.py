@@ -10,7 +10,7 @@ import tempfile
 
 import mpirun
 
-SHORT, ERROR_NS, ZERO_S = 300, 2000, 100e-6
+SHORT, ERROR_NS, ZERO_S = 300, 2000, 1e-3
 
 
 def check_lines(nodes, lines):
