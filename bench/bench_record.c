@@ -6,7 +6,7 @@
  * What is to be compared is measured in turns within one run. Thread and
  * process CPU time where possible: a shared machine disturbs them less.
  *
- *     bench_record [ROUNDS [stalls [disks|cap]|cpu]]    (the worst case, all CPU alone)
+ *     bench_record [ROUNDS [stalls [disks|cap]|cpu|on_cpu]]    (the worst case, all CPU alone)
  */
 #include "bench.h"
 #include "rbwp_reader.h"
@@ -80,6 +80,28 @@ static void record_empty(long pairs)
     }
 }
 
+/* Each call is switched out once. */
+static void record_waits(long pairs)
+{
+    const struct timespec least = {0, 1};
+    for (long i = 0; i < pairs; i++) {
+        rbwp_begin(slot[i % SLOTS]);
+        nanosleep(&least, NULL);
+        rbwp_end();
+    }
+}
+
+/* The thread waits between its calls. */
+static void wait_for_calls(long pairs)
+{
+    const struct timespec least = {0, 1};
+    for (long i = 0; i < pairs; i++) {
+        rbwp_begin(slot[i % SLOTS]);
+        rbwp_end();
+        nanosleep(&least, NULL);
+    }
+}
+
 static double thread_ns_per_pair(void (*loop)(long), long pairs)
 {
     double begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -118,6 +140,31 @@ static void hot_path(void)
     figure("a record at level 2", all / (2 + 2 * FINE_PER_ITEM) / (two / 2),
            "x one bare clock read");
     figure("an empty call, taken back", none / two, "x two bare clock reads");
+}
+
+static double with_cpu(bool cpu, void (*loop)(long), long pairs)
+{
+    struct rbwp_session *session = start_with((struct rbwp_session_config){.level = 1, .cpu = cpu});
+    loop(pairs / 10);
+    double ns = thread_ns_per_pair(loop, pairs);
+    stop_session(session);
+    return ns;
+}
+
+/* What it costs to know whether calls ran. */
+static void on_cpu(void)
+{
+    double pair[ROUNDS_MAX], waits[ROUNDS_MAX], between[ROUNDS_MAX];
+    for (unsigned r = 0; r < rounds; r++) {
+        pair[r] = with_cpu(true, record_pairs, PAIRS) - with_cpu(false, record_pairs, PAIRS);
+        waits[r] =
+            with_cpu(true, record_waits, PAIRS / 50) - with_cpu(false, record_waits, PAIRS / 50);
+        between[r] = with_cpu(true, wait_for_calls, PAIRS / 50) -
+                     with_cpu(false, wait_for_calls, PAIRS / 50);
+    }
+    figure("a pair that ran: more for -bgworkprofile_cpu", median(pair, rounds), "ns");
+    figure("a call that was switched out: more", median(waits, rounds), "ns");
+    figure("a call after a wait: more", median(between, rounds), "ns");
 }
 
 /* ---- several threads at a small cap --------------------------------------------------- */
@@ -514,8 +561,13 @@ int main(int argc, char **argv)
         all_cpu();
         return 0;
     }
+    if (argc > 2 && strcmp(argv[2], "on_cpu") == 0) {
+        on_cpu();
+        return 0;
+    }
 
     hot_path();
+    on_cpu();
     streaming(1, 64, 10000000);
     streaming(2, 64, 5000000);
     streaming(4, 64, 2500000);

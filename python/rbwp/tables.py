@@ -196,4 +196,23 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
         Column("range", "u64"),
         Column("id", "u64"),
     ),
+    "call_cpu": (
+        Column("start", "time", "start"),
+        Column("stop", "time", "stop"),
+        Column("thread", "u64", "thread"),
+        Column("slot", "u64", "item"),
+        Column("running", "i64", "", "ns"),
+        Column("runnable", "i64", "", "ns"),
+        Column("voluntary", "i64"),
+        Column("involuntary", "i64"),
+        Column("minor_faults", "i64"),
+        Column("major_faults", "i64"),
+        Column("cpu_begin", "u64"),
+        Column("cpu_end", "u64"),
+    ),
+    "thread_cpu": (
+        Column("time", "time", "start"),
+        Column("thread", "u64", "thread"),
+        Column("known", "u64"),
+    ),
 }

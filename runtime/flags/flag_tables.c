@@ -60,6 +60,8 @@ static const struct flag table[] = {
     {"bgworkprofile_signal", FLAG_STRING, CONFIG(signals), 0, 0, 1, "SIGNAL or SIGNAL=ACTION,..."},
     {"bgworkprofile_children", FLAG_BOOL, CONFIG(children), 0, 1, 1,
      "0 or 1 (forked children record too)"},
+    {"bgworkprofile_cpu", FLAG_BOOL, CONFIG(cpu), 0, 1, 1,
+     "0 or 1 (say what calls did with their time)"},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
 

@@ -158,6 +158,7 @@ static struct waiter *make_places(void)
 bool waiter_prepare(uint64_t least_io_ns)
 {
     char name[64] = "after ";
+    rbwp_extend_ask_seldom();
     if (!(waiters = make_places()) || rbwp_extend_row_register(&schema, &table) != RBWP_OK)
         return false;
     for (unsigned i = WAIT_START; i < WAIT_KINDS; i++) {
@@ -200,7 +201,7 @@ static bool take_end_back(const struct wait *wait)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     bool mine = false;
-    if (!wait->item || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+    if (!wait->item || wait->rest_slot || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
         return false;
     if (self->next == wait->mark + 1 && !self->item && !self->pending) {
         /* Relaxed: who finds 0 reads no further, and the next event is stored to the same word. */
@@ -238,14 +239,17 @@ static void hold_signals(sigset_t *before)
 static void begin_in_child(struct wait *wait);
 
 /* What a record finds no room for changes more than a jump out of it could leave as it is. */
-static __attribute__((noinline, cold)) void put_undisturbed(unsigned kind, uint64_t ticks)
+static __attribute__((noinline, cold)) void put_undisturbed(bool begins, unsigned slot,
+                                                            uint64_t ticks)
 {
     sigset_t signals;
     hold_signals(&signals);
-    if (kind)
-        rbwp_put_begin_(&rbwp_self_, kinds[kind].slot, ticks);
-    else
+    if (begins) {
+        rbwp_extend_ask_cpu(ticks);
+        rbwp_put_begin_(&rbwp_self_, slot, ticks);
+    } else {
         rbwp_put_end_(&rbwp_self_, rbwp_limit_of_item_(&rbwp_self_), ticks);
+    }
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
 
@@ -254,24 +258,27 @@ static inline bool is_plain(const struct rbwp_self_ *self, uint64_t ticks)
     return rbwp_has_room_(self, ticks - self->base_ticks) && !self->pending;
 }
 
-static inline void begin_stretch(struct rbwp_self_ *self, enum wait_kind kind, uint64_t ticks)
+static inline void begin_stretch(struct rbwp_self_ *self, unsigned slot, uint64_t ticks)
 {
-    if (__builtin_expect(is_plain(self, ticks) && !self->item, 1))
-        rbwp_put_begin_(self, kinds[kind].slot, ticks);
+    if (__builtin_expect(is_plain(self, ticks) && !self->item && rbwp_extend_stays(ticks), 1))
+        rbwp_put_begin_(self, slot, ticks);
     else
-        put_undisturbed(kind, ticks);
+        put_undisturbed(true, slot, ticks);
 }
 
-static inline void end_stretch(uint64_t ticks)
+/* False: it may have a row, so that the end cannot be taken back. */
+static inline bool end_stretch(uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_is_on_(1) || !self->item || !rbwp_enter_(self, 1))
-        return;
-    if (__builtin_expect(is_plain(self, ticks), 1))
+        return true;
+    const bool stayed = rbwp_has_stayed_(self);
+    if (__builtin_expect(stayed && is_plain(self, ticks), 1))
         rbwp_put_end_(self, rbwp_limit_of_item_(self), ticks);
     else
-        put_undisturbed(WAIT_NONE, ticks);
+        put_undisturbed(false, 0, ticks);
     rbwp_leave_(self);
+    return stayed;
 }
 
 void waiter_end_stretch(struct wait *wait)
@@ -283,7 +290,9 @@ void waiter_end_stretch(struct wait *wait)
     wait->item = self->item;
     wait->mark = self->next;
     wait->ended = true;
-    end_stretch(wait->since_ticks);
+    const uint64_t begin = self->item ? *self->item : 0;
+    const unsigned slot = (unsigned)(begin >> RBWP_EVENT_KIND_BITS_) & (RBWP_SLOTS_MAX - 1);
+    wait->rest_slot = end_stretch(wait->since_ticks) || !begin ? 0 : 1 + slot;
     set_busy(wait->waiter, NULL);
 }
 
@@ -345,7 +354,7 @@ static inline void waiter_report(struct waiter *waiter, const struct wait *wait,
         return;
     if (__builtin_expect(stop_ticks >= look_ticks, 0))
         look_at_clock(stop_ticks);
-    begin_stretch(self, wait->kind, stop_ticks);
+    begin_stretch(self, kinds[wait->kind].slot, stop_ticks);
     const bool has_room = rbwp_place_has_room_(place);
     if (has_room) {
         put_cells(rbwp_place_take_(place, COLUMNS_wait), thread_id, wait, outcome, stop_ticks,
@@ -375,13 +384,25 @@ static __attribute__((noinline, cold)) void begin_in_child(struct wait *wait)
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
 
+/* It has an end for good, and may have a row that says so (on_cpu.h): the rest is another of its
+ * name. */
+static bool go_on_anew(const struct wait *wait)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!wait->rest_slot || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return false;
+    begin_stretch(self, wait->rest_slot - 1, wait->since_ticks);
+    rbwp_leave_(self);
+    return true;
+}
+
 /* Whether the wait is worth a row; else the interval goes on. */
 static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_ticks)
 {
     uint32_t bit = UINT32_C(1) << wait->kind;
     bool is_short = stop_ticks - wait->since_ticks < waiter_least_ticks[wait->kind];
     waiter->short_kinds = is_short ? waiter->short_kinds | bit : waiter->short_kinds & ~bit;
-    if (is_short && (!wait->ended || take_end_back(wait)))
+    if (is_short && (!wait->ended || take_end_back(wait) || go_on_anew(wait)))
         return false;
     if (!wait->ended)
         end_stretch(wait->since_ticks);

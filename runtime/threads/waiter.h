@@ -146,6 +146,8 @@ struct wait {
     enum wait_kind kind;
     bool ended;            /* the interval has */
     uint64_t *item, *mark; /* if so: what it was, and where */
+    unsigned rest_slot; /* if so, and for good: 1 + what goes on if the wait was none; 0: it can be
+                           taken back */
 };
 
 /* The calling thread becomes one whose waits are recorded: known by its name (NULL: its number),

@@ -75,6 +75,7 @@ static bool start_session(const char *file)
     /* To compress costs the program more time than all the rest of the writer's work, and takes off
      * a third of the records and next to nothing of the rows. */
     config.stored = true;
+    config.cpu = number_from("RBWP_THREADS_CPU", 1, 1) != 0;
     config.children = strstr(file, "%p") != NULL;
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
     rbwp_extend_end_items();

@@ -468,6 +468,7 @@ static void work(struct work_runner *runner)
             slot = wait_for_work(runner);
             if (slot < 0)
                 return;
+            rbwp_look_at_cpu_(RBWP_NOT_READ_);
             last.end_ticks = rbwp_now_ticks();
         } else {
             wake_for_left(manager, last, last_slot, slot);
@@ -697,6 +698,7 @@ enum rbwp_status work_lend(struct rbwp_work_manager *manager, uint64_t limit_tic
     if (!lender_enter(&lender))
         return RBWP_E_STATE;
     enum rbwp_status status = RBWP_AGAIN;
+    rbwp_look_at_cpu_(RBWP_NOT_READ_);
     struct run last = {rbwp_now_ticks(), false};
     int last_slot = -1;
     while (!work_is_closed(manager) && (last.end_ticks < limit_ticks || one_round)) {

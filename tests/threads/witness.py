@@ -14,6 +14,8 @@ import recorded
 
 CLOCK_NS = 100_000  # two readers of two clocks, on a machine with other work
 WITNESS = os.environ["WITNESS"]
+# Where an interval was switched out its end stays, so that one about a short read may be two.
+WHOLE = {"RBWP_THREADS_CPU": "0"}
 
 
 def read_witness(text):
@@ -76,7 +78,7 @@ def threads_named(recording, name):
 
 
 def test_whole_run(folder):
-    seen = read_witness(recorded.run([WITNESS], folder / "run.bin", RBWP_THREADS_LEAST_US="20000"))
+    seen = read_witness(recorded.run([WITNESS], folder / "run.bin", RBWP_THREADS_LEAST_US="20000", **WHOLE))
     recording = recorded.Recording(folder / "run.bin")
     assert len(seen) == 2 and len(recording.threads) == 3, (seen.keys(), recording.threads)
     check(recording, seen)
@@ -94,7 +96,7 @@ def test_whole_run(folder):
 
 def test_shown(folder):
     """Each wake-up is a link from a stretch of who signalled to a span of so long as the other one was free to run."""
-    recorded.run([WITNESS], folder / "shown.bin", RBWP_THREADS_LEAST_US="20000")
+    recorded.run([WITNESS], folder / "shown.bin", RBWP_THREADS_LEAST_US="20000", **WHOLE)
     recording = recorded.Recording(folder / "shown.bin")
     text = subprocess.run([os.environ["RBWP"], "export", "--to", "chrome", folder / "shown.bin"], check=True,
                           stdout=subprocess.PIPE).stdout
@@ -115,7 +117,7 @@ def test_shown(folder):
 def test_killed(folder):
     """What had been waited for is in the file, and main's last stretch has ended."""
     with subprocess.Popen([WITNESS, "forever"], stdout=subprocess.PIPE, text=True,
-                          env=recorded.environment(folder / "killed.bin", RBWP_THREADS_LEAST_US="20000")) as program:
+                          env=recorded.environment(folder / "killed.bin", RBWP_THREADS_LEAST_US="20000", **WHOLE)) as program:
         text = read_all_lines(program)
         while not is_asleep(program.pid):
             pass
@@ -129,7 +131,7 @@ def test_killed(folder):
 def test_ready(folder):
     """Who found something each time asks without waiting first: what then waits is a wait all the same. (A call that
     found something may be one, too, where the machine was slow.)"""
-    (seen,) = read_witness(recorded.run([WITNESS, "ready"], folder / "ready.bin")).values()
+    (seen,) = read_witness(recorded.run([WITNESS, "ready"], folder / "ready.bin", **WHOLE)).values()
     recording = recorded.Recording(folder / "ready.bin")
     shift = recording.from_monotonic
     for kind, before, after in seen:
@@ -140,7 +142,7 @@ def test_ready(folder):
 
 def test_others(folder):
     """Whatever the call is by which a thread sleeps: it waited so long, and was not busy."""
-    (seen,) = read_witness(recorded.run([WITNESS, "others"], folder / "others.bin")).values()
+    (seen,) = read_witness(recorded.run([WITNESS, "others"], folder / "others.bin", **WHOLE)).values()
     recording = recorded.Recording(folder / "others.bin")
     shift, waits = recording.from_monotonic, [row for row in recording.waits if row["kind"] != "start"]
     for kind, before, after in seen:
@@ -151,7 +153,7 @@ def test_others(folder):
 
 def test_crowds(folder):
     """Of several that are woken at once each knows by whom."""
-    recorded.run([WITNESS, "crowds"], folder / "crowds.bin")
+    recorded.run([WITNESS, "crowds"], folder / "crowds.bin", **WHOLE)
     recording = recorded.Recording(folder / "crowds.bin")
     (main,) = threads_named(recording, pathlib.Path(WITNESS).name)
     for kind in "futex", "condition variable", "rwlock", "barrier":

@@ -126,14 +126,18 @@ static inline RBWP_HOT_ void rbwp_begin_with_on_(unsigned slot, struct rbwp_tick
 static inline RBWP_HOT_ void rbwp_begin_with_at(unsigned slot, struct rbwp_ticket ticket,
                                                 uint64_t ticks)
 {
-    if (rbwp_is_on_(1))
+    if (rbwp_is_on_(1)) {
+        rbwp_look_at_cpu_(ticks);
         rbwp_begin_with_on_(slot, ticket, ticks);
+    }
 }
 
 static inline RBWP_HOT_ void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
 {
-    if (rbwp_is_on_(1))
+    if (rbwp_is_on_(1)) {
+        rbwp_look_at_cpu_(RBWP_NOT_READ_);
         rbwp_begin_with_on_(slot, ticket, rbwp_now_ticks());
+    }
 }
 
 #else /* RBWP_DISABLE: the same calls, no code */

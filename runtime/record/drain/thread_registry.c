@@ -77,7 +77,8 @@ bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
     return has_fine;
 }
 
-RBWP_TLS_ struct rbwp_self_ rbwp_self_;
+const uint64_t rbwp_seat_none_ = 0;
+RBWP_TLS_ struct rbwp_self_ rbwp_self_ = SELF_NONE;
 
 /* Guards the list and the entries' fields that say so. Taken inside no other lock but the
  * session's. */
@@ -323,8 +324,12 @@ static void thread_registry_forget_in_child(void)
     if (mine)
         link_first(mine);
     if (mine) {
-        rbwp_self_ = (struct rbwp_self_){
-            .keep_ticks = rbwp_self_.keep_ticks, .limits = rbwp_self_.limits, .thread = mine};
+        rbwp_self_ = (struct rbwp_self_){.keep_ticks = rbwp_self_.keep_ticks,
+                                         .limits = rbwp_self_.limits,
+                                         .thread = mine,
+                                         .seat = &rbwp_seat_none_,
+                                         .seated = SEATED_ASK,
+                                         .long_ticks = UINT64_MAX};
         thread_forget_calls(mine);
         slot_limits_forget(mine);
         atomic_store_explicit(&mine->chunks, 0, memory_order_relaxed);
@@ -335,7 +340,7 @@ static void thread_registry_forget_in_child(void)
     thread_registry_end_session();
 }
 
-ON_LOAD(8) static void thread_registry_prepare_for_forks(void)
+ON_LOAD(9) static void thread_registry_prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, thread_registry_forget_in_child);
 }

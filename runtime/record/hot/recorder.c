@@ -9,6 +9,7 @@
 #include "chunk_line.h"
 #include "chunk_pool.h"
 #include "loss_text.h"
+#include "on_cpu.h"
 #include "record_extend.h"
 #include "recording.h"
 #include "rows.h"
@@ -230,10 +231,11 @@ static void end_item(struct rbwp_self_ *self, struct thread *thread, uint64_t ti
         count_loss(thread, RBWP_LOSS_KEPT_EMPTY, ticks);
     close_fine(self, thread, ticks);
     const unsigned slot = slot_of_item(self);
-    const uint64_t begin_ticks = chunk_line_item_ticks(self, thread);
+    const uint64_t begin_ticks = chunk_line_item_ticks(self, thread), *item = self->item;
     put_end(self, thread, RBWP_EVENT_END_, ticks);
     chunk_line_publish_held(thread);
     close_item(self, thread);
+    on_cpu_end(self, thread, item, slot, begin_ticks, ticks);
     if (open_fine(self) && !rbwp_is_on_(2))
         cut_fine(self, thread, ticks); /* it began inside of them, when the level was 2 */
     slot_limits_ring(slot, begin_ticks, ticks);

@@ -8,6 +8,7 @@
 #include "chunk_line.h"
 #include "clock.h"
 #include "drain.h"
+#include "on_cpu.h"
 #include "record_extend.h"
 #include "rows.h"
 #include "test_point.h"
@@ -29,6 +30,7 @@ void recording_hand_over(struct thread *thread)
     rows_hand_over(thread);
     drain_count_discarded(recording_now->drain, self->discarded);
     thread_forget_calls(thread);
+    on_cpu_stop(self, thread);
     self->next = self->limit = self->item = NULL;
     self->pending = 0;
     self->discarded = 0;

@@ -314,6 +314,14 @@ void row_hold_slowly(unsigned table)
         thread_rows_hide_one(place);
 }
 
+void row_hold_send(unsigned table)
+{
+    struct thread *thread = rbwp_self_.thread;
+    struct row_place *place = thread ? known_place(thread, table) : NULL;
+    if (place)
+        rows_publish(thread, place);
+}
+
 bool row_hold(unsigned table, struct held_row *row_out)
 {
     struct thread *thread = rbwp_self_.thread;

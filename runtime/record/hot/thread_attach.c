@@ -7,6 +7,7 @@
  */
 #include "clock.h"
 #include "live.h"
+#include "on_cpu.h"
 #include "record_extend.h"
 #include "recording.h"
 #include "slot_limits.h"
@@ -64,13 +65,19 @@ static void thread_attach_join(struct rbwp_self_ *self, struct thread *entry, ui
     entry->os_id = os_id;
     entry->self = self;
     thread_registry_add(entry);
-    *self = (struct rbwp_self_){
-        .keep_ticks = UINT64_MAX, .limits = slot_limits_table(), .thread = entry};
+    *self = (struct rbwp_self_){.keep_ticks = UINT64_MAX,
+                                .limits = slot_limits_table(),
+                                .thread = entry,
+                                .seat = &rbwp_seat_none_,
+                                .seated = SEATED_ASK,
+                                .long_ticks = UINT64_MAX};
+    on_cpu_attach(entry);
 }
 
 enum rbwp_status rbwp_thread_attach(const char *name)
 {
     clock_prepare();
+    on_cpu_prepare();
     pthread_once(&thread_attach_once, thread_attach_prepare);
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t os_id = (uint64_t)syscall(SYS_gettid);
@@ -127,7 +134,8 @@ enum rbwp_status rbwp_thread_detach(void)
     struct thread *entry = self->thread;
     recording_hand_over(entry);
     TEST_POINT("detach: handed over");
-    memset(self, 0, sizeof *self);
+    *self = (struct rbwp_self_)SELF_NONE;
+    on_cpu_detach(entry);
     thread_rows_hide(entry);
     pthread_setspecific(thread_attach_exit_key, NULL);
     thread_registry_remove(entry);

@@ -160,6 +160,10 @@ struct rbwp_self_ {
     void *thread;        /* the registry's entry, its number first; NULL when not attached */
     uint32_t in_call;    /* 1 while a recording call runs on this thread */
     uint32_t pending; /* open sub-items (low 15 bits), and RBWP_PENDING_* that want the slow side */
+    /* The thread has been on its CPU since *seat was set to seated; a begin and an end look. */
+    const uint64_t *seat;
+    uint64_t seated;
+    uint64_t long_ticks; /* an end that comes so late takes the slow side */
 };
 #define RBWP_PENDING_DEPTH_ 0x7fffu /* mask of the count */
 #define RBWP_PENDING_EMPTY_ 0x8000u /* the open item said it did no work */
@@ -192,7 +196,10 @@ enum rbwp_event_kind_ {
 #else
 #define RBWP_TLS_MODEL_
 #endif
+/* What seat leads to where nobody looks. */
+extern RBWP_API const uint64_t rbwp_seat_none_ RBWP_ABI_NAME_("rbwp_seat_none_");
 extern RBWP_API RBWP_TLS_ struct rbwp_self_ rbwp_self_ RBWP_ABI_NAME_("rbwp_self_") RBWP_TLS_MODEL_;
+RBWP_API void rbwp_ask_cpu_(uint64_t ticks) RBWP_ABI_NAME_("rbwp_ask_cpu_");
 /* Of the running session, 0 if none. */
 extern RBWP_API int rbwp_level_ RBWP_ABI_NAME_("rbwp_level_");
 /* 1 if ticks are the time-stamp counter's. */
@@ -300,6 +307,12 @@ static inline bool rbwp_is_within_(const struct rbwp_slot_limit_ *limit,
            __atomic_load_n(&limit->span_ticks, __ATOMIC_RELAXED);
 }
 
+/* The thread was on its CPU since it was looked at last. */
+static inline bool rbwp_has_stayed_(const struct rbwp_self_ *self)
+{
+    return __builtin_expect(__atomic_load_n(self->seat, __ATOMIC_RELAXED) == self->seated, 1);
+}
+
 /* One store makes the event: a crash finds all of it or nothing. */
 static inline void rbwp_put_(struct rbwp_self_ *self, unsigned kind, unsigned id,
                              uint64_t ticks_in_chunk)
@@ -338,7 +351,8 @@ static inline RBWP_HOT_ void rbwp_put_end_(struct rbwp_self_ *self,
 {
     uint64_t since = ticks - self->base_ticks;
     if (__builtin_expect(rbwp_has_room_(self, since) && self->item && !self->pending &&
-                             rbwp_is_within_(limit, self, since),
+                             rbwp_is_within_(limit, self, since) && rbwp_has_stayed_(self) &&
+                             since - (*self->item >> RBWP_EVENT_TIME_SHIFT_) < self->long_ticks,
                          1)) {
         self->item = NULL;
         rbwp_put_(self, RBWP_EVENT_END_, 0, since);
@@ -385,6 +399,15 @@ static inline RBWP_HOT_ void rbwp_put_fine_end_(struct rbwp_self_ *self, uint64_
 
 #ifndef RBWP_DISABLE
 
+/* Before a call begins, at ticks, or when the clock is read after this (RBWP_NOT_READ_): what the
+ * thread did until then is not the call's. */
+#define RBWP_NOT_READ_ UINT64_MAX
+static inline RBWP_HOT_ void rbwp_look_at_cpu_(uint64_t ticks)
+{
+    if (!rbwp_has_stayed_(&rbwp_self_))
+        rbwp_ask_cpu_(ticks);
+}
+
 /* The rest of the two below, behind the test for a session. */
 static inline RBWP_HOT_ void rbwp_begin_on_(unsigned slot, uint64_t ticks)
 {
@@ -397,14 +420,18 @@ static inline RBWP_HOT_ void rbwp_begin_on_(unsigned slot, uint64_t ticks)
 
 static inline RBWP_HOT_ void rbwp_begin_at(unsigned slot, uint64_t ticks)
 {
-    if (rbwp_is_on_(1))
+    if (rbwp_is_on_(1)) {
+        rbwp_look_at_cpu_(ticks);
         rbwp_begin_on_(slot, ticks);
+    }
 }
 
 static inline RBWP_HOT_ void rbwp_begin(unsigned slot)
 {
-    if (rbwp_is_on_(1))
+    if (rbwp_is_on_(1)) {
+        rbwp_look_at_cpu_(RBWP_NOT_READ_);
         rbwp_begin_on_(slot, rbwp_now_ticks());
+    }
 }
 
 static inline RBWP_HOT_ void rbwp_end_at(uint64_t ticks)

@@ -120,6 +120,9 @@ struct rbwp_session_config {
     bool children;
     bool live_in_memory; /* -bgworkprofile_live 2: FILE.live leads to a file in /dev/shm, so that no
                             recording call waits for a disk that stands still */
+    bool cpu; /* -bgworkprofile_cpu 0|1: what calls that were switched out, and long ones, did with
+                 their time: on a CPU, ready to run, switches, page faults (tables call_cpu and
+                 thread_cpu) */
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */

@@ -49,6 +49,15 @@ void rbwp_extend_begin_threads(const struct rbwp_session_config *config);
  * rbwp_enter_ and rbwp_leave_. */
 void rbwp_extend_look_at_clock(void);
 
+/* For who records run intervals: the thread has just waited at each begin, so that the kernel
+ * cannot be asked each time (on_cpu.h). From now on it is if it was not asked for a millisecond;
+ * what is then not known of an interval, its row says. Before the first session. */
+void rbwp_extend_ask_seldom(void);
+/* Before a begin at ticks, between rbwp_enter_ and rbwp_leave_, on an attached thread: false if the
+ * thread was switched out and the kernel is to be asked; asks it. */
+bool rbwp_extend_stays(uint64_t ticks);
+void rbwp_extend_ask_cpu(uint64_t ticks);
+
 /* From now on what is open on any thread ends with the session: for who records what threads do
  * until they stop it, as running is. */
 void rbwp_extend_end_items(void);

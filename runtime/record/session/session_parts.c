@@ -14,6 +14,7 @@
 #include "loss_text.h"
 #include "names.h"
 #include "node.h"
+#include "on_cpu.h"
 #include "rbwp_format.h"
 #include "recording.h"
 #include "recover_part.h"
@@ -478,6 +479,7 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
                        session->summary.path);
     session->recording.at_cap = settings->at_cap;
     session->recording.strict = settings->strict;
+    session->recording.began_ticks = session->timeline.line.sample[0].ticks;
     session->recording.pool = chunk_pool_new(settings->cap_bytes);
     if (session->recording.pool && session->has_live)
         begin_live(session);
@@ -490,6 +492,9 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
     if (status != RBWP_OK)
         return failure(error, status, 0, "cannot start the profiler's writer: %s",
                        rbwp_status_text(status));
+    /* Rows of calls may be those of a signal handler, where nothing can be allocated. */
+    session->recording.asks_cpu = settings->cpu && !settings->strict && on_cpu_is_known() &&
+                                  drain_prepare_rows(session->recording.drain);
     return RBWP_OK;
 }
 

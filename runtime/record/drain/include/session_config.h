@@ -14,7 +14,7 @@ struct session_settings {
     int compression;    /* 0 = stored, 1 to 9 */
     uint32_t block_bytes;
     enum rbwp_at_cap at_cap;
-    bool strict, live, live_in_memory, follow;
+    bool cpu, strict, live, live_in_memory, follow;
     int64_t stall_ns, sync_ns;
     bool has_node; /* else it is the launcher's */
     uint32_t node;

@@ -14,6 +14,7 @@
 #ifndef THREAD_REGISTRY_H
 #define THREAD_REGISTRY_H
 
+#include "held.h"
 #include "live_layout.h"
 #include "rbwp_rows.h"
 #include "rule_watch.h"
@@ -74,6 +75,34 @@ struct nest {
     uint64_t changed_ticks; /* when the level was changed last; 0: not in this session */
 };
 
+/* No word is ever this one: a begin asks whether there is one. */
+#define SEATED_ASK UINT64_C(1)
+/* Of a thread that is not attached, or has not begun a call in this session. */
+#define SELF_NONE                                                                                  \
+    {                                                                                              \
+        .seat = &rbwp_seat_none_, .seated = SEATED_ASK, .long_ticks = UINT64_MAX                   \
+    }
+
+/* The kernel's counters of the thread at one moment (on_cpu.h). */
+struct on_cpu_counts {
+    uint64_t ticks;
+    int64_t ran_ns, runnable_ns; /* -1: not known */
+    int64_t away_ns;             /* switched out while it was asked */
+    uint64_t voluntary, involuntary;
+    int64_t minor, major;
+    unsigned cpu;
+};
+
+struct on_cpu {
+    int state;
+    bool no_counters;
+    const uint64_t *asked_at; /* now is of the call that begins there */
+    struct held counters;
+    uint64_t least_ticks; /* that asking took */
+    uint64_t good_ticks;  /* so long it is not asked again where that is seldom */
+    struct on_cpu_counts before, now;
+};
+
 struct thread {
     uint64_t thread_id;          /* never changes; first, where inlined calls read it */
     struct thread *next, **link; /* in a list; guarded by the registry's lock */
@@ -96,6 +125,7 @@ struct thread {
     uint64_t kept_word;        /* where self->item points then */
     bool kept;                 /* the open item can no longer be elided */
     struct nest nest;
+    struct on_cpu on_cpu;
     struct row_place **row_places; /* by number of the table - 1; NULL: none written yet */
     uint32_t row_place_count;
     struct loss_tally loss[LOSS_CAUSES];

@@ -20,6 +20,9 @@ struct recording {
     struct chunk_pool *pool;
     struct drain *drain;
     enum rbwp_at_cap at_cap;
+    bool asks_cpu; /* what calls do with their time: running, runnable, blocked (on_cpu.h) */
+    _Atomic bool said_cpu; /* that it asks */
+    uint64_t began_ticks;
     bool strict; /* nothing beyond version 1 in the file */
 };
 

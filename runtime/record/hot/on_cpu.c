@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "on_cpu.h"
+
+#include "cancel.h"
+#include "clock.h"
+#include "known_tables.h"
+#include "on_load.h"
+#include "record_extend.h"
+#include "recording.h"
+#include "row_hold.h"
+#include "tables.h"
+#include "thread_rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LONG_NS 100000u /* such calls are asked in any case: page faults do not clear the word */
+#define SELDOM_NS                                                                                  \
+    1000000u /* so long an answer is good where threads wait (rbwp_extend_ask_seldom) */
+#define KNOWN_PART                                                                                 \
+    5u /* of a call: what the thread did before it, since it was asked, may be no more */
+#define TRY_TRIES 8 /* of a wait that shall switch the thread out */
+#define ASK_TRIES 4 /* of a begin whose thread was switched out while it asked */
+#define SAME_NS                                                                                    \
+    20000000         /* between two readings of one clock, the first of which is of the last tick */
+#define FILES_PART 8 /* of the descriptors that the process may have, for threads' counters */
+
+enum on_cpu_state { UNSET, WATCHED, NOT_KNOWN };
+
+static const struct rbwp_schema call_schema = KNOWN_SCHEMA(call_cpu);
+static const struct rbwp_schema thread_schema = KNOWN_SCHEMA(thread_cpu);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static unsigned call_table, thread_table; /* 0: could not be made known */
+
+static bool word_tells; /* on_cpu_is_known */
+static bool seldom;     /* rbwp_extend_ask_seldom */
+
+/* ---- the word ----------------------------------------------------------------------------- */
+
+#if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
+
+#if defined(__x86_64__)
+#define SIGNATURE "0x53053053"
+#define TRAP "ud2"
+#else
+#define SIGNATURE "0xd428bc00"
+#define TRAP "brk #0"
+#endif
+/* A critical section that no thread is ever in. The kernel looks for the signature. */
+__asm__(".pushsection .text\n"
+        ".long " SIGNATURE "\n"
+        "rbwp_on_cpu_abort_: " TRAP "\n"
+        "rbwp_on_cpu_start_: " TRAP "\n"
+        ".popsection\n");
+extern const char rbwp_on_cpu_abort_[] __attribute__((visibility("hidden")));
+extern const char rbwp_on_cpu_start_[] __attribute__((visibility("hidden")));
+static const struct {
+    uint32_t version, flags;
+    const char *start;
+    uint64_t bytes;
+    const char *abort;
+} section __attribute__((aligned(32))) = {0, 0, rbwp_on_cpu_start_, 1, rbwp_on_cpu_abort_};
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+/* As the kernel's struct rseq begins. */
+struct rseq_area {
+    uint32_t cpu_id_start, cpu_id;
+    uint64_t rseq_cs;
+};
+
+/* NULL: this thread has none. */
+static struct rseq_area *rseq_area(void)
+{
+    char *thread_pointer;
+    if (!&__rseq_size || __rseq_size == 0)
+        return NULL;
+#if defined(__x86_64__)
+    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
+#else
+    __asm__("mrs %0, tpidr_el0" : "=r"(thread_pointer));
+#endif
+    struct rseq_area *area = (struct rseq_area *)(thread_pointer + __rseq_offset);
+    return (int32_t)area->cpu_id >= 0 ? area : NULL;
+}
+#define ARMED ((uint64_t)(uintptr_t)&section)
+
+#else
+
+struct rseq_area {
+    uint32_t cpu_id;
+    uint64_t rseq_cs;
+};
+static struct rseq_area *rseq_area(void)
+{
+    return NULL;
+}
+#define ARMED UINT64_C(1)
+
+#endif
+
+static uint64_t look(const struct rseq_area *area)
+{
+    return __atomic_load_n(&area->rseq_cs, __ATOMIC_RELAXED);
+}
+
+/*
+ * Kernels up to 6.18 clear the word behind any switch. Later ones may do it only where an interrupt
+ * took the thread out of its own code, and not where it waited in a system call: then a call of
+ * which the word was not cleared may have waited, and nothing is known. So it is tried.
+ */
+static void try_word(void)
+{
+    struct rseq_area *area = rseq_area();
+    struct rusage before, after;
+    const struct timespec least = {0, 1};
+    for (int tries = 0; area && tries < TRY_TRIES && look(area) == 0; tries++) {
+        getrusage(RUSAGE_THREAD, &before);
+        __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
+        nanosleep(&least, NULL);
+        const bool cleared = look(area) == 0;
+        getrusage(RUSAGE_THREAD, &after);
+        if (!cleared)
+            __atomic_store_n(&area->rseq_cs, (uint64_t)0, __ATOMIC_RELAXED);
+        word_tells = cleared;
+        if (!cleared || after.ru_nvcsw != before.ru_nvcsw)
+            return;
+    }
+    word_tells = false;
+}
+
+bool on_cpu_is_known(void)
+{
+    static pthread_once_t tried = PTHREAD_ONCE_INIT;
+    int host_errno = errno;
+    pthread_once(&tried, try_word);
+    errno = host_errno;
+    return word_tells;
+}
+
+/* ---- what inlined calls look at ----------------------------------------------------------------
+ */
+
+static void watch(struct rbwp_self_ *self, struct rseq_area *area, uint64_t long_ticks)
+{
+    self->seat = &area->rseq_cs;
+    self->seated = ARMED;
+    self->long_ticks = long_ticks;
+}
+
+/* Nothing is asked as long as the session runs. */
+static void look_away(struct rbwp_self_ *self)
+{
+    self->seat = &rbwp_seat_none_;
+    self->seated = 0;
+    self->long_ticks = UINT64_MAX;
+}
+
+/* ---- the kernel's counters ------------------------------------------------------------------- */
+
+/* The next number of a text; -1: there is none. */
+static int64_t number_at(const char **text)
+{
+    int64_t number = 0;
+    const char *at = *text;
+    while (*at == ' ')
+        at++;
+    if (*at < '0' || *at > '9')
+        return -1;
+    for (; *at >= '0' && *at <= '9' && number < INT64_MAX / 10 - 9; at++)
+        number = number * 10 + (*at - '0');
+    *text = at;
+    return number;
+}
+
+/* Descriptors of the kernel's counters, of all threads: the program is to find its own. */
+static _Atomic int files;
+
+static void close_counters(struct on_cpu *on)
+{
+    if (atomic_load(&on->counters.fd) < 0)
+        return;
+    (void)held_close(&on->counters);
+    on->counters = HELD_NONE;
+    atomic_fetch_sub(&files, 1);
+}
+
+static bool open_counters(struct on_cpu *on)
+{
+    struct rlimit limit;
+    close_counters(on);
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+        (rlim_t)atomic_fetch_add(&files, 1) >= limit.rlim_cur / FILES_PART) {
+        atomic_fetch_sub(&files, 1);
+        return false;
+    }
+    held_take(&on->counters, open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+    if (atomic_load(&on->counters.fd) < 0)
+        atomic_fetch_sub(&files, 1);
+    return atomic_load(&on->counters.fd) >= 0;
+}
+
+/* The time that the thread was ready to run and had no CPU, and what it has run. False: the kernel
+ * does not say. */
+static bool read_counters(const struct on_cpu *on, int64_t *ran_out, int64_t *runnable_out)
+{
+    char text[96];
+    const ssize_t bytes = pread(atomic_load(&on->counters.fd), text, sizeof text - 1, 0);
+    if (bytes <= 0)
+        return false;
+    text[bytes] = '\0';
+    const char *at = text;
+    *ran_out = number_at(&at);
+    *runnable_out = number_at(&at);
+    return true;
+}
+
+/* The file says what the clock says of the same time, else its descriptor was closed by the program
+ * and leads elsewhere now: then it is opened once more. */
+static void check_counters(struct on_cpu *on, int64_t file_ns)
+{
+    const int64_t ahead_ns = on->now.ran_ns - file_ns;
+    if (on->no_counters || (on->now.runnable_ns >= 0 && ahead_ns > -SAME_NS && ahead_ns < SAME_NS))
+        return;
+    on->no_counters = !open_counters(on) || !read_counters(on, &file_ns, &on->now.runnable_ns);
+    if (on->no_counters) {
+        close_counters(on);
+        on->now.runnable_ns = -1;
+    }
+}
+
+/*
+ * The program's errno stays as it is. A thread is switched out best at the end of a system call, so
+ * the time that it was ready to run is asked first; a switch behind that is taken off the counts,
+ * and what it took, as far as the shortest asking tells, is away_ns.
+ */
+static void ask(struct on_cpu *on, const struct rseq_area *area)
+{
+    int host_errno = errno, host_cancel = cancel_hold();
+    struct on_cpu_counts *now = &on->now;
+    struct timespec ran;
+    struct rusage usage;
+    int64_t file_ns = 0;
+    const uint64_t began = rbwp_now_ticks();
+    now->runnable_ns = -1;
+    if (!on->no_counters)
+        (void)read_counters(on, &file_ns, &now->runnable_ns);
+    const bool cut = look(area) != ARMED;
+    getrusage(RUSAGE_THREAD, &usage);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    now->ticks = rbwp_now_ticks();
+    now->ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
+    now->voluntary = (uint64_t)usage.ru_nvcsw;
+    now->involuntary = (uint64_t)usage.ru_nivcsw - cut;
+    now->minor = usage.ru_minflt;
+    now->major = usage.ru_majflt;
+    now->cpu = area->cpu_id;
+    const uint64_t took = now->ticks - began;
+    on->least_ticks = on->least_ticks && on->least_ticks < took ? on->least_ticks : took;
+    now->away_ns = look(area) == ARMED ? 0 : (int64_t)rbwp_ns_from_ticks(took - on->least_ticks);
+    check_counters(on, file_ns);
+    cancel_release(host_cancel);
+    errno = host_errno;
+}
+
+/* Sets the word, then asks. */
+static void settle(struct on_cpu *on, struct rseq_area *area)
+{
+    __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ask(on, area);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------
+ */
+
+static void add_row(unsigned table, const uint64_t *cells, unsigned count)
+{
+    struct held_row row;
+    if (!row_hold(table, &row))
+        return; /* the thread's losses say so */
+    for (unsigned i = 0; i < count; i++)
+        row.cells[i] = cells[i];
+    row_hold_commit(&row);
+}
+
+/* thread_id 0: of all threads. */
+static void say_known(uint64_t thread_id, uint64_t ticks, bool known)
+{
+    const uint64_t cells[COLUMNS_thread_cpu] = {[AT_thread_cpu_time] = ticks,
+                                                [AT_thread_cpu_thread] = thread_id,
+                                                [AT_thread_cpu_known] = known};
+    add_row(thread_table, cells, COLUMNS_thread_cpu);
+    row_hold_send(thread_table); /* a chunk is much for one row */
+}
+
+static void give_up(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    thread->on_cpu.state = NOT_KNOWN;
+    look_away(self);
+    say_known(thread->thread_id, ticks, false);
+}
+
+/* Faults since before: of this call, if it was asked when that began, or if there are none. */
+static uint64_t faults(bool asked, int64_t before, int64_t now)
+{
+    return now == before || asked ? (uint64_t)(now - before) : UINT64_MAX;
+}
+
+/* How the call's time is split. Between before and begin, and from the end to now, the thread ran.
+ */
+static void split_call(const struct on_cpu *on, bool counted, int64_t length_ns,
+                       int64_t *running_out, int64_t *runnable_out)
+{
+    const struct on_cpu_counts *a = &on->before, *b = &on->now;
+    int64_t around = (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks) - length_ns - b->away_ns;
+    if (!counted) /* it may have waited as well */
+        around /= 2;
+    const int64_t ran = b->ran_ns - a->ran_ns - (around > 0 ? around : 0);
+    int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
+    int64_t runnable = -1;
+    if (a->runnable_ns >= 0 && b->runnable_ns >= 0) {
+        runnable = b->runnable_ns - a->runnable_ns;
+        runnable = runnable < 0 ? 0 : runnable < length_ns ? runnable : length_ns;
+        if (b->voluntary == a->voluntary) /* it never waited: this is the better clock */
+            running = length_ns - runnable;
+        else if (running > length_ns - runnable)
+            running = length_ns - runnable;
+    } else if (b->voluntary == a->voluntary) {
+        runnable = length_ns - running;
+    }
+    *running_out = running;
+    *runnable_out = runnable;
+}
+
+/* asked: when it began. Else other calls may have come between, but no wait, unless they are seldom
+ * asked. */
+static void add_call(struct thread *thread, unsigned slot, uint64_t begin_ticks, uint64_t end_ticks,
+                     bool asked)
+{
+    const struct on_cpu *on = &thread->on_cpu;
+    const struct on_cpu_counts *a = &on->before, *b = &on->now;
+    const uint64_t length = end_ticks - begin_ticks;
+    int64_t running = -1, runnable = -1;
+    const bool counted = asked || !seldom; /* all since before was the call's, but for faults */
+    if (counted || (begin_ticks - a->ticks) < length / KNOWN_PART)
+        split_call(on, counted, (int64_t)rbwp_ns_from_ticks(length), &running, &runnable);
+    const uint64_t cells[COLUMNS_call_cpu] = {
+        [AT_call_cpu_start] = begin_ticks,
+        [AT_call_cpu_stop] = end_ticks,
+        [AT_call_cpu_thread] = thread->thread_id,
+        [AT_call_cpu_slot] = slot,
+        [AT_call_cpu_running] = (uint64_t)running,
+        [AT_call_cpu_runnable] = (uint64_t)runnable,
+        [AT_call_cpu_voluntary] = counted ? b->voluntary - a->voluntary : UINT64_MAX,
+        [AT_call_cpu_involuntary] = counted ? b->involuntary - a->involuntary : UINT64_MAX,
+        [AT_call_cpu_minor_faults] = faults(asked, a->minor, b->minor),
+        [AT_call_cpu_major_faults] = faults(asked, a->major, b->major),
+        [AT_call_cpu_cpu_begin] = a->cpu,
+        [AT_call_cpu_cpu_end] = b->cpu};
+    add_row(call_table, cells, COLUMNS_call_cpu);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------
+ */
+
+static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    struct on_cpu *on = &thread->on_cpu;
+    struct rseq_area *area = rseq_area();
+    const uint64_t word = area ? look(area) : 0;
+    if (!area || (word != 0 && word != ARMED)) {
+        give_up(self, thread, ticks == RBWP_NOT_READ_ ? rbwp_now_ticks() : ticks);
+        return;
+    }
+    /* A call that begins where the last one ended has what happened since. */
+    if (on->state == WATCHED && self->seated == ARMED && on->now.ticks >= ticks)
+        return;
+    for (int tries = 0; tries == 0 || (look(area) == 0 && tries < ASK_TRIES); tries++)
+        settle(on, area);
+    if (!atomic_exchange_explicit(&recording_now->said_cpu, true, memory_order_relaxed))
+        say_known(0, recording_now->began_ticks, true);
+    on->state = WATCHED;
+    on->good_ticks = rbwp_ticks_from_ns(SELDOM_NS);
+    watch(self, area, seldom ? UINT64_MAX : rbwp_ticks_from_ns(LONG_NS));
+    on->asked_at = self->next;
+}
+
+void rbwp_extend_ask_cpu(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    if (rbwp_has_stayed_(self) || self->item || thread->nest.lost_item)
+        return;
+    if (recording_is_there() && recording_now->asks_cpu)
+        look_at_begin(self, thread, ticks);
+    else
+        look_away(self);
+}
+
+void rbwp_ask_cpu_(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!self->thread || !rbwp_enter_(self, 1))
+        return;
+    rbwp_extend_ask_cpu(ticks);
+    rbwp_leave_(self);
+}
+
+void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *item, unsigned slot,
+                uint64_t begin_ticks, uint64_t end_ticks)
+{
+    struct on_cpu *on = &thread->on_cpu;
+    const bool asked = item == on->asked_at;
+    if (on->state != WATCHED)
+        return;
+    struct rseq_area *area = rseq_area();
+    const uint64_t word = look(area);
+    const bool is_long = end_ticks - begin_ticks >= self->long_ticks;
+    if (word != 0 && word != ARMED) {
+        give_up(self, thread, begin_ticks);
+    } else if (word == 0 || is_long) {
+        on->before = on->now;
+        settle(on, area);
+        const bool moved = (seldom && !asked) || on->now.voluntary + on->now.involuntary !=
+                                                     on->before.voluntary + on->before.involuntary;
+        if (moved || is_long)
+            add_call(thread, slot, begin_ticks, end_ticks, asked);
+        if (is_long) /* the next begin asks, so that its faults are its own */
+            self->seated = SEATED_ASK;
+    }
+}
+
+bool rbwp_extend_stays(uint64_t ticks)
+{
+    const struct rbwp_self_ *self = &rbwp_self_;
+    const struct thread *thread = self->thread;
+    if (rbwp_has_stayed_(self))
+        return true;
+    if (thread->on_cpu.state != WATCHED || self->seated != ARMED ||
+        ticks - thread->on_cpu.now.ticks >= thread->on_cpu.good_ticks)
+        return false;
+    uint64_t none = 0;
+    return __atomic_compare_exchange_n((uint64_t *)(uintptr_t)self->seat, &none, ARMED, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+void rbwp_extend_ask_seldom(void)
+{
+    seldom = true;
+}
+
+void on_cpu_stop(struct rbwp_self_ *self, struct thread *thread)
+{
+    thread->on_cpu.state = UNSET;
+    close_counters(&thread->on_cpu);
+    self->seat = &rbwp_seat_none_;
+    self->seated = SEATED_ASK;
+    self->long_ticks = UINT64_MAX;
+}
+
+static void on_cpu_make_tables(void)
+{
+    unsigned number;
+    if (rbwp_extend_row_register(&call_schema, &number) == RBWP_OK)
+        call_table = number;
+    if (rbwp_extend_row_register(&thread_schema, &number) == RBWP_OK)
+        thread_table = number;
+}
+
+/* Before the registry forgets the parent's threads: the child has their descriptors, too. */
+static void on_cpu_forget_in_child(void)
+{
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next) {
+        close_counters(&thread->on_cpu);
+        thread->on_cpu = (struct on_cpu){.counters = HELD_NONE};
+    }
+}
+
+ON_LOAD(8) static void on_cpu_prepare_for_forks(void)
+{
+    pthread_atfork(NULL, NULL, on_cpu_forget_in_child);
+}
+
+void on_cpu_prepare(void)
+{
+    pthread_once(&once, on_cpu_make_tables);
+}
+
+void on_cpu_attach(struct thread *thread)
+{
+    thread->on_cpu.counters = HELD_NONE;
+    if (call_table && thread_table)
+        (void)(thread_rows_place(thread, call_table, tables_find(call_table), COLUMNS_call_cpu) &&
+               thread_rows_place(thread, thread_table, tables_find(thread_table),
+                                 COLUMNS_thread_cpu));
+}
+
+void on_cpu_detach(struct thread *thread)
+{
+    close_counters(&thread->on_cpu);
+}

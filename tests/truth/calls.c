@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls [FLAGS...] [closed|few|fork|section] - calls of many kinds on more threads than there are
+ * processors, and what the kernel counted in them.
+ *
+ * closed: the program closes all descriptors that are not its own, and opens a file on each number.
+ * few: it may have few descriptors. fork: a child says what it has of the parent's counters.
+ * section: half-way the threads use the word of their rseq area for a critical section of their
+ * own.
+ *
+ * Prints a moment as ticks and as a time of the records, at the beginning and at the end, and of
+ * each kind how many calls were switched out and the CPU time that all took.
+ */
+#include <rbwp_record.h>
+#include <rbwp_session.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS 5
+#define ROUNDS 200
+#define OTHERS 64
+
+enum kind { SHORT, SLEEP, SPIN, YIELD, LOCK, FAULTS, TINY, KINDS };
+static const char *const names[KINDS] = {"short", "sleep",  "spin", "yield",
+                                         "lock",  "faults", "tiny"};
+static unsigned slots[KINDS];
+static _Atomic long calls_of[KINDS], switched_of[KINDS], ran_of[KINDS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *mode = "";
+
+/* ---- work -------------------------------------------------------------------------- */
+
+static void spin(int64_t ns)
+{
+    for (int64_t end = rbwp_now_ns() + ns; rbwp_now_ns() < end;)
+        ;
+}
+
+static void touch(size_t bytes)
+{
+    char *volatile memory = malloc(bytes);
+    for (size_t i = 0; memory && i < bytes; i += 4096)
+        memory[i] = 1;
+    free(memory);
+}
+
+static void work(enum kind kind)
+{
+    switch (kind) {
+    case SHORT:
+        spin(20000);
+        break;
+    case SLEEP:
+        usleep(300);
+        break;
+    case SPIN:
+        spin(2000000);
+        break;
+    case YIELD:
+        syscall(SYS_sched_yield);
+        break;
+    case LOCK:
+        pthread_mutex_lock(&lock);
+        spin(50000);
+        pthread_mutex_unlock(&lock);
+        break;
+    case FAULTS:
+        touch(1 << 19);
+        break;
+    case TINY:
+    case KINDS:
+        break;
+    }
+}
+
+struct counts {
+    long switches, ran_ns;
+};
+
+static struct counts counts_now(void)
+{
+    struct rusage usage;
+    struct timespec ran;
+    getrusage(RUSAGE_THREAD, &usage);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    return (struct counts){usage.ru_nvcsw + usage.ru_nivcsw,
+                           ran.tv_sec * 1000000000L + ran.tv_nsec};
+}
+
+static void call(enum kind kind)
+{
+    rbwp_begin(slots[kind]);
+    const struct counts before = counts_now();
+    work(kind);
+    const struct counts after = counts_now();
+    const long late_switches =
+        counts_now().switches; /* a system call is where a thread is switched out */
+    rbwp_end();
+    calls_of[kind]++;
+    switched_of[kind] += late_switches != before.switches;
+    ran_of[kind] += after.ran_ns - before.ran_ns;
+}
+
+/* ---- a critical section of the program's own --------------------------------------------- */
+
+#ifdef __x86_64__
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+__asm__(".pushsection .text\n"
+        ".long 0x53053053\n"
+        "own_abort: ud2\n"
+        "own_start: ud2\n"
+        ".popsection\n");
+extern const char own_abort[] __attribute__((visibility("hidden")));
+extern const char own_start[] __attribute__((visibility("hidden")));
+static const struct {
+    uint32_t version, flags;
+    const char *start;
+    uint64_t bytes;
+    const char *abort;
+} own __attribute__((aligned(32))) = {0, 0, own_start, 1, own_abort};
+#endif
+
+/* As one that has been through its section leaves the word. The kernel clears it where the thread
+ * is switched out; else it stays. */
+static void use_section(bool set)
+{
+#ifdef __x86_64__
+    char *thread_pointer;
+    if (!&__rseq_size || !__rseq_size)
+        return;
+    __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
+    volatile uint64_t *word = (volatile uint64_t *)(thread_pointer + __rseq_offset + 8);
+    if (set)
+        *word = (uint64_t)(uintptr_t)&own;
+    else if (*word && *word != (uint64_t)(uintptr_t)&own)
+        printf("the word of the program's section was changed\n");
+#else
+    (void)set;
+#endif
+}
+
+/* ---- descriptors ----------------------------------------------------------------------- */
+
+static int others[OTHERS];
+
+static void open_others(void)
+{
+    for (int i = 0; i < OTHERS; i++) {
+        others[i] = open("others", O_RDWR | O_CREAT, 0600);
+        if (others[i] >= 0 && pwrite(others[i], "100 200 300\n", 12, 0) != 12)
+            abort();
+    }
+}
+
+static void check_others(void)
+{
+    char text[16] = "";
+    if (pread(others[0], text, sizeof text, 0) != 12 || strcmp(text, "100 200 300\n") != 0)
+        printf("a file of the program was changed\n");
+    for (int i = 0; i < OTHERS; i++)
+        if (others[i] >= 0 && fcntl(others[i], F_GETFD) < 0)
+            printf("a file of the program was closed\n");
+}
+
+/* What a forked child has open of its parent's counters. */
+static void count_in_child(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        char name[32], target[64];
+        int left = 0;
+        for (int fd = 3; fd < 1024; fd++) {
+            snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+            const ssize_t bytes = readlink(name, target, sizeof target - 1);
+            target[bytes < 0 ? 0 : bytes] = '\0';
+            left += strstr(target, "schedstat") != NULL;
+        }
+        printf("a child has %d counters of its parent\n", left);
+        fflush(stdout);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+static void *worker(void *name)
+{
+    const bool has_section = strcmp(mode, "section") == 0;
+    if (rbwp_thread_attach(name) != RBWP_OK)
+        abort();
+    for (int round = 0; round < ROUNDS; round++)
+        for (enum kind kind = 0; kind < KINDS; kind++)
+            for (int again = kind == TINY ? 50 : 1; again > 0; again--) {
+                if (has_section && round >= ROUNDS / 2)
+                    use_section(true);
+                call(kind);
+                if (has_section && round >= ROUNDS / 2)
+                    use_section(false);
+            }
+    return NULL;
+}
+
+/* The same moment as ticks and as a time of the records. */
+static void show_clock(void)
+{
+    uint64_t least = UINT64_MAX, at = 0;
+    int64_t at_ns = 0;
+    for (int i = 0; i < 1000; i++) {
+        const uint64_t before = rbwp_now_ticks();
+        const int64_t ns = rbwp_now_ns();
+        const uint64_t took = rbwp_now_ticks() - before;
+        if (took < least) {
+            least = took;
+            at = before + took / 2;
+            at_ns = ns;
+        }
+    }
+    printf("clock %llu %lld\n", (unsigned long long)at, (long long)at_ns);
+}
+
+int main(int argc, char **argv)
+{
+    struct rbwp_session *session = NULL;
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct rbwp_error error;
+    pthread_t threads[THREADS];
+    if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    mode = argc > 1 ? argv[1] : "";
+    if (strcmp(mode, "few") == 0)
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){24, 24});
+    if (rbwp_session_start(&config, &session, &error) != RBWP_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    for (int i = 0; i < KINDS; i++)
+        if (rbwp_work_item_register(names[i], &slots[i]) != RBWP_OK)
+            return 1;
+    show_clock();
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, worker, "worker");
+    if (strcmp(mode, "closed") == 0) {
+        usleep(100000);
+        syscall(SYS_close_range, 3, ~0u, 0);
+        open_others();
+    }
+    if (strcmp(mode, "fork") == 0) {
+        usleep(100000);
+        fflush(stdout);
+        count_in_child();
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    show_clock();
+    for (int i = 0; i < KINDS; i++)
+        printf("kind %s %ld %ld %ld\n", names[i], calls_of[i], switched_of[i], ran_of[i]);
+    if (strcmp(mode, "closed") == 0)
+        check_others();
+    return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;
+}

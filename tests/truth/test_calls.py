@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the table call_cpu says of calls: against what the kernel counted for the threads themselves, and, as root with tracefs,
+against its trace of the scheduler, call by call."""
+import bisect
+import csv
+import io
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+RBWP, CALLS, KEPT_WORD = (os.environ[name] for name in ("RBWP", "CALLS", "KEPT_WORD"))
+TRACING = Path("/sys/kernel/tracing")
+LINE = re.compile(r"^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)$")
+EDGE_NS = 3_000  # of a call, where a switch may be counted on either side: the trace has microseconds
+
+
+def rbwp(*args):
+    return subprocess.run([RBWP, *map(str, args)], capture_output=True, text=True, check=True).stdout
+
+
+def table(path, name):
+    return list(csv.DictReader(io.StringIO(rbwp("tables", "--table", name, path))))
+
+
+def record(work, *mode, **environment):
+    path = work / "calls.bin"
+    flags = ["-bgworkprofile", "1", "-bgworkprofile_cpu", "1", "-bgworkprofile_logfile", path]
+    done = subprocess.run([CALLS, *map(str, flags), *mode], cwd=work, capture_output=True, text=True, check=True, env=os.environ | environment)
+    assert done.stderr == ""
+    return path, [line.split() for line in done.stdout.splitlines()]
+
+
+def columns_of(rows, *names):
+    return [tuple(int(row[name]) for name in names) for row in rows]
+
+
+def summed(path, printed):
+    """By kind of call: what the kernel counted (calls, switched, ran), and what the file says."""
+    slots = {item["name"]: item["slot"] for item in json.loads(rbwp("info", "--json", path))["work_items"]}
+    spans = [span for line in rbwp("export", "--to", "ndjson", path).splitlines() if (span := json.loads(line))["category"] == "bgwork"]
+    rows = table(path, "call_cpu")
+    found = {}
+    for _, kind, *counts in (line for line in printed if line[0] == "kind"):
+        of_kind = [row for row in rows if int(row["slot"]) == slots[kind]]
+        with_row = sum(stop - start for start, stop in columns_of(of_kind, "start", "stop"))
+        flagged = sum(voluntary + involuntary > 0 for voluntary, involuntary in columns_of(of_kind, "voluntary", "involuntary"))
+        running = sum(span["duration_ns"] for span in spans if span["name"] == kind) - with_row + sum(int(row["running"]) for row in of_kind)
+        found[kind] = (*map(int, counts), flagged, running)
+    return found
+
+
+def agrees(found):
+    for kind, (calls, switched, ran_ns, flagged, running_ns) in found.items():
+        print(kind, calls, switched, ran_ns, flagged, running_ns)
+        assert switched - 2 <= flagged <= 1.1 * switched + calls / 500 + 10, kind
+        if kind != "tiny":
+            assert abs(running_ns - ran_ns) <= 0.05 * ran_ns + 10_000 * calls, kind
+
+
+@pytest.fixture(autouse=True)
+def needs_rseq(tmp_path):
+    known = table(record(tmp_path)[0], "thread_cpu")
+    if not known:
+        pytest.skip("the kernel or the C library does not tell whether a thread was switched out")
+
+
+def test_as_the_kernel_counts(tmp_path):
+    path, printed = record(tmp_path)
+    agrees(summed(path, printed))
+    assert columns_of(table(path, "thread_cpu"), "thread", "known") == [(0, 1)]  # of all threads
+
+
+def test_the_program_closes_what_it_does_not_know(tmp_path):
+    path, printed = record(tmp_path, "closed", RBWP_UNUSED="")
+    assert {line[0] for line in printed} == {"clock", "kind"}  # nothing of its own files
+    for start, stop, running, runnable in columns_of(table(path, "call_cpu"), "start", "stop", "running", "runnable"):
+        assert 0 <= running <= stop - start and running + max(runnable, 0) <= stop - start + 1
+
+
+def test_few_descriptors(tmp_path):
+    rows = table(record(tmp_path, "few")[0], "call_cpu")
+    unknown = [(runnable, voluntary) for runnable, voluntary in columns_of(rows, "runnable", "voluntary") if runnable < 0]
+    assert unknown and all(voluntary > 0 for _, voluntary in unknown)  # who never waited is known by its time on the CPU
+    assert len({row["thread"] for row in rows if int(row["voluntary"]) > 0 and int(row["runnable"]) >= 0}) <= 3
+
+
+def test_a_child_has_none_of_its_parents_counters(tmp_path):
+    assert ["a", "child", "has", "0", "counters", "of", "its", "parent"] in record(tmp_path, "fork")[1]
+
+
+def test_a_section_of_the_program_is_left_alone(tmp_path):
+    path, printed = record(tmp_path, "section")
+    assert {line[0] for line in printed} == {"clock", "kind"}  # the word was never changed
+    for thread in {row["thread"] for row in table(path, "call_cpu")}:
+        times = [(int(row["known"]), int(row["time"])) for row in table(path, "thread_cpu") if row["thread"] == thread]
+        assert [known for known, _ in times] == [0]
+        assert all(int(row["start"]) <= times[0][1] for row in table(path, "call_cpu") if row["thread"] == thread)
+
+
+def test_a_kernel_that_leaves_the_word_behind_a_wait(tmp_path):
+    path, _ = record(tmp_path, LD_PRELOAD=KEPT_WORD)
+    assert rbwp("tables", path).find("_cpu") < 0
+
+
+def test_it_is_not_asked_where_it_is_not_wanted(tmp_path):
+    path, _ = record(tmp_path, "-bgworkprofile_cpu", "0")
+    assert rbwp("tables", path).find("_cpu") < 0
+
+
+# ---- the trace of the scheduler ---------------------------------------------------------------------------------------------
+
+
+def start_tracing():
+    instance = TRACING / "instances" / f"rbwp-{os.getpid()}"
+    instance.mkdir()
+    (instance / "trace_clock").write_text("mono")
+    (instance / "buffer_size_kb").write_text("32768")
+    for event in ("switch", "wakeup", "wakeup_new"):
+        (instance / f"events/sched/sched_{event}/enable").write_text("1")
+    (instance / "tracing_on").write_text("1")
+    return instance
+
+
+def read_switches(text, ns_of):
+    """By thread: (ns, "out" or "in" or "wake", state). ns_of takes CLOCK_MONOTONIC to a time of the records."""
+    events = {}
+    for line in text.splitlines():
+        match = LINE.match(line)
+        if not match:
+            continue
+        ns = ns_of(int(match[4]) * 10**9 + int(match[5].ljust(9, "0")))
+        fields = dict(re.findall(r"(\w+)=(\S+)", match[7]))
+        if match[6] == "sched_switch":
+            events.setdefault(int(fields["prev_pid"]), []).append((ns, "out", fields["prev_state"]))
+            events.setdefault(int(fields["next_pid"]), []).append((ns, "in", ""))
+        else:
+            events.setdefault(int(fields["pid"]), []).append((ns, "wake", ""))
+    return events
+
+
+def intervals(events):
+    """Of a thread: (from, to, what) of each time that it was runnable or blocked."""
+    found, since, state = [], None, None
+    for ns, kind, was in events:
+        if kind == "out":
+            since, state = ns, "runnable" if was.startswith("R") else "blocked"
+        elif kind == "wake" and state == "blocked":
+            found.append((since, ns, "blocked"))
+            since, state = ns, "runnable"
+        elif kind == "in" and state:
+            found.append((since, ns, state))
+            since = state = None
+    return found
+
+
+def compare(spans, rows, away):
+    """How many calls the trace shows as switched out, how many of these have a row, how many have one that the trace does not show,
+    and of those with one the difference of the time ready to run."""
+    starts = {}
+    for row in rows:
+        starts.setdefault(int(row["thread"]), []).append((int(row["start"]), row))
+    switched = both = wrong = 0
+    differences = []
+    for span in spans:
+        of_thread, of_rows = away.get(span["thread_id"] & 0xFFFFFFFF, []), starts.get(span["thread_id"], [])
+        begin, end = span["start_ns"], span["start_ns"] + span["duration_ns"]
+        at = bisect.bisect_left(of_rows, begin - 1, key=lambda one: one[0])
+        row = of_rows[at][1] if at < len(of_rows) and of_rows[at][0] <= begin + 1 else None
+        flagged = row is not None and int(row["voluntary"]) + int(row["involuntary"]) > 0
+        at = bisect.bisect_left(of_thread, begin - 10**9, key=lambda one: one[0])
+        near = [one for one in of_thread[max(at - 3, 0):] if one[0] < end + EDGE_NS and one[1] > begin - EDGE_NS]
+        sure = any(one[0] > begin + EDGE_NS and one[0] < end - EDGE_NS for one in near)
+        switched += sure
+        both += sure and flagged
+        wrong += flagged and not near
+        if sure and flagged:
+            runnable = sum(min(one[1], end) - max(one[0], begin) for one in near if one[2] == "runnable" and one[0] < end and one[1] > begin)
+            differences.append((abs(int(row["runnable"]) - runnable), runnable))
+    return switched, both, wrong, differences
+
+
+def test_as_the_scheduler_was_traced(tmp_path):
+    if not os.access(TRACING / "instances", os.W_OK):
+        pytest.skip("no tracefs that may be used")
+    instance = start_tracing()
+    try:
+        path, printed = record(tmp_path)
+        (instance / "tracing_on").write_text("0")
+        text = (instance / "trace").read_text()
+    finally:
+        instance.rmdir()
+    (ticks, at_ns), (late_ticks, late_ns) = (tuple(map(int, line[1:])) for line in printed if line[0] == "clock")
+    if not 0.999 < (late_ns - at_ns) / (late_ticks - ticks) < 1.001 or abs(ticks - int(Path("/proc/uptime").read_text().split(".")[0]) * 10**9) > 10**12:
+        pytest.skip("the records' clock is the processor's counter, and the trace has another one")
+    away = {tid: intervals(events) for tid, events in read_switches(text, lambda t: at_ns + (t - ticks) * (late_ns - at_ns) // (late_ticks - ticks)).items()}
+    spans = [span for line in rbwp("export", "--to", "ndjson", path).splitlines() if (span := json.loads(line))["category"] == "bgwork"]
+    switched, both, wrong, differences = compare(spans, table(path, "call_cpu"), away)
+    good = sum(off <= max(0.05 * runnable, 20_000) for off, runnable in differences)
+    print(f"switched out {switched}, of these flagged {both}; flagged, and not switched out {wrong}; "
+          f"ready to run within max(5 %, 20 us): {good} of {len(differences)}")
+    assert switched > 100 and both >= 0.995 * switched and wrong <= 0.01 * switched
+    assert good >= 0.9 * len(differences)
