@@ -3,15 +3,12 @@
  * call_args.h - what programs noted of calls: the rows of the table argument (SPEC.md, section
  * 9.3), brought to the calls that they belong to.
  *
- * Rows and records come in blocks of their own, in no order between them, and a call goes on its
- * way as soon as it has ended. So the rows are read beforehand: 24 bytes of memory each, for files
- * that have them.
+ * They are read beforehand (early_rows.h): 24 bytes of memory each, for files that have them.
  */
 #ifndef CALL_ARGS_H
 #define CALL_ARGS_H
 
-#include "input.h"
-#include "rbwp_table.h"
+#include "early_rows.h"
 #include "span_detail.h"
 #include "thread_map.h"
 #include "trace.h"
@@ -25,29 +22,28 @@ struct call_args {
     struct thread_args *threads;
     uint32_t thread_room;
     uint64_t count;
-    struct rbwp_catalog *catalog; /* NULL: the file has none, or was not looked at */
-    uint32_t table;               /* number of the file's table */
-    uint32_t *names, name_room;   /* numbers of the trace's + 1, by number of the file's */
+    const struct early_rows *early; /* has the file's names */
+    int64_t from_ns, until_ns;      /* of the file that is read: its calls */
+    uint64_t before, dropped;       /* how many there were before it; of its own */
+    uint32_t *names, name_room;     /* numbers of the trace's + 1, by number of the file's */
     struct detail_maker detail;
     char text[CALL_ARG_TEXT_MAX]; /* that is put together */
     bool failed;                  /* out of memory; some are missing */
 };
 
-void call_args_start(struct call_args *args, struct trace *trace);
-/* Reads them, then goes back to the input's first block. Of the files of one recording each: those
- * from from_ns on and before until_ns. */
-void call_args_load(struct call_args *args, struct input *input, int64_t from_ns, int64_t until_ns);
+void call_args_start(struct call_args *args, struct trace *trace, const struct early_rows *early);
+/* Of the files of one recording each: rows from from_ns on and before until_ns. */
+void call_args_begin_file(struct call_args *args, int64_t from_ns, int64_t until_ns);
+/* Cells as in struct early_rows_user. False without memory. */
+bool call_args_add_rows(struct call_args *args, const uint64_t *const *cells, uint32_t rows);
+/* Those of this file come again. */
+void call_args_forget(struct call_args *args);
+void call_args_end_file(struct call_args *args, const char *name);
 void call_args_free(struct call_args *args);
 
-/* Rows of that table belong to calls: they are shown as nothing else. */
-static inline bool call_args_has(const struct call_args *args, const struct rbwp_schema *schema)
-{
-    return args->catalog && schema->table == args->table;
-}
-
-/* Of the call of the thread that began then, on the file's axis; NULL: none. Until the next call.
- */
+/* Of the call of the thread that began then, on the file's axis, with what else it has; NULL: none.
+ * Until the next call. */
 const struct trace_detail *call_args_of(struct call_args *args, uint64_t thread_id,
-                                        int64_t begin_ns, uint32_t category);
+                                        int64_t begin_ns, const struct trace_detail *head);
 
 #endif /* CALL_ARGS_H */

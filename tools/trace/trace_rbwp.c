@@ -6,6 +6,7 @@
  * (rbwp_gpu.h).
  */
 #include "call_args.h"
+#include "call_cpu.h"
 #include "catalog_join.h"
 #include "file_facts.h"
 #include "deferred_losses.h"
@@ -75,7 +76,10 @@ struct rbwp_source {
     uint64_t broken_tables;              /* blocks that were dropped */
     struct rbwp_gpu gpu;
     struct table_rows tables;
+    struct early_rows early;
     struct call_args args;
+    struct call_cpu cpu;
+    int64_t died_ns; /* of a file that was recovered: what ends then was ended for it */
     struct range_rows ranges;
     struct deferred_losses losses, damages;
     struct pair_walk *walk;
@@ -464,14 +468,18 @@ static inline bool rbwp_add_span(struct rbwp_source *source, const struct record
     const bool is_call = pair->kind == PAIR_COARSE, outermost = pair->parent == 0;
     const uint32_t label =
         is_call ? slot_kind(source, (uint8_t)pair->slot) : source->kinds[pair->sub_item];
+    bool has_detail = label;
+    if (!label && !(is_call && source->early.catalog))
+        return track_batch_add(batch, NULL, outermost);
+    struct trace_detail head = {
+        .words = sizeof head / sizeof(uint64_t), .category = label, .launch_track = TRACE_NONE};
     const struct trace_detail *detail = NULL;
+    if (is_call && pair->end_ns < source->died_ns)
+        has_detail |= call_cpu_of(&source->cpu, pair->thread_id, pair->begin_ns,
+                                  &batch->spans[batch->count], &head);
     if (is_call && source->args.count)
-        detail = call_args_of(&source->args, pair->thread_id, pair->begin_ns, label);
-    if (detail || !label)
-        return track_batch_add(batch, detail, outermost);
-    const struct trace_detail kind = {
-        .words = sizeof kind / sizeof(uint64_t), .category = label, .launch_track = TRACE_NONE};
-    return track_batch_add(batch, &kind, outermost);
+        detail = call_args_of(&source->args, pair->thread_id, pair->begin_ns, &head);
+    return track_batch_add(batch, detail || !has_detail ? detail : &head, outermost);
 }
 
 static void rbwp_on_pair(void *context, const struct record_pair *pair)
@@ -646,7 +654,7 @@ static void rbwp_on_rows(struct rbwp_source *source, const struct rbwp_rows *row
 {
     filter_resolve(&source->filter, rows->first_ns);
     source->ranges.last_ns = at_least(source->ranges.last_ns, rows->last_ns);
-    if (call_args_has(&source->args, rows->schema))
+    if (early_rows_has(&source->early, rows->schema))
         return;
     if (!rbwp_gpu_rows(&source->gpu, rows) &&
         !range_rows_take(&source->ranges, source->catalog, rows))
@@ -885,7 +893,9 @@ static void free_reading(struct rbwp_source *source)
     rbwp_gpu_stop(&source->gpu);
     table_rows_stop(&source->tables);
     range_rows_stop(&source->ranges);
+    early_rows_free(&source->early);
     call_args_free(&source->args);
+    call_cpu_free(&source->cpu);
     rbwp_catalog_free(source->catalog);
     deferred_losses_free(&source->losses);
     deferred_losses_free(&source->damages);
@@ -973,6 +983,7 @@ static void begin_file(struct rbwp_source *source, struct trace_source *file, bo
     if (!is_first && source->catalog)
         catalog_next_file(source->catalog);
     thread_infos_start(&source->thread_infos, trailer);
+    source->died_ns = trailer && input_has_died(source->input) ? trailer->stop_ns : INT64_MAX;
     if (trailer && !rbwp_gpu_devices(&source->gpu, trailer->gpus, trailer->gpu_count))
         rbwp_fail(source);
     if (source->options->threads)
@@ -1021,19 +1032,45 @@ static void limit_rows(struct rbwp_source *source, const struct trace_source *op
         source->until_ns = next->facts.identity.from_ns;
 }
 
-/* Files that rest are opened for it. False when one cannot be; that was told. */
-static bool load_args(struct rbwp_source *source, struct trace_source *opened)
+static bool on_early_rows(void *context, enum early_table table, const uint64_t *const *cells,
+                          uint32_t rows)
+{
+    struct rbwp_source *source = context;
+    return table == EARLY_ARGUMENT ? call_args_add_rows(&source->args, cells, rows)
+                                   : call_cpu_add_rows(&source->cpu, table, cells, rows);
+}
+
+static void forget_early_rows(void *context)
+{
+    struct rbwp_source *source = context;
+    call_args_forget(&source->args);
+    call_cpu_forget(&source->cpu);
+}
+
+/* Of limits that are set. */
+static void load_early_rows(struct rbwp_source *source, struct input *input)
+{
+    const struct early_rows_user user = {source, on_early_rows, forget_early_rows};
+    call_args_begin_file(&source->args, source->from_ns, source->until_ns);
+    call_cpu_begin_file(&source->cpu, source->from_ns, source->until_ns);
+    early_rows_load(&source->early, input, &user);
+    source->args.failed |= source->early.failed;
+    call_args_end_file(&source->args, input->name);
+    call_cpu_end_file(&source->cpu, losses_total(rbwp_reader_trailer(input->reader)).records > 0);
+}
+
+/* Of all files; those that rest are opened for it. False when one cannot be; that was told. */
+static bool load_all_early_rows(struct rbwp_source *source, struct trace_source *opened)
 {
     bool good = true;
-    call_args_start(&source->args, source->trace);
+    call_args_start(&source->args, source->trace, &source->early);
     for (uint32_t i = 0; i <= opened->earlier_count && good; i++) {
         struct trace_source *file = i < opened->earlier_count ? &opened->earlier[i] : opened;
         const bool rested = !file->state;
         good = trace_source_wake(file);
         limit_rows(source, opened, i);
         if (good)
-            call_args_load(&source->args, &((struct rbwp_source *)file->state)->own_input,
-                           source->from_ns, source->until_ns);
+            load_early_rows(source, &((struct rbwp_source *)file->state)->own_input);
         if (good && rested)
             trace_source_rest(file);
     }
@@ -1081,7 +1118,7 @@ static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_
 
 static enum exit_code rbwp_read_files(struct rbwp_source *source, struct trace_source *opened)
 {
-    enum exit_code code = load_args(source, opened) ? EXIT_GOOD : EXIT_BAD_DATA;
+    enum exit_code code = load_all_early_rows(source, opened) ? EXIT_GOOD : EXIT_BAD_DATA;
     enum pair_join join = PAIR_JOIN_NEXT;
     struct window window = {0};
     if (source->has_earlier)

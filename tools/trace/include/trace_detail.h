@@ -34,7 +34,8 @@ struct trace_arg {
 enum trace_detail_flag {
     TRACE_HAS_BOUNDS = 1, /* start_uncertain_ns, stop_uncertain_ns and certain_ns are known */
     TRACE_HAS_LAUNCH = 2, /* launch_ns is known */
-    TRACE_INFERRED = 4    /* the launch was inferred, the source does not say it */
+    TRACE_INFERRED = 4,   /* the launch was inferred, the source does not say it */
+    TRACE_HAS_CPU = 8     /* running_ns and runnable_ns are known, as far as they are not -1 */
 };
 
 /* A position-independent record of words uint64_t: this, its arguments (trace_args_of), their
@@ -52,6 +53,7 @@ struct trace_detail {
     uint64_t thread_id;    /* that launched it, as the source has it; 0 none or not known */
     uint32_t launch_track; /* its track, TRACE_NONE none */
     uint32_t unused;
+    int64_t running_ns, runnable_ns; /* see trace_cpu_of */
 };
 static inline const struct trace_arg *trace_args_of(const struct trace_detail *detail)
 {

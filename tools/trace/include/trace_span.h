@@ -17,8 +17,9 @@ enum trace_flag {
     /* With TRACE_UNFINISHED: it still ran at the last sign of life (the session's stop, the last
      * that is known of a process that died, now), and stop is that time. */
     TRACE_OPEN = 8,
-    TRACE_CUT = 16,  /* a part of it, which lies outside the window asked for, was dropped */
-    TRACE_WAITS = 32 /* a call of a work item that waits: its thread is not busy with it */
+    TRACE_CUT = 16,   /* a part of it, which lies outside the window asked for, was dropped */
+    TRACE_WAITS = 32, /* a call of a work item that waits: its thread is not busy with it */
+    TRACE_RAN = 128   /* its thread was on a CPU all the time; see trace_cpu_of */
 };
 
 struct trace_span {
@@ -56,6 +57,42 @@ static inline const struct trace_detail *trace_detail_of(const struct trace_deta
                                                          const struct trace_span *span)
 {
     return span->detail ? (const void *)(details->words + span->detail) : NULL;
+}
+
+/* What the thread did during a span: was on a CPU, was ready to run without one, was blocked, or
+ * nobody knows. Their sum is the duration. */
+struct trace_cpu {
+    uint64_t running_ns, runnable_ns, waiting_ns, unknown_ns;
+};
+
+/* At most what is left of the duration, of which it is taken off; nothing of what is not known. */
+static inline uint64_t trace_cpu_part(int64_t part_ns, uint64_t *left_ns)
+{
+    uint64_t known_ns = part_ns < 0                    ? 0
+                        : (uint64_t)part_ns < *left_ns ? (uint64_t)part_ns
+                                                       : *left_ns;
+    *left_ns -= known_ns;
+    return known_ns;
+}
+
+static inline struct trace_cpu trace_cpu_of(const struct trace_span *span,
+                                            const struct trace_detail *detail)
+{
+    struct trace_cpu cpu = {0};
+    uint64_t left_ns = trace_duration_ns(span);
+    if (span->flags & TRACE_RAN) {
+        cpu.running_ns = left_ns;
+    } else if (detail && detail->flags & TRACE_HAS_CPU) {
+        cpu.running_ns = trace_cpu_part(detail->running_ns, &left_ns);
+        cpu.runnable_ns = trace_cpu_part(detail->runnable_ns, &left_ns);
+        if (detail->running_ns < 0 || detail->runnable_ns < 0)
+            cpu.unknown_ns = left_ns;
+        else
+            cpu.waiting_ns = left_ns;
+    } else {
+        cpu.unknown_ns = left_ns;
+    }
+    return cpu;
 }
 
 #endif /* TRACE_SPAN_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call_cpu.h: a call gets its own row, though its begin was rounded otherwise; a call without a row
+ * ran all the time from where that is known, and not where rows may be missing. trace_cpu_of: the
+ * parts never add up to anything but the duration. */
+#include "call_cpu.h"
+#include "unit.h"
+
+#include <string.h>
+
+enum { THREAD = 7 };
+
+static void add(struct call_cpu *cpu, enum early_table table, const uint64_t *values,
+                unsigned columns)
+{
+    const uint64_t *cells[COLUMNS_call_cpu];
+    for (unsigned i = 0; i < columns; i++)
+        cells[i] = &values[i];
+    assert_true(call_cpu_add_rows(cpu, table, cells, 1));
+}
+
+static void add_call(struct call_cpu *cpu, uint64_t start, int64_t running, int64_t runnable)
+{
+    const uint64_t values[COLUMNS_call_cpu] = {[AT_call_cpu_start] = start,
+                                               [AT_call_cpu_thread] = THREAD,
+                                               [AT_call_cpu_running] = (uint64_t)running,
+                                               [AT_call_cpu_runnable] = (uint64_t)runnable};
+    add(cpu, EARLY_CALL_CPU, values, COLUMNS_call_cpu);
+}
+
+static void add_state(struct call_cpu *cpu, uint64_t time, bool known)
+{
+    const uint64_t values[COLUMNS_thread_cpu] = {[AT_thread_cpu_time] = time,
+                                                 [AT_thread_cpu_thread] = THREAD,
+                                                 [AT_thread_cpu_known] = known};
+    add(cpu, EARLY_THREAD_CPU, values, COLUMNS_thread_cpu);
+}
+
+/* From 100 on calls are known, from 500 on not; of those at 200, 300 and 301 there are rows. */
+static struct call_cpu made(bool has_losses)
+{
+    struct call_cpu cpu = {0};
+    call_cpu_begin_file(&cpu, INT64_MIN, INT64_MAX);
+    add_state(&cpu, 100, true);
+    add_call(&cpu, 200, 10, 20);
+    add_call(&cpu, 900, 1, 1);
+    call_cpu_forget(&cpu);
+    add_state(&cpu, 100, true);
+    add_call(&cpu, 300, 30, -1); /* not in order */
+    add_call(&cpu, 200, 10, 20);
+    add_call(&cpu, 303, 33, 0);
+    add_state(&cpu, 500, false);
+    call_cpu_end_file(&cpu, has_losses);
+    return cpu;
+}
+
+static struct trace_cpu of(struct call_cpu *cpu, int64_t begin, uint8_t flags)
+{
+    struct trace_detail detail = {0};
+    struct trace_span span = {.start_ns = begin, .stop_ns = begin + 50, .flags = flags};
+    const bool found = call_cpu_of(cpu, THREAD, begin, &span, &detail);
+    struct trace_cpu parts = trace_cpu_of(&span, found ? &detail : NULL);
+    assert_int_equal(parts.running_ns + parts.runnable_ns + parts.waiting_ns + parts.unknown_ns,
+                     50);
+    return parts;
+}
+
+static void test_own_rows(void **state)
+{
+    struct call_cpu cpu = made(false);
+    (void)state;
+    for (int64_t off = -1; off <= 1; off++) {
+        const struct trace_cpu parts = of(&cpu, 200 + off, 0);
+        assert_int_equal(parts.running_ns, 10);
+        assert_int_equal(parts.runnable_ns, 20);
+        assert_int_equal(parts.waiting_ns, 20);
+    }
+    assert_int_equal(of(&cpu, 303, 0).running_ns, 33);
+    assert_int_equal(of(&cpu, 303, 0).waiting_ns, 17);
+    assert_int_equal(of(&cpu, 300, 0).running_ns, 30); /* backwards, too */
+    assert_int_equal(of(&cpu, 300, 0).unknown_ns, 20);
+    call_cpu_free(&cpu);
+}
+
+static void test_without_rows(void **state)
+{
+    struct call_cpu cpu = made(false);
+    (void)state;
+    assert_int_equal(of(&cpu, 50, 0).unknown_ns, 50);
+    assert_int_equal(of(&cpu, 100, 0).running_ns, 50);
+    assert_int_equal(of(&cpu, 202, 0).running_ns, 50);
+    assert_int_equal(of(&cpu, 202, TRACE_UNFINISHED | TRACE_OPEN).unknown_ns, 50);
+    assert_int_equal(of(&cpu, 200, TRACE_CUT).unknown_ns, 50);
+    assert_int_equal(of(&cpu, 900, 0).unknown_ns, 50);
+    call_cpu_free(&cpu);
+}
+
+static void test_losses(void **state)
+{
+    struct call_cpu cpu = made(true);
+    (void)state;
+    assert_int_equal(of(&cpu, 202, 0).unknown_ns, 50);
+    assert_int_equal(of(&cpu, 200, 0).running_ns, 10);
+    call_cpu_free(&cpu);
+}
+
+/* A row that says more than the call was long. */
+static void test_parts_fit(void **state)
+{
+    struct call_cpu cpu = {0};
+    (void)state;
+    call_cpu_begin_file(&cpu, INT64_MIN, INT64_MAX);
+    add_call(&cpu, 200, 45, 1000);
+    call_cpu_end_file(&cpu, false);
+    assert_int_equal(of(&cpu, 200, 0).running_ns, 45);
+    assert_int_equal(of(&cpu, 200, 0).runnable_ns, 5);
+    call_cpu_free(&cpu);
+}
+
+/* Of two files with the same data each gives its part. */
+static void test_limits(void **state)
+{
+    struct call_cpu cpu = {0};
+    (void)state;
+    call_cpu_begin_file(&cpu, INT64_MIN, 250);
+    add_call(&cpu, 200, 1, 0);
+    add_call(&cpu, 300, 2, 0);
+    call_cpu_end_file(&cpu, false);
+    call_cpu_begin_file(&cpu, 250, INT64_MAX);
+    add_call(&cpu, 200, 3, 0);
+    add_call(&cpu, 300, 4, 0);
+    call_cpu_end_file(&cpu, false);
+    assert_int_equal(of(&cpu, 200, 0).running_ns, 1);
+    assert_int_equal(of(&cpu, 300, 0).running_ns, 4);
+    call_cpu_free(&cpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_rows), cmocka_unit_test(test_without_rows),
+        cmocka_unit_test(test_losses),   cmocka_unit_test(test_parts_fit),
+        cmocka_unit_test(test_limits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

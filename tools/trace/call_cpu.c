@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows lie by thread, in the order of their calls, which is that of the file. */
+#include "call_cpu.h"
+#include "grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDING_NS 1 /* of a call's begin, in its record and in the row */
+
+/* Both begin with the time by which they are found. */
+struct cpu_row {
+    int64_t start_ns;
+    int64_t running_ns, runnable_ns; /* -1: not known */
+};
+struct cpu_state {
+    int64_t time_ns; /* from then on */
+    bool known;      /* calls without a row ran all the time */
+};
+
+struct cpu_thread {
+    struct cpu_row *rows;
+    struct cpu_state *states;
+    uint32_t row_count, row_room, state_count, state_room;
+    uint32_t rows_before, states_before; /* of earlier files */
+    uint32_t next_row, next_state;       /* behind those of the call before */
+};
+
+/* ---- coming in ------------------------------------------------------------------------------- */
+
+void call_cpu_begin_file(struct call_cpu *cpu, int64_t from_ns, int64_t until_ns)
+{
+    cpu->from_ns = from_ns;
+    cpu->until_ns = until_ns;
+    for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
+        cpu->threads[i].rows_before = cpu->threads[i].row_count;
+        cpu->threads[i].states_before = cpu->threads[i].state_count;
+    }
+}
+
+void call_cpu_forget(struct call_cpu *cpu)
+{
+    for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
+        cpu->threads[i].row_count = cpu->threads[i].rows_before;
+        cpu->threads[i].state_count = cpu->threads[i].states_before;
+    }
+}
+
+static bool add_call(struct cpu_thread *thread, const uint64_t *const *cells, uint32_t i)
+{
+    if (!grow_array32(&thread->rows, &thread->row_room, thread->row_count + 1,
+                      sizeof *thread->rows))
+        return false;
+    thread->rows[thread->row_count++] = (struct cpu_row){(int64_t)cells[AT_call_cpu_start][i],
+                                                         (int64_t)cells[AT_call_cpu_running][i],
+                                                         (int64_t)cells[AT_call_cpu_runnable][i]};
+    return true;
+}
+
+static bool add_state(struct cpu_thread *thread, const uint64_t *const *cells, uint32_t i)
+{
+    if (!grow_array32(&thread->states, &thread->state_room, thread->state_count + 1,
+                      sizeof *thread->states))
+        return false;
+    thread->states[thread->state_count++] =
+        (struct cpu_state){(int64_t)cells[AT_thread_cpu_time][i], cells[AT_thread_cpu_known][i]};
+    return true;
+}
+
+bool call_cpu_add_rows(struct call_cpu *cpu, enum early_table table, const uint64_t *const *cells,
+                       uint32_t rows)
+{
+    const bool calls = table == EARLY_CALL_CPU;
+    const uint64_t *times = cells[calls ? (int)AT_call_cpu_start : (int)AT_thread_cpu_time];
+    const uint64_t *threads = cells[calls ? (int)AT_call_cpu_thread : (int)AT_thread_cpu_thread];
+    for (uint32_t i = 0; i < rows && !cpu->failed; i++) {
+        if ((int64_t)times[i] < cpu->from_ns || (int64_t)times[i] >= cpu->until_ns)
+            continue; /* of another file */
+        const uint32_t number = thread_map_place(&cpu->map, threads[i], &cpu->threads,
+                                                 &cpu->thread_room, sizeof *cpu->threads);
+        if (number == THREAD_NONE)
+            cpu->failed = true;
+        else if (++cpu->count > CALL_CPU_MAX)
+            cpu->dropped = true;
+        else
+            cpu->failed = !(calls ? add_call : add_state)(&cpu->threads[number], cells, i);
+    }
+    return !cpu->failed;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    int64_t a, b;
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    return (a > b) - (a < b);
+}
+
+/* Where the clock was set back they are not in order. */
+static void put_in_order(void *list, uint32_t count, size_t bytes)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (by_time((char *)list + (i - 1) * bytes, (char *)list + i * bytes) > 0) {
+            qsort(list, count, bytes, by_time);
+            return;
+        }
+}
+
+void call_cpu_end_file(struct call_cpu *cpu, bool has_losses)
+{
+    for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
+        struct cpu_thread *thread = &cpu->threads[i];
+        for (uint32_t at = thread->states_before; at < thread->state_count; at++)
+            thread->states[at].known &= !has_losses && !cpu->dropped;
+        put_in_order(thread->rows, thread->row_count, sizeof *thread->rows);
+        put_in_order(thread->states, thread->state_count, sizeof *thread->states);
+    }
+}
+
+void call_cpu_free(struct call_cpu *cpu)
+{
+    for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
+        free(cpu->threads[i].rows);
+        free(cpu->threads[i].states);
+    }
+    free(cpu->threads);
+    thread_map_free(&cpu->map);
+}
+
+/* ---- of a call ------------------------------------------------------------------------------- */
+
+/* How many of the list have that time or an earlier one; *hint: how many had one of the call
+ * before, which is nearly always a little less. */
+static uint32_t count_until(const void *list, uint32_t count, size_t bytes, int64_t time_ns,
+                            uint32_t *hint)
+{
+    uint32_t low = 0, end = count;
+    const char *first = list;
+    if (*hint <= count && (*hint == 0 || by_time(first + (*hint - 1) * bytes, &time_ns) <= 0))
+        low = *hint;
+    if (low == count || by_time(first + low * bytes, &time_ns) > 0)
+        end = low;
+    while (low < end) {
+        const uint32_t middle = low + (end - low) / 2;
+        if (by_time(first + middle * bytes, &time_ns) <= 0)
+            low = middle + 1;
+        else
+            end = middle;
+    }
+    return *hint = low;
+}
+
+bool call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
+                 struct trace_span *span, struct trace_detail *detail)
+{
+    const uint32_t number = cpu->count ? thread_map_find(&cpu->map, thread_id) : THREAD_NONE;
+    if (number == THREAD_NONE || number >= cpu->thread_room || span->flags & TRACE_CUT ||
+        begin_ns == INT64_MAX)
+        return false;
+    struct cpu_thread *thread = &cpu->threads[number];
+    const int64_t until_ns = begin_ns + ROUNDING_NS;
+    const uint32_t rows = count_until(thread->rows, thread->row_count, sizeof *thread->rows,
+                                      until_ns, &thread->next_row);
+    const uint32_t states = count_until(thread->states, thread->state_count, sizeof *thread->states,
+                                        until_ns, &thread->next_state);
+    const struct cpu_row *row = rows ? &thread->rows[rows - 1] : NULL;
+    if (row && (uint64_t)until_ns - (uint64_t)row->start_ns <= 2 * ROUNDING_NS) {
+        detail->flags |= TRACE_HAS_CPU;
+        detail->running_ns = row->running_ns;
+        detail->runnable_ns = row->runnable_ns;
+        return true;
+    }
+    if (states && thread->states[states - 1].known && !(span->flags & TRACE_UNFINISHED))
+        span->flags |= TRACE_RAN;
+    return false;
+}
