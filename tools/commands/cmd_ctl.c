@@ -159,7 +159,7 @@ static void list_some(struct out *out, const struct ctl_options *options,
                       const struct result_rows *rows, bool first, unsigned wait_s)
 {
     static struct controlled_answer answers[CONTROLLED_AT_ONCE];
-    const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0};
+    const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0, NULL};
     const struct result_layout layout = result_layout(&view, &answers_table, NULL, 0);
     char *words[] = {(char[]){"status"}, (char[]){"brief"}};
     controlled_ask((const struct controlled *)(const void *)rows->first, rows->count, words, 2,

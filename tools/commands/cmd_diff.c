@@ -72,7 +72,9 @@ static bool diff_store_count(void *value, const char *text, struct option_error 
 static const struct option diff_option_table[] = {
     {"threshold", 0, "PERCENT", NULL,
      "what differs by more is not the same (5); exit 4 if it got slower", 0, store_threshold},
-    {"by", 0, "WHAT", "mean p50 p99 total", "what is compared: mean (default), p50, p99, total",
+    {"by", 0, "WHAT", "mean p50 p99 total running runnable waiting",
+     "what is compared: mean (default), p50, p99, total, or what calls did: running, runnable, "
+     "waiting",
      offsetof(struct diff_options, metric), NULL},
     {"before", 0, "FILE", NULL, "another run of before; may be repeated: the median counts",
      offsetof(struct diff_options, before), store_run},

@@ -374,8 +374,8 @@ static const char *color_of_end(const struct colors *colors, const void *row)
 
 static void show(struct out *out, struct family *family, const struct processes_options *options)
 {
-    struct result_view view = {out, terminal_colors(&options->terminal, out->fd), UINT16_MAX, false,
-                               0};
+    struct result_view view = {
+        out, terminal_colors(&options->terminal, out->fd), UINT16_MAX, false, 0, NULL};
     struct result_layout layout = result_layout(&view, &members_table, NULL, 0);
     layout.color = color_of_end;
     family->shown = result_ordered(family->members, sizeof *family->members, family->count);

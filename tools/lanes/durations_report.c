@@ -72,7 +72,7 @@ struct result_rows durations_rows(const struct result_at *at)
 
 static void durations_report_put_text(struct out *out, const struct durations_report *report)
 {
-    const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0};
+    const struct result_view view = {out, {"", "", "", "", false}, UINT16_MAX, false, 0, NULL};
     const struct result_rows rows = durations_rows(&(struct result_at){.all = report});
     const struct result_layout layout = result_layout(
         &view, &durations_table, report->by_block ? BLOCK_NAMES NUMBERS : NAMES NUMBERS, 0);

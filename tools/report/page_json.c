@@ -117,7 +117,8 @@ static void members_of(struct out *out, const struct result_column *columns, con
                            (const void *)((const char *)at->row + column->offset));
         } else if (column->put && !column->not_on_page) {
             column->put(out, at);
-        } else if (key_of(column) && result_is_among(only, key_of(column))) {
+        } else if (key_of(column) && result_is_among(only, key_of(column)) &&
+                   result_is_there(column, at->all)) {
             const struct result_cell cell = result_cell(column, at);
             if (cell.kind == RESULT_NOTHING)
                 continue;
@@ -142,14 +143,14 @@ static const char *page_form(enum result_unit unit)
     return unit < sizeof forms / sizeof forms[0] && forms[unit] ? forms[unit] : "text";
 }
 
-static void put_titles(struct out *out, const struct result_column *columns, const char *part,
-                       const char *only)
+static void put_titles(struct out *out, const struct result_column *columns, const void *all,
+                       const char *part, const char *only)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
         if (column->part)
-            put_titles(out, column->part, column->key ? column->key : part, column->only);
+            put_titles(out, column->part, all, column->key ? column->key : part, column->only);
         if (!column->title || !key_of(column) || column->part ||
-            !result_is_among(only, key_of(column)))
+            !result_is_among(only, key_of(column)) || !result_is_there(column, all))
             continue;
         json_separate(out);
         out_format(out, "[\"%s%s%s\",\"%s\",\"%s\"]", part, *part ? "." : "", key_of(column),
@@ -157,10 +158,11 @@ static void put_titles(struct out *out, const struct result_column *columns, con
     }
 }
 
-void page_titles(struct out *out, const char *key, const struct result_column *columns)
+void page_titles(struct out *out, const char *key, const struct result_column *columns,
+                 const void *all)
 {
     json_open(out, key, '[');
-    put_titles(out, columns, "", NULL);
+    put_titles(out, columns, all, "", NULL);
     out_text(out, "]");
 }
 

@@ -29,7 +29,8 @@ void page_members(struct out *out, const struct result_column *columns, const st
                   int64_t zero_ns);
 /* "KEY":[["KEY" or "PART.KEY","TITLE","FORM"],...] of the columns with a title, by which the page
  * shows those that it has no place of its own for. */
-void page_titles(struct out *out, const char *key, const struct result_column *columns);
+void page_titles(struct out *out, const char *key, const struct result_column *columns,
+                 const void *all);
 /* A share, 0 to 1, in 64 steps: "A" is 0, '/' is 1. */
 char page_share_letter(double share);
 /* [first bucket, count, count, ...]; NULL is one without any. */

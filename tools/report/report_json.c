@@ -423,17 +423,17 @@ static int64_t later(const struct report *report, int64_t last_ns)
     return report->has_life && report->life_last_ns > last_ns ? report->life_last_ns : last_ns;
 }
 
-static void put_columns(struct out *out)
+static void put_columns(struct out *out, const struct stats *stats)
 {
     json_open(out, "columns", '{');
-    page_titles(out, "kinds", stats_row_columns);
-    page_titles(out, "tracks", stats_track_columns);
-    page_titles(out, "counters", stats_counters_table.columns);
-    page_titles(out, "nodes", stats_nodes_table.columns);
-    page_titles(out, "groups", stats_groups_table.columns);
-    page_titles(out, "calls", stats_call_columns);
-    page_titles(out, "lines", stats_lines_table.columns);
-    page_titles(out, "losses", stats_loss_columns);
+    page_titles(out, "kinds", stats_row_columns, stats);
+    page_titles(out, "tracks", stats_track_columns, stats);
+    page_titles(out, "counters", stats_counters_table.columns, stats);
+    page_titles(out, "nodes", stats_nodes_table.columns, stats);
+    page_titles(out, "groups", stats_groups_table.columns, stats);
+    page_titles(out, "calls", stats_call_columns, stats);
+    page_titles(out, "lines", stats_lines_table.columns, stats);
+    page_titles(out, "losses", stats_loss_columns, stats);
     out_text(out, "},\n");
 }
 
@@ -462,7 +462,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_detail(&writer);
     json_key(out, "merged");
     out_text(out, stats->merged ? "true,\n" : "false,\n");
-    put_columns(out);
+    put_columns(out, stats);
     put_list(&writer, "processes", stats_process_columns,
              ARRAY(stats->processes, stats->process_count), put_process);
     put_nodes(&writer);

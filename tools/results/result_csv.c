@@ -18,14 +18,14 @@ static void result_csv_put_cell(struct out *out, const struct result_column *col
         result_json_number(out, column, cell);
 }
 
-static bool is_shown(const struct result_column *column)
+static bool is_shown(const struct result_column *column, const void *all)
 {
-    return column->key && !column->list && column->unit != RESULT_OWN;
+    return !column->list && column->unit != RESULT_OWN && result_is_there(column, all);
 }
 
 /* The keys, or the cells of a row (NULL: of a part that is not there). */
 static bool put_line(struct out *out, const struct result_column *columns, const char *only,
-                     const char *prefix, const struct result_at *at, bool more)
+                     const char *prefix, const void *all, const struct result_at *at, bool more)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
         if (column->part) {
@@ -33,10 +33,10 @@ static bool put_line(struct out *out, const struct result_column *columns, const
             if (!column->key || result_is_among(only, column->key))
                 more =
                     put_line(out, column->part, column->key || column->only ? column->only : only,
-                             column->key ? column->key : prefix, at ? &part : NULL, more);
+                             column->key ? column->key : prefix, all, at ? &part : NULL, more);
             continue;
         }
-        if (!is_shown(column) || !result_is_among(only, column->key))
+        if (!column->key || !result_is_among(only, column->key) || !is_shown(column, all))
             continue;
         out_text(out, more ? "," : "");
         more = true;
@@ -83,7 +83,8 @@ static const struct result_column *list_of(const struct result_column *columns, 
 }
 
 static void put_inner(struct out *out, const struct result_column *list,
-                      const struct result_column *inner, const struct result_at *at)
+                      const struct result_column *inner, const void *all,
+                      const struct result_at *at)
 {
     struct result_at part = at ? *at : (struct result_at){0};
     struct result_rows rows = {.count = 1};
@@ -91,8 +92,8 @@ static void put_inner(struct out *out, const struct result_column *list,
         rows = part.row ? result_list(inner, &part) : (struct result_rows){.count = 0};
     for (uint32_t i = 0; i < rows.count; i++) {
         const struct result_at row = result_row(&rows, part.all, part.row, i);
-        bool more = put_line(out, list->list->columns, list->only, "", at, false);
-        (void)put_line(out, inner->list->columns, NULL, list->only ? "" : inner->key,
+        bool more = put_line(out, list->list->columns, list->only, "", all, at, false);
+        (void)put_line(out, inner->list->columns, NULL, list->only ? "" : inner->key, all,
                        at ? &row : NULL, more);
         out_text(out, "\n");
     }
@@ -107,10 +108,10 @@ static void put_rows(struct out *out, const struct result_column *list,
             line ? result_row(rows, all, NULL, line - 1) : (struct result_at){0};
         const struct result_at *at = line ? &row : NULL;
         if (inner) {
-            put_inner(out, list, inner, at);
+            put_inner(out, list, inner, all, at);
             continue;
         }
-        (void)put_line(out, list->list->columns, NULL, "", at, false);
+        (void)put_line(out, list->list->columns, NULL, "", all, at, false);
         out_text(out, "\n");
     }
 }

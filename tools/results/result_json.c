@@ -104,7 +104,8 @@ static void put_members(struct out *out, const struct result_column *columns, co
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++)
         if (column->part)
             result_json_put_part(out, column, at);
-        else if (column->key && result_is_among(only, column->key))
+        else if (column->key && result_is_among(only, column->key) &&
+                 result_is_there(column, at->all))
             put_member(out, column, at);
 }
 

@@ -87,7 +87,8 @@ static void put_properties(struct out *out, const struct result_column *columns,
 static void put_required(struct out *out, const struct result_column *columns, const char *only)
 {
     for (const struct result_column *column = columns; column->unit != RESULT_END; column++) {
-        if (column->optional || (column->unit == RESULT_PART_AT && !column->nullable))
+        if (column->optional || column->there ||
+            (column->unit == RESULT_PART_AT && !column->nullable))
             continue;
         if (column->part && !column->key)
             put_required(out, column->part, column->only);

@@ -40,13 +40,13 @@ void result_layout_drop(struct result_layout *layout, const char *title, size_t 
 }
 
 static void result_text_add(struct result_layout *layout, const struct result_column *columns,
-                            const char *titles, bool names)
+                            const char *titles, const void *all, bool names)
 {
     for (const char *at = titles; *at; at += *at == ',') {
         size_t bytes = strcspn(at, ",");
         struct result_place place;
         if (layout->count < RESULT_COLUMNS_MAX && result_find(columns, at, bytes, &place) &&
-            (place.column->width == 0) == names) {
+            result_is_there(place.column, all) && (place.column->width == 0) == names) {
             layout->columns[layout->count++] = place;
             layout->taken += width_of(&place);
         }
@@ -58,8 +58,8 @@ struct result_layout result_layout(const struct result_view *view, const struct 
                                    const char *wanted, unsigned reserve)
 {
     struct result_layout layout = {.count = 0};
-    result_text_add(&layout, table->columns, wanted ? wanted : table->text, false);
-    result_text_add(&layout, table->columns, table->text, true);
+    result_text_add(&layout, table->columns, wanted ? wanted : table->text, view->all, false);
+    result_text_add(&layout, table->columns, table->text, view->all, true);
     const char *least = wanted || !table->least_needed ? "" : table->least_needed;
     while (*least && layout.taken + 2 + RESULT_NAME_COLUMNS > view->width) {
         size_t bytes = strcspn(least, ",");

@@ -76,14 +76,20 @@ static struct arg_sum *arg_sums_add(struct arg_sums *sums, const struct value *v
     return sum;
 }
 
-static void count(struct arg_sums *sums, const struct value *value, const struct trace_span *span)
+/* A call, whose value is counted. */
+struct arg_call {
+    const struct trace_span *span;
+    struct trace_cpu cpu;
+};
+
+static void count(struct arg_sums *sums, const struct value *value, const struct arg_call *call)
 {
     if (sums->failed)
         return;
     struct arg_sum *sum = arg_sums_find(sums, value);
     if (!sum)
         sum = arg_sums_add(sums, value);
-    sums->failed = !sum || !stats_row_count(&sum->row, span);
+    sums->failed = !sum || !stats_row_count(&sum->row, call->span, &call->cpu);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -118,7 +124,7 @@ static void name_real_range(struct value *value, double number, char *name)
 }
 
 static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
-                         const struct arg_text *made, const struct trace_span *span)
+                         const struct arg_text *made, const struct arg_call *call)
 {
     char name[ARG_SUMS_NAME_BYTES];
     struct value value = {.class = EXACT, .bits = arg->value.u64, .text = made->text};
@@ -129,7 +135,7 @@ static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
     if (real || negative) /* other numbers have their bits, too */
         value.bits = text_hash(TEXT_HASH_FIRST + (real ? 1u : 2u), &value.bits, sizeof value.bits);
     if (!sums->ranges && sums->exact <= ARG_SUMS_EXACT)
-        count(sums, &value, span);
+        count(sums, &value, call);
     sums->ranges |= sums->exact > ARG_SUMS_EXACT;
     if (real)
         name_real_range(&value, arg->value.f64, name);
@@ -137,7 +143,7 @@ static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
         name_range(&value, negative, magnitude, name);
     value.text = trace_text(name);
     value.quoted = true;
-    count(sums, &value, span);
+    count(sums, &value, call);
 }
 
 static bool is_word(char c)
@@ -183,7 +189,7 @@ static uint32_t fold_literals(char *text, uint32_t bytes)
 }
 
 static void count_text(struct arg_sums *sums, const struct arg_text *made,
-                       const struct trace_span *span)
+                       const struct arg_call *call)
 {
     struct value value = {.class = TEXT, .quoted = made->quoted, .text = made->text};
     char *folded = sums->fold_literals && value.text.bytes ? malloc(value.text.bytes) : NULL;
@@ -194,7 +200,7 @@ static void count_text(struct arg_sums *sums, const struct arg_text *made,
     }
     if (sums->texts >= ARG_SUMS_TEXTS && !arg_sums_find(sums, &value))
         value = (struct value){.class = OTHERS, .quoted = true, .text = trace_text("(others)")};
-    count(sums, &value, span);
+    count(sums, &value, call);
     free(folded);
 }
 
@@ -202,6 +208,7 @@ void arg_sums_span(struct arg_sums *sums, const struct trace_span *span,
                    const struct trace_detail *detail, const struct trace_text *names,
                    uint32_t name_count)
 {
+    const struct arg_call call = {span, trace_cpu_of(span, detail)};
     bool any = false;
     for (uint32_t i = 0; detail && sums->key_name && i < detail->arg_count; i++) {
         const struct trace_arg *arg = &trace_args_of(detail)[i];
@@ -210,9 +217,9 @@ void arg_sums_span(struct arg_sums *sums, const struct trace_span *span,
             continue;
         any = true;
         if (made.quoted || arg->type == TRACE_ARG_BOOL)
-            count_text(sums, &made, span);
+            count_text(sums, &made, &call);
         else
-            count_number(sums, arg, &made, span);
+            count_number(sums, arg, &made, &call);
     }
     sums->without += !any && span->category == TRACE_CALL;
 }

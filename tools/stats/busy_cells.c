@@ -96,10 +96,10 @@ bool busy_cells_add(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns,
     return busy_cells_spread(cells, start_ns, stop_ns, busy_ns, false);
 }
 
-bool busy_cells_take_off(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns)
+bool busy_cells_take_off(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns,
+                         uint64_t idle_ns)
 {
-    return start_ns >= stop_ns || busy_cells_spread(cells, start_ns, stop_ns,
-                                                    (uint64_t)stop_ns - (uint64_t)start_ns, true);
+    return start_ns >= stop_ns || busy_cells_spread(cells, start_ns, stop_ns, idle_ns, true);
 }
 
 bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, int64_t shift_ns)

@@ -190,7 +190,7 @@ static void behind_line(const struct result_view *view, const struct result_at *
 static void critical_report_put_text(struct out *out, const struct critical_report_view *view,
                                      uint32_t most, struct colors colors)
 {
-    const struct result_view result = {out, colors, UINT16_MAX, false, 0};
+    const struct result_view result = {out, colors, UINT16_MAX, false, 0, NULL};
     const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
     const struct critical_path *path = &view->path;
     struct result_rows rows = result_array(view->lines, sizeof *view->lines, view->count);

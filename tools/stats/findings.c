@@ -292,7 +292,8 @@ static void say_more_idle(struct search *search, enum finding_what what, uint32_
 static bool is_idle(const struct search *search, const struct stats_track *track, idle_of idle,
                     uint64_t *ns_out)
 {
-    if (!stats_is_worker(track) || !track->busy.any || process_of(search, track)->has_gap)
+    if (!stats_is_worker(track) || !track->busy.any || process_of(search, track)->has_gap ||
+        stats_is_helper(search->stats, track))
         return false;
     struct stretch stretch = idle(search, track);
     *ns_out = since(stretch.from_ns, stretch.to_ns);
@@ -331,6 +332,20 @@ static void find_idle(struct search *search, enum finding_what what, idle_of idl
         say_more_idle(search, what, all - shown);
 }
 
+/* Threads that are idle because nobody needs them are no news, but in a sentence of their own. */
+static void find_helpers(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    uint32_t helpers = 0;
+    for (uint32_t i = 0; i < stats->track_count; i++)
+        helpers += stats_is_helper(stats, &stats->tracks[i]);
+    if (helpers == 0 || !findings_begin(search, FINDING_IDLE, 0.0001))
+        return;
+    fprintf(search->text, "%" PRIu32 " thread%s ran for less than %d %% of the run", helpers,
+            helpers == 1 ? "" : "s", 100 / STATS_HELPER_PART);
+    findings_end(search);
+}
+
 /* The busiest for half of the run, and twice as long as the others. */
 static void find_uneven(struct search *search)
 {
@@ -355,14 +370,30 @@ static void find_uneven(struct search *search)
     findings_end(search);
 }
 
+/* For how long none was busy, and all were. Where busy time is time on a CPU nobody knows when in a
+ * call that was: then what must have been so whenever it was. */
+static void none_and_all(const struct search *search, uint64_t *none_out, uint64_t *all_out)
+{
+    const struct stats *stats = search->stats;
+    const struct concurrency_result *result = &stats->concurrency;
+    const uint64_t run_ns = stats_extent_ns(stats), others = stats->workers - 1;
+    *none_out = result->levels ? result->level_ns[0] : 0;
+    *all_out = result->levels > stats->workers ? result->level_ns[stats->workers] : 0;
+    if (!stats_knows_cpu(stats))
+        return;
+    *none_out = stats->worker_busy_ns < run_ns ? run_ns - stats->worker_busy_ns : 0;
+    *all_out = others && stats->worker_busy_ns / others > run_ns
+                   ? stats->worker_busy_ns - others * run_ns
+                   : 0;
+}
+
 /* Of several workers none was busy for a quarter of the run, or all for four fifths. */
 static void find_all(struct search *search)
 {
     const struct stats *stats = search->stats;
-    const struct concurrency_result *result = &stats->concurrency;
-    uint64_t none_ns = result->levels ? result->level_ns[0] : 0;
-    uint64_t all_ns = result->levels > stats->workers ? result->level_ns[stats->workers] : 0;
+    uint64_t none_ns, all_ns;
     bool has_gap = false;
+    none_and_all(search, &none_ns, &all_ns);
     for (uint32_t i = 0; i < stats->process_count; i++)
         has_gap |= stats->processes[i].has_gap;
     if (stats->merged || stats->workers < 2)
@@ -566,6 +597,7 @@ void findings_make(struct findings *findings, const struct stats *stats, bool fi
         find_idle(&search, FINDING_IDLE_AT_END, idle_at_end);
         find_idle(&search, FINDING_LATE_START, idle_at_start);
         find_idle(&search, FINDING_IDLE, idle_between);
+        find_helpers(&search);
         find_uneven(&search);
         find_all(&search);
         find_gpu_idle(&search);

@@ -231,13 +231,34 @@ static void count_piece(struct stats *stats, const struct stats_track *track, in
         stats_fail(stats);
 }
 
+/* Not at the same time as another one, nor behind the waits inside it. */
+static void count_off_cpu(struct stats *stats, struct stats_track *track,
+                          const struct trace_span *span, const struct trace_cpu *cpu)
+{
+    uint64_t off_ns = cpu->runnable_ns + cpu->waiting_ns;
+    if (!stats_is_worker(track) || span->flags & TRACE_LATE || span->start_ns < track->split_to_ns)
+        return;
+    track->split_to_ns = span->stop_ns;
+    stats_cpu_add(&track->cpu, cpu);
+    track->waiting_ns = stats_sum(track->waiting_ns, cpu->waiting_ns);
+    track->busy.busy_ns -= off_ns < track->busy.busy_ns ? off_ns : track->busy.busy_ns;
+    if (off_ns && !stats->options.no_concurrency)
+        concurrency_take_off(&stats->ends, span->stop_ns - (int64_t)off_ns, span->stop_ns);
+    if (off_ns && stats->options.cells &&
+        !busy_cells_take_off(&stats->processes[track->track.process].cells, span->start_ns,
+                             span->stop_ns, off_ns))
+        stats_fail(stats);
+}
+
 static void count_busy(struct stats *stats, struct stats_track *track,
-                       const struct trace_span *span)
+                       const struct trace_span *span, const struct trace_cpu *cpu)
 {
     int64_t from_ns, until_ns;
     track->calls++;
     if (busy_add(&track->busy, span->start_ns, span->stop_ns, &from_ns, &until_ns))
         count_piece(stats, track, from_ns, until_ns);
+    if (trace_cpu_is_known(cpu))
+        count_off_cpu(stats, track, span, cpu);
 }
 
 /* A worker waited, inside its work or outside of it. Waits inside waits count once. */
@@ -245,7 +266,9 @@ static void count_waiting(struct stats *stats, struct stats_track *track,
                           const struct trace_span *span, bool inside)
 {
     int64_t from_ns = span->start_ns, to_ns = span->stop_ns;
-    if (!waits_again(track->waiting_ns, track->waited_to_ns, &from_ns, to_ns) ||
+    if (inside && from_ns < track->split_to_ns) /* it is among what the call was blocked */
+        return;
+    if (!waits_again(track->waited_to_ns, track->waited_to_ns, &from_ns, to_ns) ||
         !stats_is_worker(track))
         return;
     uint64_t waited_ns = (uint64_t)to_ns - (uint64_t)from_ns;
@@ -256,8 +279,8 @@ static void count_waiting(struct stats *stats, struct stats_track *track,
     track->busy.busy_ns -= waited_ns < track->busy.busy_ns ? waited_ns : track->busy.busy_ns;
     if (!stats->options.no_concurrency)
         concurrency_take_off(&stats->ends, from_ns, to_ns);
-    if (stats->options.cells &&
-        !busy_cells_take_off(&stats->processes[track->track.process].cells, from_ns, to_ns))
+    if (stats->options.cells && !busy_cells_take_off(&stats->processes[track->track.process].cells,
+                                                     from_ns, to_ns, waited_ns))
         stats_fail(stats);
 }
 
@@ -322,7 +345,7 @@ static void stats_keep(struct stats *stats, struct stats_call *heap, uint32_t *c
 }
 
 static void keep_call(struct stats *stats, const struct trace_span *span, uint32_t row,
-                      const struct trace_detail *detail)
+                      const struct trace_detail *detail, const struct trace_cpu *cpu)
 {
     const uint64_t duration_ns = trace_duration_ns(span);
     /* Nearly all are shorter than the longest ones so far. */
@@ -333,7 +356,8 @@ static void keep_call(struct stats *stats, const struct trace_span *span, uint32
                               .duration_ns = duration_ns,
                               .id = span->id,
                               .track = span->track,
-                              .row = row};
+                              .row = row,
+                              .cpu = *cpu};
     if (span->flags & TRACE_OPEN) {
         stats->open_spans++;
         stats_keep(stats, stats->open, &stats->open_count, STATS_OPEN_MAX, call, detail);
@@ -365,6 +389,7 @@ static void stats_on_process(void *context, const struct trace_process *process)
         (struct stats_process){.node = process->node,
                                .began_before = process->began_before,
                                .has_gap = process->has_gap,
+                               .ended = process->ended,
                                .name = copy_text(stats, process->name),
                                .source = copy_text(stats, process->source)};
     stats->process_count = process->number + 1;
@@ -411,8 +436,11 @@ static void stats_on_span(struct stats *stats, struct stats_track *track,
     uint32_t row = row_of(stats, span);
     if (row == TRACE_NONE)
         return;
-    if (!stats_row_count(&stats->rows[row], span))
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    if (!stats_row_count(&stats->rows[row], span, &cpu))
         stats_fail(stats);
+    if (trace_cpu_is_known(&cpu))
+        stats->processes[track->track.process].knows_cpu = true;
     take_kind(stats, span, row, detail);
     nest(stats, track, span, row);
     stats->spans++;
@@ -421,8 +449,8 @@ static void stats_on_span(struct stats *stats, struct stats_track *track,
     if (trace_is_waiting(span))
         count_waiting(stats, track, span, work_depth_is_inside(&track->depth, span));
     if (is_outermost(stats, track, span))
-        count_busy(stats, track, span);
-    keep_call(stats, span, row, detail);
+        count_busy(stats, track, span, &cpu);
+    keep_call(stats, span, row, detail, &cpu);
     count_turn(stats, track, span, row);
     if (track->spans++ == 0)
         track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
@@ -639,6 +667,7 @@ void stats_finish(struct stats *stats)
         stats->workers++;
         stats->worker_busy_ns = stats_sum(stats->worker_busy_ns, track->busy.busy_ns);
         stats->worker_waiting_ns = stats_sum(stats->worker_waiting_ns, track->waiting_ns);
+        stats->worker_runnable_ns = stats_sum(stats->worker_runnable_ns, track->cpu.runnable_ns);
         if (track->busy.any && !stats->merged)
             count_piece(stats, track, track->busy.from_ns, track->busy.until_ns);
     }
@@ -753,14 +782,41 @@ uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *trac
 {
     uint64_t extent_ns = stats_extent_ns(stats);
     uint64_t used_ns = stats_sum(track->busy.busy_ns, track->waiting_ns);
+    used_ns = stats_sum(used_ns, track->cpu.runnable_ns);
     return extent_ns > used_ns ? extent_ns - used_ns : 0;
+}
+
+bool stats_knows_cpu(const void *stats)
+{
+    const struct stats *all = stats;
+    uint32_t known = 0;
+    while (all && known < all->process_count && !all->processes[known].knows_cpu)
+        known++;
+    return all && known < all->process_count;
+}
+
+static const struct stats_process *process_of_track(const struct stats *stats,
+                                                    const struct stats_track *track)
+{
+    static const struct stats_process nobody;
+    const uint32_t process = track->track.process;
+    return process < stats->process_count ? &stats->processes[process] : &nobody;
+}
+
+bool stats_is_helper(const struct stats *stats, const struct stats_track *track)
+{
+    return track->track.kind == TRACE_THREAD && process_of_track(stats, track)->knows_cpu &&
+           track->busy.busy_ns < stats_extent_ns(stats) / STATS_HELPER_PART;
 }
 
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call)
 {
     const struct stats_row *row = &stats->rows[call->row];
-    const uint32_t process = stats->tracks[call->track].track.process;
-    const bool goes_on = process < stats->process_count && stats->processes[process].by_rule;
+    const struct stats_process *process = process_of_track(stats, &stats->tracks[call->track]);
+    const bool goes_on = process->by_rule;
+    if (process->knows_cpu &&
+        (process->ended || call->cpu.running_ns > call->duration_ns / STATS_HELPER_PART))
+        return false;
     bool longest = !goes_on && row->count && call->duration_ns > row->max_ns;
     return call->duration_ns >= STATS_HUNG_NS || (longest && call->duration_ns >= STATS_NEWS_NS);
 }

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const diff_metric_name[DIFF_METRICS] = {"mean", "p50", "p99", "total"};
+const char *const diff_metric_name[DIFF_METRICS] = {"mean",    "p50",      "p99",    "total",
+                                                    "running", "runnable", "waiting"};
 const char *const diff_verdict_name[DIFF_VERDICTS] = {"slower", "faster", "same", "new",
                                                       "gone",   "more",   "less"};
 
@@ -47,6 +48,12 @@ static uint64_t row_value(const struct stats_row *row, enum diff_metric metric)
         return stats_quantile_ns(row, 990);
     case DIFF_TOTAL:
         return row->total_ns;
+    case DIFF_RUNNING:
+        return row->count ? row->cpu.running_ns / row->count : 0;
+    case DIFF_RUNNABLE:
+        return row->count ? row->cpu.runnable_ns / row->count : 0;
+    case DIFF_WAITING:
+        return row->count ? row->cpu.waiting_ns / row->count : 0;
     default:
         return stats_mean_ns(row);
     }

@@ -148,6 +148,9 @@ static void forms_head(const struct forms_view *view)
     if (stats->worker_waiting_ns)
         out_format(view->out, ", waiting %.1f %%",
                    100 * stats_share(stats, stats->worker_waiting_ns));
+    if (stats->worker_runnable_ns)
+        out_format(view->out, ", ready to run %.1f %%",
+                   100 * stats_share(stats, stats->worker_runnable_ns));
     if (empty_polls) {
         out_text(view->out, "; ");
         forms_number(view->out, 0, empty_polls);
@@ -589,6 +592,7 @@ static const struct part {
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
+/* For people, threads that hardly ran come last. */
 static struct result_rows tracks_of(const struct stats *stats,
                                     bool (*belongs)(const struct stats_track *track), bool ordered)
 {
@@ -599,11 +603,13 @@ static struct result_rows tracks_of(const struct stats *stats,
     uint32_t count = rows.count;
     bool good = rows.order && (order || !ordered || !count);
     rows.count = 0;
-    for (uint32_t i = 0; good && i < count; i++) {
-        uint32_t track = order ? order[i] : i;
-        if (belongs(&stats->tracks[track]))
-            rows.order[rows.count++] = track;
-    }
+    for (unsigned helpers = 0; helpers < (ordered ? 2 : 1); helpers++)
+        for (uint32_t i = 0; good && i < count; i++) {
+            const uint32_t number = order ? order[i] : i;
+            const struct stats_track *track = &stats->tracks[number];
+            if (belongs(track) && (!ordered || stats_is_helper(stats, track) == helpers))
+                rows.order[rows.count++] = number;
+        }
     free(order);
     if (!good) {
         free(rows.order);
@@ -653,19 +659,25 @@ static void part_text(const struct forms_view *view, const struct part *part)
     free(rows.order);
 }
 
+/* Where threads may be known to be idle, those of GPUs, too. */
+static bool is_first(const struct stats *stats, const struct part *part)
+{
+    return part->flags & FIRST_IN_TEXT || (part->section == SECTION_GPUS && stats_knows_cpu(stats));
+}
+
 void stats_text(struct out *out, const struct stats *stats, const struct stats_form *form,
                 struct colors colors)
 {
     const struct forms_view view = {
         out,
         colors,
-        {out, colors, terminal_width(out->fd), isatty(out->fd), stats->zero_ns},
+        {out, colors, terminal_width(out->fd), isatty(out->fd), stats->zero_ns, stats},
         stats,
         form};
     forms_head(&view);
     for (unsigned first = 0; first < 2; first++)
         for (unsigned i = 0; i < PARTS; i++)
-            if ((parts[i].flags & FIRST_IN_TEXT) == !first)
+            if (is_first(stats, &parts[i]) == !first)
                 part_text(&view, &parts[i]);
 }
 

@@ -20,11 +20,27 @@ static struct result_cell process_name(const struct stats *stats, uint32_t proce
     return result_bytes(stats->processes[process].name);
 }
 
+/* ---- whether threads ran ------------------------------------------------------------------ */
+
+/* Columns of what is not there where nothing is known of it. */
+#define CPU_PART(key, type, part, ...)                                                             \
+    {                                                                                              \
+        key, key, 10, RESULT_NS, __VA_ARGS__ RESULT_FIELD(type, cpu.part),                         \
+            .there = stats_knows_cpu                                                               \
+    }
+#define CPU_REST(make)                                                                             \
+    {                                                                                              \
+        "not_known", "not known", 10, RESULT_NS, RESULT_MADE(make, 0), .there = stats_knows_cpu    \
+    }
+
 /* ---- spans of one kind ------------------------------------------------------------------- */
 
 #define TABLES_ROW(field) RESULT_FIELD(struct stats_row, field)
 enum { ROW_SELF, ROW_SHARE, ROW_MEAN, ROW_MIN };
 
+RESULT_MAKES(row_unknown, stats_row,
+             result_u64(row->total_ns -
+                        (row->cpu.running_ns + row->cpu.runnable_ns + row->cpu.waiting_ns)))
 RESULT_MAKES(row_quantile, stats_row, result_u64(stats_quantile_ns(row, (unsigned)what)))
 
 /* Of a GPU's work people see no share that lies outside of the run. */
@@ -63,14 +79,21 @@ const struct result_column stats_row_columns[] = {
     {"p90", "p90", 9, RESULT_ROUGH_NS, RESULT_MADE(row_quantile, 900)},
     {"p99", "p99", 9, RESULT_ROUGH_NS, RESULT_MADE(row_quantile, 990)},
     {"max", "max", 10, RESULT_NS, RESULT_MAX, TABLES_ROW(max_ns)},
+    CPU_PART("running", struct stats_row, running_ns, RESULT_SUM, ),
+    CPU_PART("runnable", struct stats_row, runnable_ns, RESULT_SUM, ),
+    CPU_PART("waiting", struct stats_row, waiting_ns, RESULT_SUM, ),
+    CPU_REST(row_unknown),
     {NULL, NULL, 0, RESULT_HISTOGRAM, RESULT_SUM, TABLES_ROW(durations)},
     {0}};
 
-const char stats_row_titles[] = "count,total,share,self,mean,p50,p90,p99,max,kind,id,name";
+const char stats_row_titles[] =
+    "count,total,running,runnable,waiting,not known,share,self,mean,p50,"
+    "p90,p99,max,kind,id,name";
 
+#define ROWS_LEAST_NEEDED "id,p90,kind,mean,self,p50,not known,runnable,p99,max,waiting,running"
 #define ROWS(key, title)                                                                           \
     {                                                                                              \
-        key, title, stats_row_columns, stats_row_titles, "id,p90,kind,mean,self,p50,p99,max", 0    \
+        key, title, stats_row_columns, stats_row_titles, ROWS_LEAST_NEEDED, 0                      \
     }
 const struct result_table stats_work_items_table = ROWS("work_items", "Work items");
 const struct result_table stats_queued_table = ROWS("queued", "Queue delay of work items");
@@ -84,7 +107,7 @@ const struct result_table stats_gpu_ranges_table = ROWS("gpu_ranges", "Ranges on
 RESULT_MAKES(values_key, arg_sums, result_word(row->key))
 
 const struct result_table stats_values_table = {
-    "values", NULL, stats_row_columns, stats_row_titles, "id,p90,kind,mean,self,p50,p99,max", 100};
+    "values", NULL, stats_row_columns, stats_row_titles, ROWS_LEAST_NEEDED, 100};
 
 const struct result_column stats_values_columns[] = {
     {"key", NULL, 0, RESULT_TEXT, RESULT_MADE(values_key, 0)},
@@ -171,6 +194,8 @@ static struct result_cell track_made(const struct result_at *at, int what)
     return share;
 }
 
+RESULT_MAKES(track_unknown, stats_track, result_u64(stats_unknown_ns(row)))
+
 const struct result_column stats_track_columns[] = {
     {"name", "name", 0, RESULT_TEXT, TRACK(track.name)},
     {"process", NULL, 0, RESULT_TEXT, RESULT_MADE(track_made, TRACK_PROCESS)},
@@ -182,6 +207,10 @@ const struct result_column stats_track_columns[] = {
     {"busy", "busy", 10, RESULT_NS, TRACK(busy.busy_ns)},
     {"waiting", NULL, 0, RESULT_NS, TRACK(waiting_ns)},
     {"idle", "idle", 10, RESULT_NS, RESULT_MADE(track_made, TRACK_IDLE)},
+    CPU_PART("running", struct stats_track, running_ns, ),
+    CPU_PART("runnable", struct stats_track, runnable_ns, ),
+    CPU_REST(track_unknown),
+    {NULL, NULL, 0, RESULT_NS, TRACK(cpu.waiting_ns)},
     {"busy_share", "share", 8, RESULT_SHARE, RESULT_MADE(track_made, TRACK_SHARE)},
     {"gaps", "gaps", 12, RESULT_COUNT, TRACK(busy.gaps)},
     {"longest_gap", "longest gap", 12, RESULT_NS, TRACK(busy.longest_gap_ns)},
@@ -201,7 +230,8 @@ const struct result_column stats_track_columns[] = {
 
 #define TRACKS(key, title)                                                                         \
     {                                                                                              \
-        key, title, stats_track_columns, "spans,busy,share,idle,gaps,longest gap,name", NULL,      \
+        key, title, stats_track_columns,                                                           \
+            "spans,busy,share,running,runnable,not known,idle,gaps,longest gap,name", NULL,        \
             STATS_TRACKS_SHOWN                                                                     \
     }
 const struct result_table stats_threads_table = TRACKS("threads", "Threads");
@@ -501,11 +531,18 @@ const struct result_column stats_call_columns[] = {
     {NULL, NULL, 0, RESULT_INDEX, CALL(track), .what = STATS_TRACKS},
     {NULL, NULL, 0, RESULT_INDEX, CALL(row), .what = STATS_ROWS},
     {NULL, NULL, 0, RESULT_TEXT, CALL(args)},
+    CPU_PART("running", struct stats_call, running_ns, ),
+    CPU_PART("runnable", struct stats_call, runnable_ns, ),
+    CPU_PART("waiting", struct stats_call, waiting_ns, ),
     {0}};
 const struct result_table stats_open_table = {
-    "open", NULL, stats_call_columns, "duration,start,name", NULL, 0};
-const struct result_table stats_longest_table = {
-    "longest", "Longest calls", stats_call_columns, "duration,start,name", NULL, 0};
+    "open", NULL, stats_call_columns, "duration,running,runnable,waiting,start,name", NULL, 0};
+const struct result_table stats_longest_table = {"longest",
+                                                 "Longest calls",
+                                                 stats_call_columns,
+                                                 "duration,running,runnable,waiting,start,name",
+                                                 NULL,
+                                                 0};
 
 /* ---- losses ------------------------------------------------------------------------------- */
 
@@ -631,6 +668,8 @@ const struct result_column stats_process_columns[] = {
     {"empty_polls", NULL, 0, RESULT_COUNT, PROCESS(empty_polls)},
     {NULL, NULL, 0, RESULT_BOOL, PROCESS(began_before)},
     {NULL, NULL, 0, RESULT_BOOL, PROCESS(has_gap)},
+    {NULL, NULL, 0, RESULT_BOOL, PROCESS(ended)},
+    {NULL, NULL, 0, RESULT_BOOL, PROCESS(knows_cpu)},
     {NULL, NULL, 0, RESULT_BOOL, PROCESS(by_rule)},
     {NULL, NULL, 0, RESULT_TEXT, PROCESS(rule)},
     {0}};
@@ -659,6 +698,7 @@ const struct result_column stats_columns[] = {
     {"workers", NULL, 0, RESULT_COUNT, STATS(workers)},
     {"worker_busy", NULL, 0, RESULT_NS, STATS(worker_busy_ns)},
     {"worker_waiting", NULL, 0, RESULT_NS, STATS(worker_waiting_ns)},
+    {"worker_runnable", NULL, 0, RESULT_NS, STATS(worker_runnable_ns), .there = stats_knows_cpu},
     {"worker_share", NULL, 0, RESULT_SHARE, RESULT_MADE(stats_made, STATS_WORKER_SHARE)},
     {"lost_records", NULL, 0, RESULT_COUNT, RESULT_SUM, STATS(lost_records)},
     {NULL, NULL, 0, RESULT_COUNT, RESULT_SUM, STATS(skipped_bytes)},

@@ -123,7 +123,7 @@ static bool stats_summary_read(struct stats *stats, const uint8_t *in, size_t co
 /* ---- summary cache --------------------------------------------------------------------------- */
 
 /* Its last byte counts up when what is carried changes: fields of stats_tables.c, too. */
-static const char magic[8] = "RBWPSUM\5";
+static const char magic[8] = "RBWPSUM\6";
 enum {
     SUMMARY_CACHE_HEAD_BYTES = 20,
     TAIL_BYTES = 64

@@ -486,8 +486,8 @@ static uint32_t rows_of(int fd)
 static void top_text(const struct top_options *options, struct out *out,
                      const struct top_sample *sample, bool over)
 {
-    const struct result_view view = {out, terminal_colors(&options->terminal, out->fd), UINT16_MAX,
-                                     false, 0};
+    const struct result_view view = {
+        out, terminal_colors(&options->terminal, out->fd), UINT16_MAX, false, 0, NULL};
     const struct result_layout layout = result_layout(&view, &items_table, NULL, 0);
     if (over)
         out_text(out, "\033[H\033[2J");

@@ -789,6 +789,8 @@ static void add_process(struct rbwp_source *source, const struct trace_source *f
                                     .clock_bounded = source->options->clock_bounded,
                                     .clock_error_ns = source->options->clock_error_ns};
     if (trailer) {
+        process.ended = input_is_finished(source->input) &&
+                        (!trailer->kept_count || trailer->kept->why == RBWP_KEPT_STOP);
         process.os_id = trailer->process_id;
         process.host = (struct trace_text){trailer->host, trailer->host_bytes};
         process.command = (struct trace_text){trailer->command, trailer->command_bytes};

@@ -59,6 +59,7 @@ struct result_view {
     unsigned width;  /* columns of a line */
     bool shorten;    /* names that do not fit into it */
     int64_t zero_ns; /* times count from it */
+    const void *all; /* the analysis, for columns that not each has */
 };
 
 /* Columns that are shown. */

@@ -89,6 +89,7 @@ struct result_column {
     size_t offset, bytes; /* in the row; bytes is 0 of what is made */
     struct result_cell (*get)(const struct result_at *at, int what);
     int what;
+    bool (*there)(const void *all); /* whether rows have it at all; NULL: they do */
     bool optional; /* not there where the field is 0 or empty, or what is made is nothing */
     /* In JSON the whole member, with the comma before it. */
     void (*put)(struct out *out, const struct result_at *at);
@@ -196,6 +197,11 @@ struct result_cell result_file_bytes(const char *path);
 /* Columns of the fields of a file that are shown (fields.h), of RESULT_FIELDS_MAX with the last. */
 enum { RESULT_FIELDS_MAX = 16 };
 void result_fields(const struct layout *layout, struct result_column *columns_out);
+
+static inline bool result_is_there(const struct result_column *column, const void *all)
+{
+    return !column->there || column->there(all);
+}
 
 /* What stands in a field of 1, 2, 4 or 8 bytes. */
 uint64_t result_number(const struct result_column *column, const void *field);

@@ -86,9 +86,9 @@ struct busy_cells {
 
 /* Spreads busy_ns (of any number of workers) evenly over the time. False without memory. */
 bool busy_cells_add(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, uint64_t busy_ns);
-/* One worker was not busy then: a part of what was added, or will be, goes. False without memory.
- */
-bool busy_cells_take_off(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns);
+/* So much of what was added, or will be, goes, evenly over the time. False without memory. */
+bool busy_cells_take_off(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns,
+                         uint64_t idle_ns);
 /* Adds those of another one, whose times are later by shift_ns. */
 bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, int64_t shift_ns);
 /* Of a cell that reaches out of the time its part. */

@@ -14,7 +14,8 @@ static inline bool stats_is_timed(const struct trace_span *span)
 }
 
 /* Counts a span, but for what is inside it. False when out of memory. */
-static inline bool stats_row_count(struct stats_row *row, const struct trace_span *span)
+static inline bool stats_row_count(struct stats_row *row, const struct trace_span *span,
+                                   const struct trace_cpu *cpu)
 {
     const uint64_t duration_ns = trace_duration_ns(span);
     if (span->flags & (TRACE_UNFINISHED | TRACE_OPEN)) {
@@ -24,8 +25,11 @@ static inline bool stats_row_count(struct stats_row *row, const struct trace_spa
             row->open_ns = stats_sum(row->open_ns, duration_ns);
         }
     }
-    if (stats_is_timed(span))
+    if (stats_is_timed(span)) {
         row->total_ns = stats_sum(row->total_ns, duration_ns);
+        if (trace_cpu_is_known(cpu))
+            stats_cpu_add(&row->cpu, cpu);
+    }
     if (span->flags & TRACE_UNFINISHED)
         return true;
     row->count++;

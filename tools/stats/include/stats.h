@@ -20,6 +20,8 @@
  * - a track is busy while at least one outermost span of it is open, however
  *   many overlap; ranges are no work, and what they enclose counts as if
  *   they were not there;
+ * - of a span of which it is known when its thread was not on a CPU, that is no busy time; how many
+ *   workers were busy counts it as if it had come last in the span, since when it was is not known;
  * - workers are threads and processors, not GPUs and channels. The run is the
  *   time from their first start to their last stop, of a filtered trace that
  *   in which any of them recorded (stats_set_run); the share of worker time
@@ -51,6 +53,8 @@
  * ran for so long is. */
 #define STATS_NEWS_NS UINT64_C(1000000)
 #define STATS_HUNG_NS UINT64_C(1000000000)
+/* Who runs for less than one of so many parts does not work. */
+#define STATS_HELPER_PART 100
 
 /* A span that came late, or will: what is directly inside it. */
 struct stats_late {
@@ -70,8 +74,10 @@ struct stats_track {
     int64_t first_ns, last_ns;         /* of all spans, valid if there are any */
     uint64_t spans, unfinished, calls; /* calls: outermost spans */
     uint64_t lost_records;
-    uint64_t waiting_ns;  /* in sub-items that wait: no busy time */
-    int64_t waited_to_ns; /* end of the last of them */
+    uint64_t waiting_ns;  /* in sub-items that wait, and blocked in calls: no busy time */
+    int64_t waited_to_ns; /* end of the last sub-item that waits */
+    struct trace_cpu cpu; /* of the calls that are its busy time, as far as it is known */
+    int64_t split_to_ns;  /* end of the last of them of which it is */
     struct stats_lane *lanes;
     uint32_t lane_count;
     struct stats_late late[STATS_LATE];
@@ -86,16 +92,18 @@ struct stats_call {
     uint64_t duration_ns, id;
     uint32_t track, row;
     struct trace_text args; /* as of arg_sums.h, its own copy */
+    struct trace_cpu cpu;   /* of its duration, as far as it is known */
 };
 
 struct stats_process {
     uint32_t node;
     struct trace_text name, source;
-    bool began_before, has_gap; /* as in struct trace_process */
-    bool by_rule;               /* a flight recorder's rule had the file written */
-    struct trace_text rule;     /* which one, and what met it: "call:parse>30ms: 40.451 ms" */
-    uint64_t empty_polls;       /* calls that did nothing and left no trace */
-    struct busy_cells cells;    /* of its workers, if options.cells */
+    bool began_before, has_gap, ended; /* as in struct trace_process */
+    bool knows_cpu;                    /* of some of its calls it is known whether they ran */
+    bool by_rule;                      /* a flight recorder's rule had the file written */
+    struct trace_text rule;  /* which one, and what met it: "call:parse>30ms: 40.451 ms" */
+    uint64_t empty_polls;    /* calls that did nothing and left no trace */
+    struct busy_cells cells; /* of its workers, if options.cells */
 };
 
 struct stats_loss {
@@ -141,7 +149,7 @@ struct stats {
     int64_t first_ns, last_ns;         /* of spans; 0,0 without */
     int64_t run_first_ns, run_last_ns; /* of the workers' spans; without workers of all */
     uint32_t workers;                  /* tracks */
-    uint64_t worker_busy_ns, worker_waiting_ns;
+    uint64_t worker_busy_ns, worker_waiting_ns, worker_runnable_ns;
     bool run_set; /* the run was given */
     bool merged;  /* of sums of files (stats_files.h): concurrency is that of each process */
     struct concurrency_result concurrency;
@@ -184,10 +192,22 @@ uint64_t stats_self_ns(const struct stats_row *row);
 uint64_t stats_mean_ns(const struct stats_row *row);
 /* Inside [min, max] of the row. */
 uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
-/* Of the run, neither busy nor waiting. */
+/* Whether anything is known of calls' time on a CPU. */
+bool stats_knows_cpu(const void *stats);
+/* Of a thread of which that is known: it ran for next to nothing of the run. */
+bool stats_is_helper(const struct stats *stats, const struct stats_track *track);
+/* Of its busy time that of which nothing is known. */
+static inline uint64_t stats_unknown_ns(const struct stats_track *track)
+{
+    return track->busy.busy_ns > track->cpu.running_ns ? track->busy.busy_ns - track->cpu.running_ns
+                                                       : 0;
+}
+/* Of the run, neither busy nor waiting, nor ready to run. */
 uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track);
 /* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. What
- * a rule has written has the program in the middle of its work: there only the latter counts. */
+ * a rule has written has the program in the middle of its work: there only the latter counts. Where
+ * it is known whether calls run, what runs does not hang, nor does what belongs to a process that
+ * has ended. */
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
 /* Of one that still ran: how much of it came after the run, which ends with the last work. */
 uint64_t stats_after_run_ns(const struct stats *stats, const struct stats_call *call);

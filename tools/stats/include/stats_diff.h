@@ -14,7 +14,17 @@
 
 enum { DIFF_RUNS_MAX = 64 }; /* of a side */
 
-enum diff_metric { DIFF_MEAN, DIFF_P50, DIFF_P99, DIFF_TOTAL, DIFF_METRICS };
+/* The last three are a mean, too. */
+enum diff_metric {
+    DIFF_MEAN,
+    DIFF_P50,
+    DIFF_P99,
+    DIFF_TOTAL,
+    DIFF_RUNNING,
+    DIFF_RUNNABLE,
+    DIFF_WAITING,
+    DIFF_METRICS
+};
 extern const char *const diff_metric_name[DIFF_METRICS];
 
 /* Of counters more is not worse. */

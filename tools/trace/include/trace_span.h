@@ -59,11 +59,16 @@ static inline const struct trace_detail *trace_detail_of(const struct trace_deta
     return span->detail ? (const void *)(details->words + span->detail) : NULL;
 }
 
-/* What the thread did during a span: was on a CPU, was ready to run without one, was blocked, or
- * nobody knows. Their sum is the duration. */
+/* What the thread did during a span: was on a CPU, was ready to run without one, was blocked. Of
+ * what is left of the duration nothing is known. */
 struct trace_cpu {
-    uint64_t running_ns, runnable_ns, waiting_ns, unknown_ns;
+    uint64_t running_ns, runnable_ns, waiting_ns;
 };
+
+static inline bool trace_cpu_is_known(const struct trace_cpu *cpu)
+{
+    return cpu->running_ns || cpu->runnable_ns || cpu->waiting_ns;
+}
 
 /* At most what is left of the duration, of which it is taken off; nothing of what is not known. */
 static inline uint64_t trace_cpu_part(int64_t part_ns, uint64_t *left_ns)
@@ -85,12 +90,8 @@ static inline struct trace_cpu trace_cpu_of(const struct trace_span *span,
     } else if (detail && detail->flags & TRACE_HAS_CPU) {
         cpu.running_ns = trace_cpu_part(detail->running_ns, &left_ns);
         cpu.runnable_ns = trace_cpu_part(detail->runnable_ns, &left_ns);
-        if (detail->running_ns < 0 || detail->runnable_ns < 0)
-            cpu.unknown_ns = left_ns;
-        else
+        if (detail->running_ns >= 0 && detail->runnable_ns >= 0)
             cpu.waiting_ns = left_ns;
-    } else {
-        cpu.unknown_ns = left_ns;
     }
     return cpu;
 }

@@ -16,6 +16,7 @@ struct trace_process {
     bool clock_bounded; /* its times are wrong against those of others by clock_error_ns at most */
     uint64_t clock_error_ns;
     bool began_before; /* in a file of the recording that is not here */
+    bool ended;        /* so nothing of it hangs any more */
     bool has_gap;      /* nor is some of it between two that are */
 };
 
