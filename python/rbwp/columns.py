@@ -31,11 +31,11 @@ COLUMNS: Dict[str, str] = {
     "instant": "|b1", "open": "|b1", "node": "<u4", "process_id": "<u8", "os_thread_id": "<u8", "thread_id": "<u8",
     "proc_id": "<u8", "stream": "<u8", "correlation": "<u8", "launch": "<i8", "launch_thread_id": "<u8",
     "launch_span": "<u8", "launch_inferred": "|b1", "start_uncertain_ns": "<u8", "stop_uncertain_ns": "<u8",
-    "certain_ns": "<u8", "own_category": "<u4", "args": "<u4"
+    "certain_ns": "<u8", "running_ns": "<u8", "runnable_ns": "<u8", "own_category": "<u4", "args": "<u4"
 }
 OPTIONAL = ("parent", "process_id", "os_thread_id", "thread_id", "proc_id", "stream", "correlation", "launch",
             "launch_thread_id", "launch_span", "launch_inferred", "start_uncertain_ns", "stop_uncertain_ns",
-            "certain_ns", "own_category", "args")
+            "certain_ns", "running_ns", "runnable_ns", "own_category", "args")
 
 
 class RbwpWarning(UserWarning):

@@ -2,6 +2,7 @@
 """Files whose tables call_cpu and thread_cpu say whether calls ran (SPEC.md, appendix A)."""
 import ranges_make
 import rbwp_make as m
+from make_rbwp import HEADER_BYTES, table_range
 
 T = 10**18
 MS = 10**6
@@ -22,11 +23,14 @@ def file(calls, split=(), known=(), stop=100):
     rows = [(T + int(start * MS), T + int((start + length) * MS), thread, 1, *(int(x * MS) % 2**64 if x >= 0 else 2**64 - 1 for x in (running, runnable)),
              1, 0, 0, 0, 0, 0) for thread, start, length, running, runnable in split]
     states = [(T + int(time * MS), thread, one) for thread, time, one in known]
-    blocks += ranges_make.table(1, "call_cpu", CALL_CPU, rows) if rows else []
-    blocks += ranges_make.table(2, "thread_cpu", THREAD_CPU, states) if states else []
+    ranges = []
+    for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, rows), ("thread_cpu", THREAD_CPU, states)), 1):
+        at, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, made) if made else []
+        blocks += ours
+        ranges += [table_range(at, sum(map(len, ours)), number, len(ours), len(made), 1, len(made), (made[0][0], made[-1][0]))] if made else []
     threads = sorted(records)
     table = m.table_section(b"THRD", [m.thread_entry(t, 2, 4711 + t, T, name=b"t%d" % t) for t in threads], b"".join(b"t%d" % t for t in threads))
-    return m.with_trailer(m.file(blocks, ITEMS, zero_time=T), m.info(start=T, stop=T + int(stop * MS)), table)
+    return m.with_trailer(m.file(blocks, ITEMS, zero_time=T), m.info(start=T, stop=T + int(stop * MS)), table, *([m.table_section(b"TIDX", ranges)] if ranges else []))
 
 
 # t1 serves: it runs, then waits for 3 ms and is ready to run for 1 ms of 10; of one call nothing is known to the end. t2 and t3

@@ -4,9 +4,13 @@ every view; who sleeps is not busy; who is idle all the time does not fill the f
 that knows nothing of it looks as if there were no such thing."""
 import csv
 import io
+import json
+import sqlite3
 
 import on_cpu_make as made
+import parquet_reader
 import pytest
+from perfetto_decode import Trace
 
 MS = made.MS
 PARTS = ("running", "runnable", "waiting", "not_known")
@@ -97,3 +101,53 @@ def test_ended_is_not_hung(rbwp, work):
         findings = rbwp("stats", "--json", "--findings", work / "open.bin").json["findings"]
         assert sum(f["what"] == "hung" for f in findings) == said
         assert ("hung for" in rbwp("stats", work / "open.bin").text) == bool(said)
+
+
+# Running and runnable of the spans by their thread and start, in ms; None is not known.
+SPLIT = {(1, 0): (40, 0), (1, 40): (6, 1), (1, 60): (5, None), (2, 0): (0.01, 0), (3, 10): (0.02, 0.5), (4, 5): (None, None)}
+
+
+def milli(value):
+    return None if value in (None, "") else int(value) / MS
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "ndjson"])
+def test_lines(rbwp, known, unknown, form):
+    lines = rbwp("export", "--to", form, known).lines
+    rows = [json.loads(line) for line in lines] if form == "ndjson" else csv.DictReader(lines, delimiter="\t" if form == "tsv" else ",")
+    assert {(int(r["thread_id"]), (int(r["start_ns"]) - made.T) // MS): (milli(r.get("running_ns")), milli(r.get("runnable_ns"))) for r in rows} == SPLIT
+    assert "running_ns" not in rbwp("export", "--to", form, unknown).text
+
+
+def test_parquet_and_npz(rbwp, known, unknown, work):
+    rbwp("export", "-o", work / "x.parquet", known)
+    file = parquet_reader.File(f"{work}/x.parquet")
+    found = zip(file.column("thread_id"), file.column("start"), file.column("running_ns"), file.column("runnable_ns"))
+    assert {(thread, (start - made.T) // MS): (milli(a), milli(b)) for thread, start, a, b in found} == SPLIT
+    np = pytest.importorskip("numpy")
+    rbwp("export", "-o", work / "x.npz", known)
+    arrays = np.load(work / "x.npz")
+    assert arrays["running_ns"].sum() == sum(a or 0 for a, _ in SPLIT.values()) * MS and arrays["running_ns.known"].sum() == 5
+    rbwp("export", "-o", work / "y.npz", unknown)
+    assert "running_ns" not in np.load(work / "y.npz")
+
+
+def test_sqlite(rbwp, known, unknown, work):
+    if "without SQLite" in rbwp("export", "-o", work / "x.sqlite", known, code=None).error:
+        pytest.skip("this build is without SQLite")
+    rows = sqlite3.connect(work / "x.sqlite").execute(
+        "select track.id, start_ns, running_ns, runnable_ns from span_cpu join span on span.id = span_cpu.span join track on track.id = span.track").fetchall()
+    assert sorted((milli(a), milli(b)) for _, _, a, b in rows if b is not None) == sorted(v for v in SPLIT.values() if v[1] is not None)
+    assert len(rows) == 5
+    rbwp("export", "-o", work / "y.sqlite", unknown)
+    assert not sqlite3.connect(work / "y.sqlite").execute("select * from sqlite_master where name = 'span_cpu'").fetchall()
+
+
+def test_viewers(rbwp, known):
+    """Of calls that have a row."""
+    rows = sorted((s.args["running_ns"], s.args.get("runnable_ns")) for s in Trace(rbwp("export", "--to", "perfetto", known).out).slices if "running_ns" in s.args)
+    assert rows == [(10000, 0), (20000, 500000), (5 * MS, None), (6 * MS, MS)]
+    for form in ("chrome", "kineto"):
+        events = rbwp("export", "--to", form, known).json["traceEvents"]
+        found = sorted((e["args"]["rbwp"]["running_ns"], e["args"]["rbwp"].get("runnable_ns")) for e in events if "running_ns" in e.get("args", {}).get("rbwp", {}))
+        assert found == rows

@@ -27,6 +27,10 @@ void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detai
     struct out *out = &chrome->pass->out;
     if (detail->flags & TRACE_HAS_BOUNDS)
         write_bounds(out, detail);
+    if (detail->flags & TRACE_HAS_CPU && detail->running_ns >= 0)
+        out_format(out, "\"running_ns\":%" PRId64 ",", detail->running_ns);
+    if (detail->flags & TRACE_HAS_CPU && detail->runnable_ns >= 0)
+        out_format(out, "\"runnable_ns\":%" PRId64 ",", detail->runnable_ns);
     if (detail->flags & TRACE_HAS_LAUNCH)
         out_format(out, "\"launch_ns\":\"%" PRId64 "\",", detail->launch_ns);
     if (detail->launch_track != TRACE_NONE)

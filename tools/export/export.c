@@ -91,11 +91,10 @@ static char *path_of(const struct parts *parts, uint32_t node, uint32_t number)
 }
 
 /* Not the node's: readers make one of the path, and do not take it twice. */
-static uint32_t columns_of(uint32_t chosen)
+static uint64_t columns_of(const struct trace_pass *pass, uint64_t chosen)
 {
-    uint32_t all =
-        span_column_count() == 32 ? UINT32_MAX : (UINT32_C(1) << span_column_count()) - 1;
-    return (chosen ? chosen : all) & ~(UINT32_C(1) << span_column_named("node", 4));
+    return (chosen ? chosen : span_columns_of(pass)) &
+           ~(UINT64_C(1) << span_column_named("node", 4));
 }
 
 static enum exit_code write_part(const struct trace_pass *pass, struct trace_source *source,
@@ -106,7 +105,7 @@ static enum exit_code write_part(const struct trace_pass *pass, struct trace_sou
     struct trace_maker maker = parts->exporter->maker;
     struct trace_pass part = *pass;
     options.reading.output.path = path;
-    options.columns = columns_of(options.columns);
+    options.columns = columns_of(pass, options.columns);
     maker.empty_is_good = true;
     part.maker = &maker;
     part.asked = &options;
@@ -171,7 +170,7 @@ static bool store_legion_version(void *value, const char *text, struct option_er
 /* Names with commas between. */
 static bool store_columns(void *value, const char *text, struct option_error *error)
 {
-    uint32_t chosen = 0;
+    uint64_t chosen = 0;
     for (const char *at = text;; at++) {
         size_t bytes = strcspn(at, ",");
         int column = span_column_named(at, bytes);
@@ -180,12 +179,12 @@ static bool store_columns(void *value, const char *text, struct option_error *er
                      (int)(bytes < 40 ? bytes : 40), at);
             return false;
         }
-        chosen |= UINT32_C(1) << column;
+        chosen |= UINT64_C(1) << column;
         at += bytes;
         if (!*at)
             break;
     }
-    *(uint32_t *)value = chosen;
+    *(uint64_t *)value = chosen;
     return true;
 }
 

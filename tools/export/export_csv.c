@@ -94,12 +94,13 @@ static bool is_of_track(const struct line_column *column)
     return column->column.source == SPAN_COLUMN_OF_TRACK;
 }
 
-static void find_columns(struct line_columns *columns, const struct shape *shape)
+static void find_columns(struct line_columns *columns, const struct shape *shape,
+                         const struct trace_pass *pass)
 {
     for (int c = 0; c < span_column_count(); c++) {
         struct line_column *made = &columns->list[columns->count];
         const struct span_column *column = span_column(c);
-        if (!column->line_name)
+        if (!column->line_name || !span_column_is_there(c, pass))
             continue;
         *made = (struct line_column){.column = *column};
         made->before_bytes = (uint8_t)snprintf(
@@ -258,9 +259,9 @@ static void csv_write_span(struct writer *writer, const struct trace_span *span,
     write_columns(writer, 0, columns->track_first, span, detail, NULL);
     write_common(writer, &writer->place, columns->track_first, columns->track_end, span);
     write_columns(writer, columns->track_end, columns->detail_first, span, detail, NULL);
-    if (detail) {
+    if (span_facts_any(span, detail)) {
         struct span_facts facts = writer->facts;
-        span_facts_of_detail(writer->trace, detail, &facts);
+        span_facts_of_span(writer->trace, span, detail, &facts);
         write_columns(writer, columns->detail_first, columns->count, span, detail, &facts);
     } else {
         write_common(writer, &writer->end, columns->detail_first, columns->count, span);
@@ -416,7 +417,7 @@ static bool csv_begin(struct trace_pass *pass, const struct shape *shape)
         return false;
     }
     *lines = (struct lines){.pass = pass, .shape = shape, .jobs = jobs};
-    find_columns(&lines->columns, shape);
+    find_columns(&lines->columns, shape, pass);
     pass->state = lines;
     pass->sink = (struct trace_sink){.context = lines,
                                      .spans = csv_on_spans,

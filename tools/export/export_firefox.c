@@ -119,11 +119,12 @@ static void to_tail(struct out *out, const char *bytes, size_t count)
 }
 
 /* Whole numbers are texts: what they stand for may be above what JavaScript has. */
-static void firefox_put_facts(struct firefox *firefox, const struct trace_detail *detail)
+static void firefox_put_facts(struct firefox *firefox, const struct trace_span *span,
+                              const struct trace_detail *detail)
 {
     struct span_facts facts = {0};
     struct out *out = &firefox->data;
-    span_facts_of_detail(firefox->pass->trace, detail, &facts);
+    span_facts_of_span(firefox->pass->trace, span, detail, &facts);
     for (int c = 0; c < span_column_count(); c++) {
         const struct span_column *column = span_column(c);
         uint64_t value;
@@ -196,13 +197,14 @@ static void firefox_put_text(struct firefox *firefox, const char *key, struct tr
 }
 
 /* What only this span has, into tail. */
-static void make_tail(struct firefox *firefox, const struct trace_detail *detail)
+static void make_tail(struct firefox *firefox, const struct trace_span *span,
+                      const struct trace_detail *detail)
 {
     firefox->tail.count = 0;
     if (detail->category)
         firefox_put_text(firefox, "own_category",
                          trace_label_of(firefox->pass->trace, detail->category));
-    firefox_put_facts(firefox, detail);
+    firefox_put_facts(firefox, span, detail);
     for (uint32_t i = 0; i < detail->arg_count; i++)
         firefox_put_arg(firefox, detail, &trace_args_of(detail)[i]);
     out_flush(&firefox->data);
@@ -219,7 +221,7 @@ static void put_marker(struct firefox *firefox, struct firefox_lane *lane,
     struct spool *spool = &firefox->spool;
     firefox_reach(firefox, span->start_ns, instant ? span->start_ns : span->stop_ns);
     if (detail)
-        make_tail(firefox, detail);
+        make_tail(firefox, span, detail);
     firefox_keep_data(spool, lane->streams + MARKER_DATA, span, detail ? &firefox->tail : NULL);
     firefox_keep_what(spool, lane->streams + MARKER_WHAT, span);
     spool_put_near(spool, lane->streams + MARKER_START, span->start_ns);

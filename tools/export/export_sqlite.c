@@ -66,6 +66,9 @@ const char sqlite_tables[] =
     " first_ns INTEGER, last_ns INTEGER, bytes INTEGER, calls INTEGER);\n"
     "CREATE TABLE fact(key TEXT NOT NULL, value TEXT NOT NULL);\n";
 
+static const char cpu_table[] = "CREATE TABLE span_cpu(span INTEGER PRIMARY KEY REFERENCES span,"
+                                " running_ns INTEGER, runnable_ns INTEGER);\n";
+
 /* For what lies in a part of a track's time, and for all that one function did. Nothing else is
  * asked for by the views; an index more is a tenth of the file and of the time. */
 const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, start_ns);\n"
@@ -159,6 +162,7 @@ enum statement {
     ARG,
     COUNTER,
     COLUMN,
+    SPAN_CPU, /* where the sources say whether calls ran */
     STATEMENTS
 };
 _Static_assert((int)STATEMENTS <= (int)SQLITE_STATEMENTS_MAX, "they have room");
@@ -173,6 +177,7 @@ static const char *const statements[STATEMENTS] = {
     [FACT] = "INSERT INTO fact VALUES(?,?)",
     [CATEGORY] = "INSERT INTO category VALUES(?,?)",
     [DETAIL] = "INSERT INTO detail VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+    [SPAN_CPU] = "INSERT INTO span_cpu VALUES(?,?,?)",
     [ARG] = "INSERT INTO arg VALUES(?,?,?,?)",
     [COUNTER] = "INSERT INTO counter VALUES(?,?,?)",
     [COLUMN] = "INSERT INTO table_column VALUES(?,?,?,?,?,?,?)",
@@ -256,13 +261,27 @@ static void sqlite_put_fact(struct sqlite_row *row, const struct span_facts *fac
     sqlite_number_or_null(row, span_facts_has(facts, fact), (int64_t)facts->value[fact]);
 }
 
+static void put_cpu(struct database *database, const struct trace_span *span,
+                    const struct trace_detail *detail)
+{
+    struct span_facts facts = {0};
+    span_facts_of_span(database->pass->trace, span, detail, &facts);
+    if (!span_facts_has(&facts, FACT_RUNNING) && !span_facts_has(&facts, FACT_RUNNABLE))
+        return;
+    struct sqlite_row row = begin_row(database, SPAN_CPU);
+    sqlite_number(&row, (int64_t)span->id);
+    sqlite_put_fact(&row, &facts, FACT_RUNNING);
+    sqlite_put_fact(&row, &facts, FACT_RUNNABLE);
+    sqlite_end_row(&row);
+}
+
 static void put_detail(struct database *database, const struct trace_span *span,
                        const struct trace_detail *detail)
 {
     const struct trace *trace = database->pass->trace;
     struct span_facts facts = {0};
     char thread[32];
-    span_facts_of_detail(trace, detail, &facts);
+    span_facts_of_span(trace, span, detail, &facts);
     snprintf(thread, sizeof thread, "0x%" PRIx64, detail->thread_id);
     struct sqlite_row row = begin_row(database, DETAIL);
     sqlite_number(&row, (int64_t)span->id);
@@ -272,7 +291,7 @@ static void put_detail(struct database *database, const struct trace_span *span,
     sqlite_put_fact(&row, &facts, FACT_LAUNCH);
     sqlite_text_or_null(&row, trace_text(detail->thread_id ? thread : ""), false);
     sqlite_number_or_null(&row, detail->launch_track != TRACE_NONE, detail->launch_track);
-    for (int fact = FACT_LAUNCH_SPAN; fact < SPAN_FACTS; fact++)
+    for (int fact = FACT_LAUNCH_SPAN; fact <= FACT_CERTAIN; fact++)
         sqlite_put_fact(&row, &facts, (enum span_fact)fact);
     sqlite_end_row(&row);
 }
@@ -309,6 +328,8 @@ static void sqlite_on_spans(void *context, const struct trace_span *spans, size_
     for (size_t i = 0; i < count && !database->failed; i++) {
         const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
         sqlite_put_span(database, &spans[i]);
+        if (database->pass->knows_cpu)
+            put_cpu(database, &spans[i], detail);
         if (detail)
             put_detail(database, &spans[i], detail);
         for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
@@ -423,13 +444,16 @@ static bool sqlite_prepare(struct database *database)
         sqlite_fail(database, database->db ? sqlite3_errmsg(database->db) : "out of memory");
         return false;
     }
-    if (!execute(database, pragmas) || !execute(database, sqlite_tables))
+    const bool knows_cpu = database->pass->knows_cpu;
+    if (!execute(database, pragmas) || !execute(database, sqlite_tables) ||
+        (knows_cpu && !execute(database, cpu_table)))
         return false;
     /* Of the sorting of indices, half of all time. */
     int helpers = (int)job_threads_count(database->pass->threads) - 1;
     (void)sqlite3_limit(database->db, SQLITE_LIMIT_WORKER_THREADS, helpers);
     for (int i = 0; i < STATEMENTS; i++)
-        if (sqlite3_prepare_v3(database->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
+        if ((i != SPAN_CPU || knows_cpu) &&
+            sqlite3_prepare_v3(database->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
                                &database->inserts[i], NULL) != SQLITE_OK) {
             sqlite_fail(database, sqlite3_errmsg(database->db));
             return false;

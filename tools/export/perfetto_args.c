@@ -102,6 +102,12 @@ static uint8_t *perfetto_args_put_number(uint8_t *at, const char *key, enum pf_a
 
 static uint8_t *put_model(uint8_t *at, const struct trace_detail *detail)
 {
+    if (detail->flags & TRACE_HAS_CPU && detail->running_ns >= 0)
+        at = perfetto_args_put_number(at, "running_ns", PF_ANNOTATION_UINT,
+                                      (uint64_t)detail->running_ns);
+    if (detail->flags & TRACE_HAS_CPU && detail->runnable_ns >= 0)
+        at = perfetto_args_put_number(at, "runnable_ns", PF_ANNOTATION_UINT,
+                                      (uint64_t)detail->runnable_ns);
     if (detail->flags & TRACE_HAS_LAUNCH)
         at = perfetto_args_put_number(at, "launch_ns", PF_ANNOTATION_INT,
                                       (uint64_t)detail->launch_ns);

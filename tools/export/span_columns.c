@@ -64,8 +64,9 @@ static struct trace_text category_text(const struct trace *trace, uint32_t numbe
 #define TRACK(member) MEMBER(OF_TRACK, trace_track, member)
 #define PROCESS(member) MEMBER(OF_PROCESS, trace_process, member)
 #define SOURCE(source, at) SPAN_COLUMN_##source, at, 0
-#define SPAN_COLUMNS_COLUMN(name, line, type, optional, from) {name, line, SPAN_COLUMN_##type, optional, from, NULL}
-#define TEXT(name, optional, from, text) {name, name, SPAN_COLUMN_TEXT, optional, from, text}
+#define SPAN_COLUMNS_COLUMN(name, line, type, optional, from) {name, line, SPAN_COLUMN_##type, optional, from, NULL, false}
+#define OF_CPU(name, fact) {name, name, SPAN_COLUMN_ID, true, SOURCE(FACT, fact), NULL, true}
+#define TEXT(name, optional, from, text) {name, name, SPAN_COLUMN_TEXT, optional, from, text, false}
 
 static const struct span_column list[] = {
     SPAN_COLUMNS_COLUMN("start", "start_ns", TIME, false, SPAN(start_ns)),
@@ -97,6 +98,8 @@ static const struct span_column list[] = {
     SPAN_COLUMNS_COLUMN("start_uncertain_ns", "start_uncertain_ns", ID, true, SOURCE(FACT, FACT_START_UNCERTAIN)),
     SPAN_COLUMNS_COLUMN("stop_uncertain_ns", "stop_uncertain_ns", ID, true, SOURCE(FACT, FACT_STOP_UNCERTAIN)),
     SPAN_COLUMNS_COLUMN("certain_ns", "certain_ns", ID, true, SOURCE(FACT, FACT_CERTAIN)),
+    OF_CPU("running_ns", FACT_RUNNING),
+    OF_CPU("runnable_ns", FACT_RUNNABLE),
     TEXT("own_category", true, SOURCE(LABEL, 0), trace_label_of),
     TEXT("args", true, SOURCE(ARGS, 0), NULL),
 };
@@ -112,6 +115,19 @@ const struct span_column *span_column(int number)
 int span_column_count(void)
 {
     return COLUMNS;
+}
+
+bool span_column_is_there(int number, const struct trace_pass *pass)
+{
+    return pass->knows_cpu || !list[number].of_cpu;
+}
+
+uint64_t span_columns_of(const struct trace_pass *pass)
+{
+    uint64_t all = 0;
+    for (int c = 0; c < COLUMNS; c++)
+        all |= (uint64_t)span_column_is_there(c, pass) << c;
+    return all;
 }
 
 int span_column_named(const char *name, size_t bytes)
@@ -328,8 +344,8 @@ static void span_columns_put_group(struct span_columns *columns)
 /* ---- gathering ------------------------------------------------------------------------ */
 
 /* The number of what is known of the span; 0 without memory. */
-static uint32_t keep_known(struct span_columns *columns, const struct trace_detail *detail,
-                           const struct span_facts *of_track)
+static uint32_t keep_known(struct span_columns *columns, const struct trace_span *span,
+                           const struct trace_detail *detail, const struct span_facts *of_track)
 {
     const struct trace *trace = columns->pass->trace;
     if (!grow_zeroed32(&columns->known, &columns->known_room, columns->known_count + 1,
@@ -343,8 +359,8 @@ static uint32_t keep_known(struct span_columns *columns, const struct trace_deta
     if (args.bytes > UINT32_MAX - columns->arguments.count)
         args.bytes = 0;
     known->facts = *of_track;
-    span_facts_of_detail(trace, detail, &known->facts);
-    known->category = detail->category;
+    span_facts_of_span(trace, span, detail, &known->facts);
+    known->category = detail ? detail->category : 0;
     known->args = (uint32_t)columns->arguments.count;
     known->args_bytes = args.bytes;
     buffer_append(&columns->arguments, args.text, args.bytes);
@@ -380,7 +396,9 @@ static void add_rows(struct span_columns *columns, const struct trace_span *span
     memcpy(rows, spans, count * sizeof *rows);
     for (size_t i = 0; i < count; i++) {
         const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
-        rows[i].detail = detail ? keep_known(columns, detail, &of_track) : 0;
+        rows[i].detail = span_facts_any(&spans[i], detail)
+                             ? keep_known(columns, &spans[i], detail, &of_track)
+                             : 0;
         some |= rows[i].flags;
         all &= rows[i].flags;
     }
@@ -455,9 +473,9 @@ struct trace_sink span_columns_sink(struct span_columns *columns)
 bool span_columns_make(struct span_columns *columns, const struct trace_pass *pass,
                        const struct span_columns_user *user)
 {
-    uint32_t chosen = export_options_of(pass)->columns;
+    const uint64_t chosen = export_options_of(pass)->columns;
     *columns = (struct span_columns){.pass = pass, .user = *user};
-    columns->chosen = chosen ? chosen : (uint32_t)((UINT64_C(1) << COLUMNS) - 1);
+    columns->chosen = chosen ? chosen : span_columns_of(pass);
     for (int c = 0; c < COLUMNS; c++)
         columns->wants_args |= span_columns_wants(columns, c) && !span_column_lasts(c);
     columns->track = TRACE_NONE;
@@ -511,9 +529,21 @@ static void find_stream(const struct trace *trace, const struct trace_detail *de
     }
 }
 
-void span_facts_of_detail(const struct trace *trace, const struct trace_detail *detail,
-                          struct span_facts *facts)
+static void facts_of_cpu(const struct trace_span *span, const struct trace_detail *detail,
+                         struct span_facts *facts)
 {
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    const bool ran = span->flags & TRACE_RAN, has = detail && detail->flags & TRACE_HAS_CPU;
+    if (ran || (has && detail->running_ns >= 0))
+        span_facts_set(facts, FACT_RUNNING, cpu.running_ns);
+    if (ran || (has && detail->runnable_ns >= 0))
+        span_facts_set(facts, FACT_RUNNABLE, cpu.runnable_ns);
+}
+
+void span_facts_of_span(const struct trace *trace, const struct trace_span *span,
+                        const struct trace_detail *detail, struct span_facts *facts)
+{
+    facts_of_cpu(span, detail, facts);
     if (!detail)
         return;
     if (!span_facts_has(facts, FACT_STREAM) && !span_facts_has(facts, FACT_THREAD))

@@ -13,6 +13,7 @@
 #include "args_json.h"
 #include "dropped_report.h"
 #include "parquet_encode.h"
+#include "trace_span.h"
 #include "trace_pass.h"
 
 /* What tables of spans say of one beside its times and names.
@@ -32,6 +33,8 @@ enum span_fact {
     FACT_START_UNCERTAIN,
     FACT_STOP_UNCERTAIN,
     FACT_CERTAIN,
+    FACT_RUNNING, /* whether its thread ran */
+    FACT_RUNNABLE,
     SPAN_FACTS
 };
 
@@ -47,10 +50,15 @@ static inline bool span_facts_has(const struct span_facts *facts, enum span_fact
 /* Those of a track, which all its spans share. */
 void span_facts_of_track(const struct trace *trace, uint32_t track, struct span_facts *facts);
 /* Adds those of a span; detail may be NULL. */
-void span_facts_of_detail(const struct trace *trace, const struct trace_detail *detail,
-                          struct span_facts *facts);
+void span_facts_of_span(const struct trace *trace, const struct trace_span *span,
+                        const struct trace_detail *detail, struct span_facts *facts);
+/* Whether there are any beside its track's. */
+static inline bool span_facts_any(const struct trace_span *span, const struct trace_detail *detail)
+{
+    return detail || span->flags & TRACE_RAN;
+}
 
-enum { SPAN_GROUP_ROWS = 128 << 10, SPAN_COLUMNS_MAX = 32 };
+enum { SPAN_GROUP_ROWS = 128 << 10, SPAN_COLUMNS_MAX = 40 };
 
 enum span_column_type {
     SPAN_COLUMN_TEXT,   /* its value is a number of the text */
@@ -86,11 +94,16 @@ struct span_column {
     uint8_t at;    /* a member's offset, enum trace_flag, or enum span_fact */
     uint8_t bytes; /* of a member */
     struct trace_text (*text)(const struct trace *trace, uint32_t number); /* not of arguments */
+    bool of_cpu; /* only where the sources say whether calls ran */
 };
 
 /* By number, from 0. */
 const struct span_column *span_column(int number);
 int span_column_count(void);
+/* Whether the pass has it. */
+bool span_column_is_there(int number, const struct trace_pass *pass);
+/* Bits of those that it has. */
+uint64_t span_columns_of(const struct trace_pass *pass);
 /* -1: there is none of that name, which is not terminated. */
 int span_column_named(const char *name, size_t bytes);
 
@@ -126,7 +139,7 @@ struct span_columns {
     struct span_columns_user user;
     struct dropped dropped;
     uint64_t losses; /* so far */
-    uint32_t chosen; /* bit of a column: it is wanted */
+    uint64_t chosen; /* bit of a column: it is wanted */
     bool wants_args;
     struct trace_span *rows; /* SPAN_GROUP_ROWS; detail is the number of its known, from 1 */
     size_t count;

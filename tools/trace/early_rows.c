@@ -248,6 +248,23 @@ void early_rows_load(struct early_rows *early, struct input *input,
     keep_names(early, &before);
 }
 
+bool early_rows_indexed(struct input *input, enum early_table table)
+{
+    struct early_rows early = {0};
+    struct loading loading = {&early, input->reader, NULL};
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
+    if (!trailer || !trailer->table_range_count || rbwp_reader_is_stream(input->reader) ||
+        input->follow)
+        return false;
+    rbwp_reader_set_decoded(input->reader, pass_over_records, NULL);
+    if (start_catalog(&early))
+        (void)find_tables(&loading, trailer->table_ranges, trailer->table_range_count);
+    rbwp_reader_set_decoded(input->reader, NULL, NULL);
+    (void)rewind_after(&loading);
+    early_rows_free(&early);
+    return early.tables[table] != 0;
+}
+
 void early_rows_free(struct early_rows *early)
 {
     rbwp_catalog_free(early->catalog);

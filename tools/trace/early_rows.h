@@ -32,6 +32,8 @@ struct early_rows_user {
  * the other. */
 void early_rows_load(struct early_rows *early, struct input *input,
                      const struct early_rows_user *user);
+/* Whether the file has one of these tables, by its index; it is at its first block then. */
+bool early_rows_indexed(struct input *input, enum early_table table);
 void early_rows_free(struct early_rows *early);
 
 /* Rows of such a table belong to calls: they are shown as nothing else. */

@@ -538,6 +538,19 @@ static uint32_t count_nodes(const struct trace_sources *sources)
     return nodes;
 }
 
+static bool any_knows_cpu(const struct trace_sources *sources)
+{
+    for (int i = 0; i < sources->count; i++) {
+        const struct trace_source *source = &sources->list[i];
+        bool known = source->facts.knows_cpu;
+        for (uint32_t j = 0; j < source->earlier_count; j++)
+            known |= source->earlier[j].facts.knows_cpu;
+        if (known)
+            return true;
+    }
+    return false;
+}
+
 static enum exit_code align_and_write(struct trace_pass *pass, const struct trace_sources *sources)
 {
     bool usage;
@@ -546,6 +559,7 @@ static enum exit_code align_and_write(struct trace_pass *pass, const struct trac
     if (!align_sources(sources->list, sources->count, &align, sources->alignments, &usage))
         return usage ? EXIT_USAGE : EXIT_BAD_DATA;
     pass->nodes = count_nodes(sources);
+    pass->knows_cpu = any_knows_cpu(sources);
     pass->origin_ns = origin_ns(sources);
     return trace_pass_write(pass, sources);
 }

@@ -246,6 +246,7 @@ static bool open_rbwp(struct trace_source *source)
         if (names_load(&state->own_names, state->own_input.reader)) {
             source->state = state;
             fill_facts(source, state->own_input.reader);
+            source->facts.knows_cpu = early_rows_indexed(&state->own_input, EARLY_THREAD_CPU);
             return true;
         }
         message("out of memory");

@@ -37,7 +37,7 @@ struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     bool no_deflate, raw_text, block_processes, outer_ranges;
     uint32_t legion_version;        /* 1006 to 1008 or 1011; 0: 1008 */
-    uint32_t columns;               /* bits of those that are wanted (span_columns.h); 0: all */
+    uint64_t columns;               /* bits of those that are wanted (span_columns.h); 0: all */
     bool json;                      /* say what was written */
     const char *csv;                /* likewise, the list of it */
     struct export_summary *summary; /* NULL: nobody asks */

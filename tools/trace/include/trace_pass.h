@@ -38,6 +38,7 @@ struct trace_pass {
     struct operands inputs;
     uint32_t nodes;    /* of the job, as far as the sources know */
     int64_t origin_ns; /* where the first of them begins */
+    bool knows_cpu;    /* one of them has tables that say whether calls ran */
     struct out out;    /* unless the maker has its own output */
     struct job_threads *threads;
     struct filter_options filter; /* of the options, its times since 1970 where that is known */

@@ -119,6 +119,7 @@ struct trace_facts {
     uint32_t latency_count;
     struct trace_job job;
     struct made_of made_of; /* of an export of ours; the frame frees it */
+    bool knows_cpu;         /* it has tables that say whether calls ran, as far as its index says */
     /* Comparisons of its clock with that of another process of the job, as long as the source. */
     const struct rbwp_node_clock *clocks;
     uint32_t clock_count;
