@@ -151,3 +151,21 @@ def test_viewers(rbwp, known):
         events = rbwp("export", "--to", form, known).json["traceEvents"]
         found = sorted((e["args"]["rbwp"]["running_ns"], e["args"]["rbwp"].get("runnable_ns")) for e in events if "running_ns" in e.get("args", {}).get("rbwp", {}))
         assert found == rows
+
+
+def test_timeline(rbwp, known, unknown):
+    """Threads that hardly ran come last; what was blocked has no letter."""
+    lines = rbwp("timeline", "--ascii", "--width", "100", known).lines
+    bars = [i for i, line in enumerate(lines) if line.rstrip().endswith("%")]
+    assert [lines[i].split()[0] for i in bars] == ["t1", "t4", "t2", "t3"]
+    assert [lines[i].rstrip()[-6:].strip() for i in bars] == ["66.0%", "30.0%", "0.0%", "0.0%"]
+    below = [lines[i + 1].strip() for i in bars]
+    assert set(below[2]) == {"-"} and "-" not in below[0] and "  -  blocked in a call" in lines
+    assert not any("blocked" in line for line in rbwp("timeline", "--ascii", unknown).lines)
+
+
+def test_timeline_json(rbwp, known, unknown):
+    tracks = rbwp("timeline", "--json", known).json["tracks"]
+    sums = {t["track"]: [round(sum(c[key] for c in t["columns"]) / MS, 1) for key in ("busy_ns", "runnable_ns", "waiting_ns")] for t in tracks}
+    assert sums == {"t1": [66, 1, 3], "t2": [0, 0, 100], "t3": [0, 0.5, 79.5], "t4": [30, 0, 0]}
+    assert "runnable_ns" not in rbwp("timeline", "--json", unknown).text

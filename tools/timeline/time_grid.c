@@ -50,6 +50,8 @@ static void add_candidate(struct grid_cell *cell, uint32_t name, uint64_t ns)
 static void merge_cell(struct grid_cell *into, const struct grid_cell *from)
 {
     into->busy_ns += from->busy_ns;
+    into->runnable_ns += from->runnable_ns;
+    into->blocked_ns += from->blocked_ns;
     into->lost |= from->lost;
     for (unsigned i = 0; i < GRID_CANDIDATES; i++)
         if (from->names[i] && from->ns[i])
@@ -139,6 +141,21 @@ static bool clip(const struct time_grid *grid, int64_t *from_ns, int64_t *to_ns,
     return true;
 }
 
+/* What of the cell lies between; *from_ns moves to its end. */
+static uint64_t next_piece_ns(const struct time_grid *grid, uint32_t cell, int64_t *from_ns,
+                              int64_t to_ns)
+{
+    const int64_t begin_ns = *from_ns;
+    const int64_t end_ns = grid->first_ns + (int64_t)(grid->cell_ns * (cell + 1));
+    *from_ns = end_ns < to_ns ? end_ns : to_ns;
+    return (uint64_t)(*from_ns - begin_ns);
+}
+
+static void take_off(uint64_t *busy_ns, uint64_t ns)
+{
+    *busy_ns -= ns < *busy_ns ? ns : *busy_ns;
+}
+
 static void time_grid_fill(struct time_grid *grid, struct grid_track *track, int64_t from_ns,
                            int64_t to_ns, uint32_t name)
 {
@@ -146,11 +163,9 @@ static void time_grid_fill(struct time_grid *grid, struct grid_track *track, int
     if (!clip(grid, &from_ns, &to_ns, &cell))
         return;
     for (; from_ns < to_ns; cell++) {
-        int64_t end_ns = grid->first_ns + (int64_t)(grid->cell_ns * (cell + 1));
-        end_ns = end_ns < to_ns ? end_ns : to_ns;
-        track->cells[cell].busy_ns += (uint64_t)(end_ns - from_ns);
-        add_candidate(&track->cells[cell], name + 1, (uint64_t)(end_ns - from_ns));
-        from_ns = end_ns;
+        const uint64_t ns = next_piece_ns(grid, cell, &from_ns, to_ns);
+        track->cells[cell].busy_ns += ns;
+        add_candidate(&track->cells[cell], name + 1, ns);
     }
 }
 
@@ -199,15 +214,34 @@ static void take_wait(struct time_grid *grid, struct grid_track *track, int64_t 
         return;
     track->waited = true;
     track->waited_to_ns = to_ns;
-    if (!inside || !clip(grid, &from_ns, &to_ns, &cell))
+    if (!inside || from_ns < track->split_to_ns || !clip(grid, &from_ns, &to_ns, &cell))
         return;
     for (; from_ns < to_ns; cell++) {
-        int64_t end_ns = grid->first_ns + (int64_t)(grid->cell_ns * (cell + 1));
-        end_ns = end_ns < to_ns ? end_ns : to_ns;
-        const uint64_t waited_ns = (uint64_t)(end_ns - from_ns);
-        uint64_t *busy_ns = &track->cells[cell].busy_ns;
-        *busy_ns -= waited_ns < *busy_ns ? waited_ns : *busy_ns;
-        from_ns = end_ns;
+        const uint64_t waited_ns = next_piece_ns(grid, cell, &from_ns, to_ns);
+        take_off(&track->cells[cell].busy_ns, waited_ns);
+    }
+}
+
+/* When in the span its thread did not run is not known: evenly over it. */
+static void take_off_cpu(struct time_grid *grid, struct grid_track *track,
+                         const struct trace_span *span, const struct trace_cpu *cpu)
+{
+    int64_t from_ns = bounded(span->start_ns), to_ns = bounded(span->stop_ns);
+    const double length_ns = (double)(to_ns - from_ns);
+    uint32_t cell;
+    grid->knows_cpu = true;
+    if (span->flags & TRACE_LATE || from_ns < track->split_to_ns || !track->cells)
+        return;
+    track->split_to_ns = to_ns;
+    if (!clip(grid, &from_ns, &to_ns, &cell))
+        return;
+    for (; from_ns < to_ns; cell++) {
+        const double part = (double)next_piece_ns(grid, cell, &from_ns, to_ns) / length_ns;
+        const uint64_t runnable_ns = (uint64_t)((double)cpu->runnable_ns * part);
+        const uint64_t blocked_ns = (uint64_t)((double)cpu->waiting_ns * part);
+        track->cells[cell].runnable_ns += runnable_ns;
+        track->cells[cell].blocked_ns += blocked_ns;
+        take_off(&track->cells[cell].busy_ns, runnable_ns + blocked_ns);
     }
 }
 
@@ -215,7 +249,6 @@ static void time_grid_on_spans(void *context, const struct trace_span *spans, si
                                const struct trace_details *details)
 {
     struct time_grid *grid = context;
-    (void)details;
     for (size_t i = 0; i < count && !grid->failed; i++) {
         struct grid_track *track = &grid->tracks[spans[i].track];
         if (trace_is_waiting(&spans[i]))
@@ -224,9 +257,14 @@ static void time_grid_on_spans(void *context, const struct trace_span *spans, si
         bool outermost = work_depth_take(&track->depth, &spans[i]);
         if (track->depth.failed)
             time_grid_fail(grid);
-        if (outermost && (spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
-            time_grid_on_span(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
-                              spans[i].name);
+        if (!outermost || !(spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
+            continue;
+        time_grid_on_span(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
+                          spans[i].name);
+        const struct trace_cpu cpu =
+            trace_cpu_of(&spans[i], details ? trace_detail_of(details, &spans[i]) : NULL);
+        if (trace_cpu_is_known(&cpu))
+            take_off_cpu(grid, track, &spans[i], &cpu);
     }
     grid->spans += count;
 }

@@ -7,7 +7,8 @@
  * begin short and double in length, two becoming one, when a span lies
  * outside, so one reading is enough. The workers' spans set the range; others
  * are cut to it. A cell knows how long its track was
- * busy (outermost spans, overlaps counted once) and which work took most of
+ * busy (outermost spans, overlaps counted once, less the time that they are known not to have run,
+ * evenly over each) and which work took most of
  * it: candidates are counted as in Misra and Gries, exactly while a cell has
  * no more than GRID_CANDIDATES names, else too low by at most the part of the
  * others. Memory is bounded by GRID_TRACKS; further tracks are counted.
@@ -22,6 +23,7 @@ enum { GRID_CELLS = 1024, GRID_CANDIDATES = 4, GRID_TRACKS = 1000 };
 
 struct grid_cell {
     uint64_t busy_ns;
+    uint64_t runnable_ns, blocked_ns; /* in calls, as far as it is known: not busy */
     uint64_t ns[GRID_CANDIDATES];
     uint32_t names[GRID_CANDIDATES]; /* of the trace, + 1; 0 none */
     bool lost;
@@ -32,6 +34,7 @@ struct grid_track {
     struct busy busy;
     struct work_depth depth;
     bool waited;
+    int64_t split_to_ns;     /* end of the last call of which it is known whether it ran */
     int64_t waited_to_ns;    /* end of the last of its waits */
     struct grid_cell *cells; /* NULL: beyond GRID_TRACKS, or no span */
     bool lost;
@@ -41,6 +44,7 @@ struct time_grid {
     bool fixed;              /* the range was given */
     bool orphans;            /* as in stats.h */
     bool any, any_worker;    /* spans */
+    bool knows_cpu;          /* of some of them it is known whether they ran */
     int64_t first_ns;        /* where cell 0 begins */
     uint64_t cell_ns;        /* length of each */
     uint32_t cells;          /* in use when the range was given, else GRID_CELLS */

@@ -2,7 +2,8 @@
 /*
  * The terminal view. Each track has a line of bars, how busy it was in a
  * column's time, and a line of letters, which work took most of it. Losses
- * are '!' in red. A GPU has its lines like a thread.
+ * are '!' in red. A GPU has its lines like a thread. Where it is known
+ * whether calls ran, '-' and '=' stand for what was mostly blocked, or ready to run without a CPU.
  */
 #include "timeline.h"
 #include "counter_lines.h"
@@ -18,8 +19,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LABEL = 20, TAIL = 8, LETTERS = 52, LEVELS = 8, TICK = 20 };
+enum { IDLE_PART = 100 }; /* who is busy for less than one of so many parts comes last */
 
 /* Of a process of a family. */
 struct life {
@@ -231,6 +234,14 @@ static void bar(const struct timeline *timeline, const struct grid_cell *cell, u
         out_text(out, block(timeline, level));
 }
 
+/* What the thread mostly did, if it did not run; 0: it ran, or that is not known. */
+static char state_char(const struct grid_cell *cell)
+{
+    if (cell->busy_ns >= cell->runnable_ns + cell->blocked_ns)
+        return 0;
+    return cell->runnable_ns > cell->blocked_ns ? '=' : '-';
+}
+
 static void letter(const struct timeline *timeline, const struct grid_cell *cell)
 {
     static const char *const colors[] = {"\033[32m", "\033[33m", "\033[34m",
@@ -238,8 +249,9 @@ static void letter(const struct timeline *timeline, const struct grid_cell *cell
     struct out *out = out_of(timeline);
     uint32_t name = time_grid_dominant(cell);
     uint32_t number = name ? timeline->names[name - 1].letter : 0;
-    char text[2] = {number ? letter_char(number - 1) : name ? '*' : '.', '\0'};
-    if (timeline->colors.any && number)
+    const char state = state_char(cell);
+    char text[2] = {state ? state : number ? letter_char(number - 1) : name ? '*' : '.', '\0'};
+    if (timeline->colors.any && number && !state)
         out_format(out, "%s%s%s", colors[(number - 1) % 6], text, timeline->colors.off);
     else
         out_text(out, text);
@@ -411,6 +423,41 @@ static void process_line(const struct timeline *timeline, uint32_t number)
     out_format(out, "%s\n", timeline->colors.off);
 }
 
+/* Of whom it is below, GPUs come first and threads that hardly ran last. */
+static unsigned rank_of(const struct timeline *timeline, uint32_t number)
+{
+    struct grid_cell all;
+    const struct time_grid *grid = &timeline->grid;
+    while (grid->tracks[number].track.parent < grid->track_count)
+        number = grid->tracks[number].track.parent;
+    const struct grid_track *track = &grid->tracks[number];
+    if (track->track.kind != TRACE_THREAD)
+        return track->track.kind == TRACE_GPU ? 0 : 1;
+    time_grid_sum(track, timeline->first_cell, timeline->cells, &all);
+    return all.busy_ns < grid->cell_ns * timeline->cells / IDLE_PART ? 2 : 1;
+}
+
+/* By rank within each process. False without memory. */
+static bool rank_tracks(const struct timeline *timeline)
+{
+    const struct trace_track *track;
+    const uint32_t count = timeline->shown.count;
+    uint32_t *order = timeline->shown.order, *ranked = calloc(count + 1u, sizeof *ranked), to = 0;
+    for (uint32_t from = 0, end = 0; ranked && from < count; from = end) {
+        track = &timeline->grid.tracks[order[from]].track;
+        while (end < count && timeline->grid.tracks[order[end]].track.process == track->process)
+            end++;
+        for (unsigned rank = 0; rank < 3; rank++)
+            for (uint32_t i = from; i < end; i++)
+                if (rank_of(timeline, order[i]) == rank)
+                    ranked[to++] = order[i];
+    }
+    if (ranked)
+        memcpy(order, ranked, count * sizeof *order);
+    free(ranked);
+    return ranked != NULL;
+}
+
 /* False without memory. */
 static bool order_tracks(struct timeline *timeline)
 {
@@ -425,7 +472,7 @@ static bool order_tracks(struct timeline *timeline)
         else
             timeline->hidden += track->busy.any;
     }
-    return order;
+    return order && (!grid->knows_cpu || rank_tracks(timeline));
 }
 
 static void all_tracks(const struct timeline *timeline)
@@ -464,13 +511,23 @@ static bool timeline_text(struct timeline *timeline)
         text_name(out, name.text, name.bytes);
         out_text(out, "\n");
     }
+    if (timeline->grid.knows_cpu)
+        out_text(out, "  -  blocked in a call\n  =  ready to run, without a CPU\n");
     return true;
 }
 
 /* ---- as JSON and CSV -------------------------------------------------------------------- */
 
 #define TIMELINE(at) ((const struct timeline *)(at)->all)
-enum { COLUMN_START, COLUMN_LENGTH, COLUMN_BUSY, COLUMN_NAME, COLUMN_LOST };
+enum {
+    COLUMN_START,
+    COLUMN_LENGTH,
+    COLUMN_BUSY,
+    COLUMN_RUNNABLE,
+    COLUMN_WAITING,
+    COLUMN_NAME,
+    COLUMN_LOST
+};
 enum { VALUE_SAMPLES, VALUE_LEAST, VALUE_MEAN, VALUE_GREATEST, VALUE_LAST };
 
 static const struct counter_line *line_of_track(const struct result_at *at, const void *track)
@@ -505,9 +562,11 @@ static struct result_cell column_made(const struct result_at *at, int what)
     if (what == COLUMN_NAME)
         return name ? result_bytes(trace_name_of(TIMELINE(at)->pass->trace, name - 1))
                     : result_nothing();
-    return result_u64(what == COLUMN_LENGTH ? length_ns
-                      : what == COLUMN_BUSY ? cell.busy_ns
-                                            : cell.lost);
+    return result_u64(what == COLUMN_LENGTH     ? length_ns
+                      : what == COLUMN_BUSY     ? cell.busy_ns
+                      : what == COLUMN_RUNNABLE ? cell.runnable_ns
+                      : what == COLUMN_WAITING  ? cell.blocked_ns
+                                                : cell.lost);
 }
 
 static struct result_cell value_made(const struct result_at *at, int what)
@@ -532,6 +591,11 @@ RESULT_MAKES(track_process, grid_track,
              result_bytes(trace_process_of(TIMELINE(at)->pass->trace, row->track.process)->name))
 RESULT_MAKES(track_kind, grid_track, result_word(trace_track_kind_name[row->track.kind]))
 
+static bool timeline_knows_cpu(const void *timeline)
+{
+    return ((const struct timeline *)timeline)->grid.knows_cpu;
+}
+
 #define VALUE(key, which)                                                                          \
     {                                                                                              \
         key, NULL, 0, RESULT_DECIMAL, RESULT_MADE(value_made, which), .nullable = true             \
@@ -540,6 +604,10 @@ static const struct result_column column_columns[] = {
     RESULT_PLAIN_MADE("start", RESULT_TIME, column_made, COLUMN_START),
     RESULT_PLAIN_MADE("length_ns", RESULT_NS, column_made, COLUMN_LENGTH),
     RESULT_PLAIN_MADE("busy_ns", RESULT_NS, column_made, COLUMN_BUSY),
+    {"runnable_ns", NULL, 0, RESULT_NS, RESULT_MADE(column_made, COLUMN_RUNNABLE),
+     .there = timeline_knows_cpu},
+    {"waiting_ns", NULL, 0, RESULT_NS, RESULT_MADE(column_made, COLUMN_WAITING),
+     .there = timeline_knows_cpu},
     {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(column_made, COLUMN_NAME), .nullable = true},
     RESULT_PLAIN_MADE("lost", RESULT_BOOL, column_made, COLUMN_LOST),
     RESULT_LAST};
