@@ -11,6 +11,7 @@ import on_cpu_make as made
 import parquet_reader
 import pytest
 from perfetto_decode import Trace
+from report_page import Page
 
 MS = made.MS
 PARTS = ("running", "runnable", "waiting", "not_known")
@@ -169,3 +170,14 @@ def test_timeline_json(rbwp, known, unknown):
     sums = {t["track"]: [round(sum(c[key] for c in t["columns"]) / MS, 1) for key in ("busy_ns", "runnable_ns", "waiting_ns")] for t in tracks}
     assert sums == {"t1": [66, 1, 3], "t2": [0, 0, 100], "t3": [0, 0.5, 79.5], "t4": [30, 0, 0]}
     assert "runnable_ns" not in rbwp("timeline", "--json", unknown).text
+
+
+def test_page(rbwp, known, unknown, work):
+    """Tooltips have the parts of calls with a row, tables the columns."""
+    for path, there in ((known, True), (unknown, False)):
+        rbwp("report", "-o", work / "page.html", "-f", path)
+        page = Page(work / "page.html")
+        noted = page.unpack(page.elements["args0"])
+        assert (b"running6.000 ms" in noted) == there and (b"waiting99.99 ms" in noted) == there
+        assert ["not_known", "not known", "duration"] in page.data["columns"]["kinds"] or not there
+        assert [t.get("running") for t in page.data["tracks"] if t["name"] == "t1"] == [51 * MS if there else None]

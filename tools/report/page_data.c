@@ -5,12 +5,15 @@
 #include "arg_sums.h"
 #include "message.h"
 #include "page_text.h"
+#include "quantity.h"
 #include "temporary_file.h"
-#include "trace_detail.h"
+#include "trace_span.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 bool page_data_start(struct page_data *data, struct out *out)
@@ -101,21 +104,48 @@ bool page_data_element(struct page_data *data, const char *id, uint64_t number,
     return true;
 }
 
-static void args_put(struct buffer *bytes, uint32_t track, int64_t start_ns, uint32_t kind,
-                     struct trace_text list)
+static void args_put(struct buffer *bytes, const struct trace_span *span, uint32_t kind,
+                     struct trace_text list, struct trace_text cpu)
 {
-    buffer_varint(bytes, track);
+    buffer_varint(bytes, span->track);
     buffer_varint(bytes, kind);
-    buffer_le(bytes, (uint64_t)start_ns, sizeof start_ns);
-    buffer_varint(bytes, list.bytes);
+    buffer_le(bytes, (uint64_t)span->start_ns, sizeof span->start_ns);
+    buffer_varint(bytes, list.bytes + cpu.bytes);
+    buffer_append(bytes, cpu.text, cpu.bytes); /* first: tooltips show few */
     buffer_append(bytes, list.text, list.bytes);
 }
 
-bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uint32_t kind,
+/* As in a list of arguments (arg_sums.h); what is not known is not there. */
+static uint32_t put_part(char *to, const char *key, uint64_t ns)
+{
+    char text[QUANTITY_BYTES];
+    if (!ns)
+        return 0;
+    quantity_rough(text, ns, 4);
+    return (uint32_t)sprintf(to, "%c%c%c%s%s", 1, (int)strlen(key), (int)strlen(text), key, text);
+}
+
+static struct trace_text cpu_list(char *to, const struct trace_span *span,
+                                  const struct trace_detail *detail)
+{
+    uint32_t bytes = 0;
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    if (detail->flags & TRACE_HAS_CPU) {
+        bytes += put_part(to, "running", cpu.running_ns);
+        bytes += put_part(to + bytes, "runnable", cpu.runnable_ns);
+        bytes += put_part(to + bytes, "waiting", cpu.waiting_ns);
+    }
+    return (struct trace_text){to, bytes};
+}
+
+bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
                    const struct trace_detail *detail, const struct trace_text *names,
                    uint32_t name_count)
 {
-    if (!detail || detail->arg_count == 0)
+    char made[3 * (QUANTITY_BYTES + 16)];
+    const struct trace_text cpu =
+        detail ? cpu_list(made, span, detail) : (struct trace_text){NULL, 0};
+    if (!detail || detail->arg_count + cpu.bytes == 0)
         return true;
     if (args->bytes.count >= PAGE_ARGS_BYTES) {
         args->dropped++;
@@ -124,8 +154,8 @@ bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uin
     struct trace_text list;
     if (!arg_list_make(detail, names, name_count, &list))
         return false;
-    if (list.bytes)
-        args_put(&args->bytes, track, start_ns, kind, list);
+    if (list.bytes + cpu.bytes)
+        args_put(&args->bytes, span, kind, list, cpu);
     free((char *)(uintptr_t)list.text);
     return !args->bytes.failed;
 }

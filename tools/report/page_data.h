@@ -17,6 +17,7 @@
 
 struct trace_detail;
 struct trace_span;
+struct trace_span;
 
 struct page_data {
     struct out *out;
@@ -54,8 +55,9 @@ struct page_args {
     uint64_t dropped; /* spans */
 };
 
-/* False without memory. names: by number, of the trace. */
-bool page_args_add(struct page_args *args, uint32_t track, int64_t start_ns, uint32_t kind,
+/* What it was about, and whether it ran, where that takes words. False without memory. names: by
+ * number, of the trace. */
+bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
                    const struct trace_detail *detail, const struct trace_text *names,
                    uint32_t name_count);
 bool page_args_write(const struct page_args *args, struct page_data *data);

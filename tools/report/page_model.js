@@ -42,7 +42,11 @@ data.kinds.forEach((kind, number) => {
 
 for (const loss of data.losses) if (!loss.timed) delete loss.first;
 
-const tracksInOrder = data.tracks.slice().sort((a, b) => a.owner - b.owner ||
+/* Where it is known whether calls ran, GPUs come before threads, and threads that hardly ran last. */
+const knowsCpu = data.tracks.some(track => track.running !== undefined);
+const isHelper = track => knowsCpu && track.kind === "thread" && Number(track.busy) * 100 < extent;
+const trackRank = track => !knowsCpu ? 0 : isHelper(track) ? 2 : ["gpu", "channel", "stream"].includes(track.kind) ? 0 : 1;
+const tracksInOrder = data.tracks.slice().sort((a, b) => a.owner - b.owner || trackRank(a) - trackRank(b) ||
   TRACK_ORDER[a.kind] - TRACK_ORDER[b.kind] || naturally(a.name, b.name) || a.number - b.number);
 const isWorker = track => track.kind === "thread" || track.kind === "processor";
 const isSubItem = kind => ["am", "xfer", "deppart", "reap", "waiting", "sub_item"].includes(kind.category);

@@ -272,6 +272,7 @@ const TABS = [
   ["Losses", data.losses.length, fillLosses],
   ["About", 1, fillAbout],
 ].filter(([, any]) => any);
+if (knowsCpu && gpus.length) TABS.unshift(...TABS.splice(TABS.findIndex(([title]) => title === "GPUs"), 1));
 
 let openedTab = 0;
 function openTab(number) {

@@ -96,8 +96,8 @@ static void report_on_span(struct report *report, const struct trace_span *span,
         !(span->flags & (TRACE_INSTANT | TRACE_LATE)))
         stack_tree_add(&report->stacks, span, 0, number);
     if (span->category == TRACE_CALL &&
-        !page_args_add(&report->args, span->track, span->start_ns, number, detail,
-                       report->stats.names, report->stats.name_room))
+        !page_args_add(&report->args, span, number, detail, report->stats.names,
+                       report->stats.name_room))
         report_fail(report);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
     if (report->stats.tracks[span->track].track.kind == TRACE_LIFE)
