@@ -4,7 +4,8 @@
 #define STATS_ROW_H
 
 #include "histogram.h"
-#include "trace_span.h"
+#include "trace_cpu.h"
+#include "trace_text.h"
 
 struct stats_row {
     uint8_t category; /* enum trace_category */

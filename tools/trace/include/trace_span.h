@@ -4,6 +4,7 @@
 #define TRACE_SPAN_H
 
 #include "trace_category.h"
+#include "trace_cpu.h"
 #include "trace_detail.h"
 
 #include <stdbool.h>
@@ -57,17 +58,6 @@ static inline const struct trace_detail *trace_detail_of(const struct trace_deta
                                                          const struct trace_span *span)
 {
     return span->detail ? (const void *)(details->words + span->detail) : NULL;
-}
-
-/* What the thread did during a span: was on a CPU, was ready to run without one, was blocked. Of
- * what is left of the duration nothing is known. */
-struct trace_cpu {
-    uint64_t running_ns, runnable_ns, waiting_ns;
-};
-
-static inline bool trace_cpu_is_known(const struct trace_cpu *cpu)
-{
-    return cpu->running_ns || cpu->runnable_ns || cpu->waiting_ns;
 }
 
 /* At most what is left of the duration, of which it is taken off; nothing of what is not known. */
