@@ -7,8 +7,8 @@ from make_rbwp import HEADER_BYTES, table_range
 T = 10**18
 MS = 10**6
 ITEMS = [(1, b"serve"), (2, b"idle")]
-CALL_CPU = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("slot", 1, 15), ("running", 2, 0), ("runnable", 2, 0), ("voluntary", 1, 0),
-            ("involuntary", 1, 0), ("minor_faults", 2, 0), ("major_faults", 2, 0), ("cpu_begin", 1, 0), ("cpu_end", 1, 0)]
+CALL_CPU = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("slot", 1, 15), ("running", 2, 0), ("runnable", 2, 0), ("voluntary", 2, 0),
+            ("involuntary", 2, 0), ("minor_faults", 2, 0), ("major_faults", 2, 0), ("cpu_begin", 1, 0), ("cpu_end", 1, 0)]
 THREAD_CPU = [("time", 4, 1), ("thread", 1, 10), ("known", 1, 0)]
 
 
@@ -37,5 +37,5 @@ def file(calls, split=(), known=(), stop=100):
 # hardly run.
 CALLS = [(1, 1, 0, 40), (1, 1, 40, 10), (1, 1, 60, 20), (2, 2, 0, 100), (3, 2, 10, 80), (4, 1, 5, 30)]
 SPLIT = [(1, 40, 10, 6, 1), (1, 60, 20, 5, -1), (2, 0, 100, 0.01, 0), (3, 10, 80, 0.02, 0.5)]
-KNOWN = [(1, 0, 1), (2, 0, 1), (3, 0, 1), (4, 0, 0)]
+KNOWN = [(0, 0, 1), (4, 0, 0)]  # of all threads, and of one
 WHOLE = file(CALLS, SPLIT, KNOWN)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "span_columns.h"
+
+#include "trace_span.h"
 #include "span_value.h"
 
 #include "export.h"
@@ -538,6 +540,11 @@ static void facts_of_cpu(const struct trace_span *span, const struct trace_detai
         span_facts_set(facts, FACT_RUNNING, cpu.running_ns);
     if (ran || (has && detail->runnable_ns >= 0))
         span_facts_set(facts, FACT_RUNNABLE, cpu.runnable_ns);
+}
+
+bool span_facts_any(const struct trace_span *span, const struct trace_detail *detail)
+{
+    return detail || span->flags & TRACE_RAN;
 }
 
 void span_facts_of_span(const struct trace *trace, const struct trace_span *span,

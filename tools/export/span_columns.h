@@ -13,7 +13,6 @@
 #include "args_json.h"
 #include "dropped_report.h"
 #include "parquet_encode.h"
-#include "trace_span.h"
 #include "trace_pass.h"
 
 /* What tables of spans say of one beside its times and names.
@@ -53,10 +52,7 @@ void span_facts_of_track(const struct trace *trace, uint32_t track, struct span_
 void span_facts_of_span(const struct trace *trace, const struct trace_span *span,
                         const struct trace_detail *detail, struct span_facts *facts);
 /* Whether there are any beside its track's. */
-static inline bool span_facts_any(const struct trace_span *span, const struct trace_detail *detail)
-{
-    return detail || span->flags & TRACE_RAN;
-}
+bool span_facts_any(const struct trace_span *span, const struct trace_detail *detail);
 
 enum { SPAN_GROUP_ROWS = 128 << 10, SPAN_COLUMNS_MAX = 40 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALL_THREADS 0 /* whose states are those of threads that have none of their own */
 #define ROUNDING_NS 1 /* of a call's begin, in its record and in the row */
 
 /* Both begin with the time by which they are found. */
@@ -108,6 +109,7 @@ static void put_in_order(void *list, uint32_t count, size_t bytes)
 
 void call_cpu_end_file(struct call_cpu *cpu, bool has_losses)
 {
+    cpu->unsure |= has_losses || cpu->dropped;
     for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
         struct cpu_thread *thread = &cpu->threads[i];
         for (uint32_t at = thread->states_before; at < thread->state_count; at++)
@@ -150,19 +152,45 @@ static uint32_t count_until(const void *list, uint32_t count, size_t bytes, int6
     return *hint = low;
 }
 
+static struct cpu_thread *find_thread(struct call_cpu *cpu, uint64_t thread_id)
+{
+    const uint32_t number = thread_map_find(&cpu->map, thread_id);
+    return number < cpu->thread_room ? &cpu->threads[number] : NULL;
+}
+
+/* What is said of the thread at that time; NULL: nothing. */
+static const struct cpu_state *state_at(struct cpu_thread *thread, int64_t until_ns)
+{
+    const uint32_t states =
+        !thread ? 0
+                : count_until(thread->states, thread->state_count, sizeof *thread->states, until_ns,
+                              &thread->next_state);
+    return states ? &thread->states[states - 1] : NULL;
+}
+
+/* Whether a call without a row ran: the thread's last row before it says so, or its last state, or
+ * that of all threads. */
+static bool is_known(struct call_cpu *cpu, struct cpu_thread *thread, const struct cpu_row *row,
+                     int64_t until_ns)
+{
+    const struct cpu_state *own = state_at(thread, until_ns);
+    if (row && !cpu->unsure && (!own || row->start_ns >= own->time_ns))
+        return true;
+    if (!own)
+        own = state_at(find_thread(cpu, ALL_THREADS), until_ns);
+    return own && own->known;
+}
+
 bool call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
                  struct trace_span *span, struct trace_detail *detail)
 {
-    const uint32_t number = cpu->count ? thread_map_find(&cpu->map, thread_id) : THREAD_NONE;
-    if (number == THREAD_NONE || number >= cpu->thread_room || span->flags & TRACE_CUT ||
-        begin_ns == INT64_MAX)
+    if (!cpu->count || span->flags & TRACE_CUT || begin_ns == INT64_MAX)
         return false;
-    struct cpu_thread *thread = &cpu->threads[number];
+    struct cpu_thread *thread = find_thread(cpu, thread_id);
     const int64_t until_ns = begin_ns + ROUNDING_NS;
-    const uint32_t rows = count_until(thread->rows, thread->row_count, sizeof *thread->rows,
-                                      until_ns, &thread->next_row);
-    const uint32_t states = count_until(thread->states, thread->state_count, sizeof *thread->states,
-                                        until_ns, &thread->next_state);
+    const uint32_t rows = !thread ? 0
+                                  : count_until(thread->rows, thread->row_count,
+                                                sizeof *thread->rows, until_ns, &thread->next_row);
     const struct cpu_row *row = rows ? &thread->rows[rows - 1] : NULL;
     if (row && (uint64_t)until_ns - (uint64_t)row->start_ns <= 2 * ROUNDING_NS) {
         detail->flags |= TRACE_HAS_CPU;
@@ -170,7 +198,7 @@ bool call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
         detail->runnable_ns = row->runnable_ns;
         return true;
     }
-    if (states && thread->states[states - 1].known && !(span->flags & TRACE_UNFINISHED))
+    if (!(span->flags & TRACE_UNFINISHED) && is_known(cpu, thread, row, until_ns))
         span->flags |= TRACE_RAN;
     return false;
 }

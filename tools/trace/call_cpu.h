@@ -22,6 +22,7 @@ struct call_cpu {
     uint64_t count;            /* rows of both tables */
     int64_t from_ns, until_ns; /* of the file that is read: its calls */
     bool dropped;              /* there are more than CALL_CPU_MAX */
+    bool unsure;               /* rows are missing: a call without one may have waited */
     bool failed;               /* out of memory; some are missing */
 };
 

@@ -425,6 +425,15 @@ void stray_calls_add(uint64_t ticks)
     atomic_store_explicit(&stray_calls.last_ticks, ticks, memory_order_relaxed);
 }
 
+void rbwp_refuse_(void)
+{
+    struct thread *thread = rbwp_self_.thread;
+    if (thread)
+        atomic_fetch_add_explicit(&thread->refused, 1, memory_order_relaxed);
+    else
+        stray_calls_add(rbwp_now_ticks());
+}
+
 void stray_calls_begin(struct rbwp_self_ *self, uint64_t ticks)
 {
     self->pending = 0;

@@ -49,15 +49,6 @@ static void count_lost_end(struct thread *thread, enum rbwp_loss_cause cause, ui
         count_loss(thread, cause, ticks);
 }
 
-void rbwp_refuse_(void)
-{
-    struct thread *thread = rbwp_self_.thread;
-    if (thread)
-        atomic_fetch_add_explicit(&thread->refused, 1, memory_order_relaxed);
-    else
-        stray_calls_add(rbwp_now_ticks());
-}
-
 /* Records an end in the chunk that the thread has, in its reserve if need be. The reserve's last
  * word is the item's. What finds no room is counted for the cause. */
 static void put_end_here(struct rbwp_self_ *self, struct thread *thread, unsigned kind,
