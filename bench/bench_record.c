@@ -144,7 +144,8 @@ static void hot_path(void)
 
 static double with_cpu(bool cpu, void (*loop)(long), long pairs)
 {
-    struct rbwp_session *session = start_with((struct rbwp_session_config){.level = 1, .cpu = cpu});
+    struct rbwp_session *session = start_with((struct rbwp_session_config){
+        .size = sizeof(struct rbwp_session_config), .level = 1, .cpu = cpu});
     loop(pairs / 10);
     double ns = thread_ns_per_pair(loop, pairs);
     stop_session(session);
