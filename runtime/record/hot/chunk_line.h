@@ -30,8 +30,12 @@ enum rbwp_loss_cause chunk_line_make_room(struct rbwp_self_ *self, struct thread
 /* Words with events in the chunk that the thread fills. */
 uint32_t chunk_line_words(const struct rbwp_self_ *self, const struct chunk *chunk);
 
-/* When the open item began. */
+/* When the open item began, and its slot. */
 uint64_t chunk_line_item_ticks(const struct rbwp_self_ *self, const struct thread *thread);
+static inline unsigned chunk_line_item_slot(const struct rbwp_self_ *self)
+{
+    return (unsigned)(*self->item >> RBWP_EVENT_KIND_BITS_) & (RBWP_SLOTS_MAX - 1);
+}
 /* The open item stays: what is held goes to the writer. */
 void chunk_line_publish_held(struct thread *thread);
 /* The open item has GPU work in it. It is not kept. */

@@ -8,6 +8,7 @@
 #include "record_extend.h"
 #include "recording.h"
 #include "row_hold.h"
+#include "rows.h"
 #include "tables.h"
 #include "thread_rows.h"
 
@@ -338,32 +339,67 @@ static void split_call(const struct on_cpu *on, bool counted, int64_t length_ns,
     *runnable_out = runnable;
 }
 
-/* asked: when it began. Else other calls may have come between, but no wait, unless they are seldom
- * asked. */
-static void add_call(struct thread *thread, unsigned slot, uint64_t begin_ticks, uint64_t end_ticks,
-                     bool asked)
+struct call {
+    unsigned slot;
+    uint64_t begin_ticks, end_ticks;
+    bool asked;   /* when it began */
+    bool counted; /* all since before was the call's, but for faults */
+};
+
+/* What the calling thread has not been asked for is not known. */
+static void fill_row(uint64_t *cells, const struct thread *thread, const struct call *call)
 {
     const struct on_cpu *on = &thread->on_cpu;
-    const struct on_cpu_counts *a = &on->before, *b = &on->now;
-    const uint64_t length = end_ticks - begin_ticks;
+    const uint64_t length = call->end_ticks - call->begin_ticks;
     int64_t running = -1, runnable = -1;
-    const bool counted = asked || !seldom; /* all since before was the call's, but for faults */
-    if (counted || (begin_ticks - a->ticks) < length / KNOWN_PART)
-        split_call(on, counted, (int64_t)rbwp_ns_from_ticks(length), &running, &runnable);
-    const uint64_t cells[COLUMNS_call_cpu] = {
-        [AT_call_cpu_start] = begin_ticks,
-        [AT_call_cpu_stop] = end_ticks,
-        [AT_call_cpu_thread] = thread->thread_id,
-        [AT_call_cpu_slot] = slot,
-        [AT_call_cpu_running] = (uint64_t)running,
-        [AT_call_cpu_runnable] = (uint64_t)runnable,
-        [AT_call_cpu_voluntary] = counted ? b->voluntary - a->voluntary : UINT64_MAX,
-        [AT_call_cpu_involuntary] = counted ? b->involuntary - a->involuntary : UINT64_MAX,
-        [AT_call_cpu_minor_faults] = faults(asked, a->minor, b->minor),
-        [AT_call_cpu_major_faults] = faults(asked, a->major, b->major),
-        [AT_call_cpu_cpu_begin] = a->cpu,
-        [AT_call_cpu_cpu_end] = b->cpu};
+    if (call->counted || call->begin_ticks - on->before.ticks < length / KNOWN_PART)
+        split_call(on, call->counted, (int64_t)rbwp_ns_from_ticks(length), &running, &runnable);
+    for (unsigned i = 0; i < COLUMNS_call_cpu; i++)
+        cells[i] = UINT64_MAX;
+    cells[AT_call_cpu_start] = call->begin_ticks;
+    cells[AT_call_cpu_stop] = call->end_ticks;
+    cells[AT_call_cpu_thread] = thread->thread_id;
+    cells[AT_call_cpu_slot] = call->slot;
+    cells[AT_call_cpu_running] = (uint64_t)running;
+    cells[AT_call_cpu_runnable] = (uint64_t)runnable;
+    cells[AT_call_cpu_cpu_begin] = on->before.cpu;
+    cells[AT_call_cpu_cpu_end] = on->now.cpu;
+}
+
+static void add_call(struct thread *thread, const struct call *call)
+{
+    const struct on_cpu_counts *a = &thread->on_cpu.before, *b = &thread->on_cpu.now;
+    uint64_t cells[COLUMNS_call_cpu];
+    fill_row(cells, thread, call);
+    if (call->counted) {
+        cells[AT_call_cpu_voluntary] = b->voluntary - a->voluntary;
+        cells[AT_call_cpu_involuntary] = b->involuntary - a->involuntary;
+    }
+    cells[AT_call_cpu_minor_faults] = faults(call->asked, a->minor, b->minor);
+    cells[AT_call_cpu_major_faults] = faults(call->asked, a->major, b->major);
     add_row(call_table, cells, COLUMNS_call_cpu);
+}
+
+/* The kernel's counters of another thread, which is in no recording call. */
+static bool ask_for(struct thread *thread)
+{
+    struct on_cpu *on = &thread->on_cpu;
+    struct timespec ran;
+    int64_t file_ns;
+    on->before = on->now;
+    on->now.runnable_ns = -1;
+    on->now.ticks = rbwp_now_ticks();
+    if (!on->no_counters)
+        (void)read_counters(on, &file_ns, &on->now.runnable_ns);
+    /* As pthread_getcpuclockid has it, which wants a thread that is known to live. */
+    if (clock_gettime((clockid_t)(~(unsigned)thread->os_id << 3 | 6), &ran) != 0) {
+        on->before.ticks = 0; /* too long ago to say anything by */
+        return false;
+    }
+    on->now.ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
+    on->now.away_ns = 0;
+    on->now.voluntary++; /* it may have waited */
+    return true;
 }
 
 /* ---- calls -------------------------------------------------------------------------------------
@@ -412,6 +448,18 @@ void rbwp_ask_cpu_(uint64_t ticks)
     rbwp_leave_(self);
 }
 
+/* Another thread ends it. The word says nothing: of a thread that has not come back from its wait
+ * it is as it was. */
+static void end_for(struct rbwp_self_ *self, struct thread *thread, struct call call)
+{
+    uint64_t cells[COLUMNS_call_cpu];
+    if (self->seated == 0)
+        return; /* nothing is asked */
+    call.counted = ask_for(thread) && call.counted;
+    fill_row(cells, thread, &call);
+    rows_add_of(thread, call_table, cells);
+}
+
 void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *item, unsigned slot,
                 uint64_t begin_ticks, uint64_t end_ticks)
 {
@@ -419,6 +467,10 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
     const bool asked = item == on->asked_at;
     if (on->state != WATCHED)
         return;
+    if (self != &rbwp_self_) {
+        end_for(self, thread, (struct call){slot, begin_ticks, end_ticks, asked, asked || !seldom});
+        return;
+    }
     struct rseq_area *area = rseq_area();
     const uint64_t word = look(area);
     const bool is_long = end_ticks - begin_ticks >= self->long_ticks;
@@ -430,7 +482,7 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
         const bool moved = (seldom && !asked) || on->now.voluntary + on->now.involuntary !=
                                                      on->before.voluntary + on->before.involuntary;
         if (moved || is_long)
-            add_call(thread, slot, begin_ticks, end_ticks, asked);
+            add_call(thread, &(struct call){slot, begin_ticks, end_ticks, asked, asked || !seldom});
         if (is_long) /* the next begin asks, so that its faults are its own */
             self->seated = SEATED_ASK;
     }

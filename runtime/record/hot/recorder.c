@@ -143,12 +143,15 @@ void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
     thread->nest.outer_lost_fine = thread->nest.lost_fine;
     thread->nest.lost_fine = 0;
     self->pending = 0;
+    const uint64_t *asked_at = self->next;
     enum rbwp_loss_cause cause =
         slot < RBWP_SLOTS_MAX ? chunk_line_make_room(self, thread, 1, &ticks) : RBWP_LOSS_RANGE;
     if (cause != NO_LOSS) {
         lose_item(thread, cause, ticks);
     } else {
         self->item = self->next;
+        if (thread->on_cpu.asked_at == asked_at) /* it is in another chunk */
+            thread->on_cpu.asked_at = self->item;
         rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, ticks - self->base_ticks);
     }
     set_pending(self, thread, 0);
@@ -162,16 +165,11 @@ static void end_nested(struct rbwp_self_ *self, struct thread *thread)
     set_pending(self, thread, open_fine(self));
 }
 
-static unsigned slot_of_item(const struct rbwp_self_ *self)
-{
-    return (unsigned)(*self->item >> RBWP_EVENT_KIND_BITS_) & (RBWP_SLOTS_MAX - 1);
-}
-
 /* Whether the open item, whose chunks the thread still has, is too short for its slot. */
 static bool is_brief(const struct rbwp_self_ *self, const struct thread *thread, uint64_t ticks)
 {
     uint64_t begin = chunk_line_item_ticks(self, thread);
-    return slot_limits_is_brief(slot_of_item(self), ticks > begin ? ticks - begin : 0) &&
+    return slot_limits_is_brief(chunk_line_item_slot(self), ticks > begin ? ticks - begin : 0) &&
            !chunk_line_item_has_gpu_work(self, thread);
 }
 
@@ -205,7 +203,7 @@ static void take_back(struct rbwp_self_ *self, struct thread *thread, bool empty
     if (empty)
         self->discarded++;
     else
-        slot_limits_count(thread, slot_of_item(self));
+        slot_limits_count(thread, chunk_line_item_slot(self));
     chunk_line_take_back(self, thread);
     close_item(self, thread);
 }
@@ -221,7 +219,7 @@ static void end_item(struct rbwp_self_ *self, struct thread *thread, uint64_t ti
     if (empty)
         count_loss(thread, RBWP_LOSS_KEPT_EMPTY, ticks);
     close_fine(self, thread, ticks);
-    const unsigned slot = slot_of_item(self);
+    const unsigned slot = chunk_line_item_slot(self);
     const uint64_t begin_ticks = chunk_line_item_ticks(self, thread), *item = self->item;
     put_end(self, thread, RBWP_EVENT_END_, ticks);
     chunk_line_publish_held(thread);
@@ -335,9 +333,12 @@ static void cut_item(struct rbwp_self_ *self, struct thread *thread, uint64_t ti
 {
     if (!self->item)
         return;
+    const unsigned slot = chunk_line_item_slot(self);
+    const uint64_t begin_ticks = chunk_line_item_ticks(self, thread), *item = self->item;
     put_end_here(self, thread, RBWP_EVENT_END_, ticks, RBWP_LOSS_DROPPED);
     chunk_line_publish_held(thread);
     close_item(self, thread);
+    on_cpu_end(self, thread, item, slot, begin_ticks, ticks);
     cut_fine(self, thread, ticks);
 }
 

@@ -225,6 +225,13 @@ static __attribute__((noinline)) void rows_add(struct thread *thread, unsigned t
         add_to(thread, place, cells);
 }
 
+void rows_add_of(struct thread *thread, unsigned table, const uint64_t *cells)
+{
+    struct row_place *place = place_of(thread, table, 1);
+    if (place && has_room(thread, place, 1, false))
+        add_to(thread, place, cells);
+}
+
 /* Recording ends for strays with their lock, after the level was cleared. */
 static void add_stray(unsigned table, const uint64_t *cells)
 {

@@ -23,4 +23,7 @@ void rows_leave_call(struct thread *thread);
 /* Counts what was lost on a thread that is not attached: with its rows, as of no thread. */
 void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count);
 
+/* Adds a row for a thread that is in no recording call, with the registry locked or by itself. */
+void rows_add_of(struct thread *thread, unsigned table, const uint64_t *cells);
+
 #endif /* ROWS_H */

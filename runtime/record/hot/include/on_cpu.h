@@ -27,7 +27,8 @@ bool on_cpu_is_known(void);
 void on_cpu_prepare(void);
 /* A thread is attached: gets what a call in a signal handler could not allocate. */
 void on_cpu_attach(struct thread *thread);
-/* A recorded call has ended, whose begin was put at item. */
+/* A recorded call has ended, whose begin was put at item. By another thread too, if this one is in
+ * no recording call. */
 void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *item, unsigned slot,
                 uint64_t begin_ticks, uint64_t end_ticks);
 /* The session ends: inlined calls look at nothing any more. */
