@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define THREADS 5
-#define ROUNDS 200
+#define ROUNDS 100
 #define OTHERS 64
 
 enum kind { SHORT, SLEEP, SPIN, YIELD, LOCK, FAULTS, TINY, KINDS };

@@ -61,10 +61,9 @@ def agrees(found):
             assert 0.95 * ran_ns - 10_000 * calls <= running_ns <= 1.3 * ran_ns + 10_000 * calls, kind  # what a host takes from a guest runs
 
 
-@pytest.fixture(autouse=True)
-def needs_rseq(tmp_path):
-    known = table(record(tmp_path)[0], "thread_cpu")
-    if not known:
+@pytest.fixture(autouse=True, scope="module")
+def needs_rseq(tmp_path_factory):
+    if not table(record(tmp_path_factory.mktemp("known"))[0], "thread_cpu"):
         pytest.skip("the kernel or the C library does not tell whether a thread was switched out")
 
 
