@@ -149,7 +149,7 @@ def test_refused_calls_in_other_views(rbwp, refused, work):
     assert rbwp("check", "--json", refused).json["refused_calls"] == 21
     assert rbwp("timeline", "--color", "never", refused).text.startswith("REFUSED 21 calls\n")
     data = page_of(rbwp, refused, work)
-    assert NOT_ATTACHED in [f[1] for f in data["findings"] if f[0] == "refused"] and int(data["lost"]) == 0
+    assert NOT_ATTACHED in [f["text"] for f in data["findings"] if f["what"] == "refused"] and int(data["lost"]) == 0
     assert [(l["records"], int(l["calls"])) for l in data["losses"]] == [(0, 15), (0, 5), (0, 1)]
 
 
