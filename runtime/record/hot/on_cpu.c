@@ -38,6 +38,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static unsigned call_table, thread_table; /* 0: could not be made known */
 
 static bool word_tells; /* on_cpu_is_known */
+static bool wanted;     /* by a session of this process; guarded by the registry's lock */
 static bool seldom;     /* rbwp_extend_ask_seldom */
 
 /* ---- the word ----------------------------------------------------------------------------- */
@@ -544,13 +545,33 @@ void on_cpu_prepare(void)
     pthread_once(&once, on_cpu_make_tables);
 }
 
+static void on_cpu_have_place(struct thread *thread, unsigned table, uint32_t columns)
+{
+    if (table && (table > thread->row_place_count || !thread->row_places[table - 1]))
+        (void)thread_rows_place(thread, table, tables_find(table), columns);
+}
+
+static void on_cpu_have_places(struct thread *thread)
+{
+    on_cpu_have_place(thread, call_table, COLUMNS_call_cpu);
+    on_cpu_have_place(thread, thread_table, COLUMNS_thread_cpu);
+}
+
 void on_cpu_attach(struct thread *thread)
 {
     thread->on_cpu.counters = HELD_NONE;
-    if (call_table && thread_table)
-        (void)(thread_rows_place(thread, call_table, tables_find(call_table), COLUMNS_call_cpu) &&
-               thread_rows_place(thread, thread_table, tables_find(thread_table),
-                                 COLUMNS_thread_cpu));
+    if (wanted)
+        on_cpu_have_places(thread);
+}
+
+void on_cpu_want(void)
+{
+    on_cpu_prepare();
+    thread_registry_lock();
+    wanted = true;
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        on_cpu_have_places(thread);
+    thread_registry_unlock();
 }
 
 void on_cpu_detach(struct thread *thread)
