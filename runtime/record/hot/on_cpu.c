@@ -148,19 +148,18 @@ bool on_cpu_is_known(void)
 /* ---- what inlined calls look at ----------------------------------------------------------------
  */
 
-static void watch(struct rbwp_self_ *self, struct rseq_area *area, uint64_t long_ticks)
+/* rbwp_has_stayed_ looks at any time. */
+static void sit(struct rbwp_self_ *self, const uint64_t *seat, uint64_t seated, uint64_t long_ticks)
 {
-    self->seat = &area->rseq_cs;
-    self->seated = ARMED;
+    __atomic_store_n(&self->seat, seat, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->seated, seated, __ATOMIC_RELAXED);
     self->long_ticks = long_ticks;
 }
 
 /* Nothing is asked as long as the session runs. */
 static void look_away(struct rbwp_self_ *self)
 {
-    self->seat = &rbwp_seat_none_;
-    self->seated = 0;
-    self->long_ticks = UINT64_MAX;
+    sit(self, &rbwp_seat_none_, 0, UINT64_MAX);
 }
 
 /* ---- the kernel's counters ------------------------------------------------------------------- */
@@ -424,7 +423,7 @@ static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64
         say_known(0, recording_now->began_ticks, true);
     on->state = WATCHED;
     on->good_ticks = rbwp_ticks_from_ns(SELDOM_NS);
-    watch(self, area, seldom ? UINT64_MAX : rbwp_ticks_from_ns(LONG_NS));
+    sit(self, &area->rseq_cs, ARMED, seldom ? UINT64_MAX : rbwp_ticks_from_ns(LONG_NS));
     on->asked_at = self->next;
 }
 
@@ -512,9 +511,7 @@ void on_cpu_stop(struct rbwp_self_ *self, struct thread *thread)
 {
     thread->on_cpu.state = UNSET;
     close_counters(&thread->on_cpu);
-    self->seat = &rbwp_seat_none_;
-    self->seated = SEATED_ASK;
-    self->long_ticks = UINT64_MAX;
+    sit(self, &rbwp_seat_none_, SEATED_ASK, UINT64_MAX);
 }
 
 static void on_cpu_make_tables(void)

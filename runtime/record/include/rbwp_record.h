@@ -307,10 +307,13 @@ static inline bool rbwp_is_within_(const struct rbwp_slot_limit_ *limit,
            __atomic_load_n(&limit->span_ticks, __ATOMIC_RELAXED);
 }
 
-/* The thread was on its CPU since it was looked at last. */
+/* The thread was on its CPU since it was looked at last. Also outside of the handshake, while a
+ * session's end sets both: then what is asked next is asked inside of it. */
 static inline bool rbwp_has_stayed_(const struct rbwp_self_ *self)
 {
-    return __builtin_expect(__atomic_load_n(self->seat, __ATOMIC_RELAXED) == self->seated, 1);
+    const uint64_t *seat = __atomic_load_n(&self->seat, __ATOMIC_RELAXED);
+    const uint64_t seated = __atomic_load_n(&self->seated, __ATOMIC_RELAXED);
+    return __builtin_expect(__atomic_load_n(seat, __ATOMIC_RELAXED) == seated, 1);
 }
 
 /* One store makes the event: a crash finds all of it or nothing. */
