@@ -153,10 +153,10 @@ def blind_spots(names, owner, table):
         subprocess.run(["cc", "-c", "-x", "c", "-o", f"{folder}/taken.o", "-"], input=text, text=True, check=True)
         _, taken = together(names_of_files([f"{folder}/taken.o"]))
     for name in table:
-        told = {line.rpartition(" ")[2] for line in wrong_links(name, taken, owner, table)}
+        named = {line.rpartition(" ")[2] for line in wrong_links(name, taken, owner, table)}
         hidden = shared.keys() - seen_by(name, table)
-        if told != hidden:
-            yield f"{name}: it is not seen where it takes of {', '.join(sorted(hidden ^ told))}"
+        if named != hidden:
+            yield f"{name}: it is not seen where it takes of {', '.join(sorted(hidden ^ named))}"
 
 
 def circles(files):

@@ -72,7 +72,7 @@ static void early_rows_pass(struct loading *loading, const struct rbwp_rows *row
                 !loading->user->rows(loading->user->context, i, cells, rows->rows);
 }
 
-/* What breaks a rule is told when the file is read for its spans. */
+/* What breaks a rule is reported when the file is read for its spans. */
 static void early_rows_on_block(struct loading *loading, const struct rbwp_block *block)
 {
     struct early_rows *early = loading->early;

@@ -1062,7 +1062,7 @@ static void load_early_rows(struct rbwp_source *source, struct input *input)
     call_cpu_end_file(&source->cpu, losses_total(rbwp_reader_trailer(input->reader)).records > 0);
 }
 
-/* Of all files; those that rest are opened for it. False when one cannot be; that was told. */
+/* Of all files; those that rest are opened for it. False when one cannot be; that was reported. */
 static bool load_all_early_rows(struct rbwp_source *source, struct trace_source *opened)
 {
     bool good = true;

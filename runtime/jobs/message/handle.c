@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handle.c - what becomes of a message: its handler is called, or a problem is told. */
+/* handle.c - what becomes of a message: its handler is called, or a problem is reported. */
 #include "failure.h"
 #include "message_endpoint.h"
 #include "rbwp_record.h"
@@ -51,7 +51,7 @@ void endpoint_handle(struct rbwp_endpoint *endpoint, const struct message_handle
         message_row_handled(&row);
 }
 
-/* ---- what has become of messages, told once each --------------------------------------------- */
+/* ---- what has become of messages, reported once each ----------------------------------------- */
 
 static void fill_line(const struct rbwp_endpoint *endpoint, int kind, uint32_t node,
                       const char *name, const char *detail, struct rbwp_error *error)
@@ -86,17 +86,17 @@ static void fill_line(const struct rbwp_endpoint *endpoint, int kind, uint32_t n
 }
 
 /* Locked. True: it is new. What there is no room for is old. */
-static bool note_told(struct rbwp_endpoint *endpoint, int kind, uint32_t node, uint64_t hash)
+static bool note_reported(struct rbwp_endpoint *endpoint, int kind, uint32_t node, uint64_t hash)
 {
-    for (uint32_t i = 0; i < endpoint->told_count; i++) {
-        const struct problem_told *told = &endpoint->told[i];
-        if (told->kind == kind && told->node == node && told->handler == hash)
+    for (uint32_t i = 0; i < endpoint->reported_count; i++) {
+        const struct problem_reported *reported = &endpoint->reported[i];
+        if (reported->kind == kind && reported->node == node && reported->handler == hash)
             return false;
     }
-    if (endpoint->told_count == PROBLEMS_TOLD_MAX)
+    if (endpoint->reported_count == PROBLEMS_REPORTED_MAX)
         return false;
-    endpoint->told[endpoint->told_count++] =
-        (struct problem_told){.handler = hash, .node = node, .kind = kind};
+    endpoint->reported[endpoint->reported_count++] =
+        (struct problem_reported){.handler = hash, .node = node, .kind = kind};
     return true;
 }
 
@@ -109,7 +109,7 @@ void endpoint_tell(struct rbwp_endpoint *endpoint, int kind, uint32_t node, uint
                                            .handler = handler ? handler->name : ""};
     fill_line(endpoint, kind, node, problem.handler, detail, &problem.error);
     pthread_mutex_lock(&endpoint->problem_lock);
-    const bool is_new = note_told(endpoint, kind, node, hash);
+    const bool is_new = note_reported(endpoint, kind, node, hash);
     if (is_new && !endpoint->first_problem) {
         endpoint->first_problem = kind;
         endpoint->first_error = problem.error;

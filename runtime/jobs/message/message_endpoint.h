@@ -259,8 +259,8 @@ struct message_peer {
 
 enum endpoint_phase { ENDPOINT_NEW, ENDPOINT_STARTED, ENDPOINT_CLOSING };
 
-#define PROBLEMS_TOLD_MAX 64
-struct problem_told {
+#define PROBLEMS_REPORTED_MAX 64
+struct problem_reported {
     uint64_t handler;
     uint32_t node;
     int kind;
@@ -315,8 +315,9 @@ struct rbwp_endpoint {
 
     _Atomic(struct lost_note *) lost_notes; /* the newest first; the item takes them all at once */
     pthread_mutex_t problem_lock;
-    struct problem_told told[PROBLEMS_TOLD_MAX]; /* guarded by problem_lock, with what follows */
-    uint32_t told_count;
+    struct problem_reported
+        reported[PROBLEMS_REPORTED_MAX]; /* guarded by problem_lock, with what follows */
+    uint32_t reported_count;
     int first_problem;
     struct rbwp_error first_error;
 };
@@ -345,7 +346,8 @@ void endpoint_count_handled(struct rbwp_endpoint *endpoint, bool was_dropped);
 
 /* ---- what went wrong ------------------------------------------------------------ */
 
-/* Tells of a problem, if it was not told before. hash 0: of no handler. detail may be "". The item.
+/* Reports a problem, if it was not reported before. hash 0: of no handler. detail may be "". The
+ * item.
  */
 void endpoint_tell(struct rbwp_endpoint *endpoint, int kind, uint32_t node, uint64_t hash,
                    const char *detail);

@@ -281,7 +281,7 @@ static enum rbwp_status transfers_look(struct rbwp_mpi *mpi, struct transfer *tr
     return code == MPI_SUCCESS ? RBWP_OK : RBWP_E_IO;
 }
 
-/* Takes those that are over out of the list; returns a list of them, with is_good told.
+/* Takes those that are over out of the list; returns a list of them, with is_good set.
  */
 static struct transfer *take_over(struct rbwp_mpi *mpi)
 {

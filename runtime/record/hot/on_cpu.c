@@ -19,15 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LONG_NS 100000u /* such calls are asked in any case: page faults do not clear the word */
-#define SELDOM_NS                                                                                  \
-    1000000u /* so long an answer is good where threads wait (rbwp_extend_ask_seldom) */
-#define KNOWN_PART                                                                                 \
-    5u /* of a call: what the thread did before it, since it was asked, may be no more */
+/* Such calls are asked in any case: page faults do not clear the word. */
+#define LONG_NS 100000u
+/* So long an answer is good where threads wait (rbwp_extend_ask_seldom). */
+#define SELDOM_NS 1000000u
+/* Of a call: what the thread did before it, since it was asked, may be no more. */
+#define KNOWN_PART 5u
 #define TRY_TRIES 8 /* of a wait that shall switch the thread out */
 #define ASK_TRIES 4 /* of a begin whose thread was switched out while it asked */
-#define SAME_NS                                                                                    \
-    20000000         /* between two readings of one clock, the first of which is of the last tick */
+/* Between two readings of one clock, the first of which is of the last tick. */
+#define SAME_NS 20000000
 #define FILES_PART 8 /* of the descriptors that the process may have, for threads' counters */
 
 enum on_cpu_state { UNSET, WATCHED, NOT_KNOWN };
@@ -222,11 +223,17 @@ static bool read_counters(const struct on_cpu *on, int64_t *ran_out, int64_t *ru
 }
 
 /* The file says what the clock says of the same time, else its descriptor was closed by the program
- * and leads elsewhere now: then it is opened once more. */
-static void check_counters(struct on_cpu *on, int64_t file_ns)
+ * and leads elsewhere now. */
+static bool are_counters_ours(const struct on_cpu *on, int64_t file_ns)
 {
     const int64_t ahead_ns = on->now.ran_ns - file_ns;
-    if (on->no_counters || (on->now.runnable_ns >= 0 && ahead_ns > -SAME_NS && ahead_ns < SAME_NS))
+    return on->now.runnable_ns >= 0 && ahead_ns > -SAME_NS && ahead_ns < SAME_NS;
+}
+
+/* What leads elsewhere is opened once more. */
+static void check_counters(struct on_cpu *on, int64_t file_ns)
+{
+    if (on->no_counters || are_counters_ours(on, file_ns))
         return;
     on->no_counters = !open_counters(on) || !read_counters(on, &file_ns, &on->now.runnable_ns);
     if (on->no_counters) {
@@ -346,7 +353,7 @@ struct call {
     bool counted; /* all since before was the call's, but for faults */
 };
 
-/* What the calling thread has not been asked for is not known. */
+/* Times and CPUs; switches and faults are left as not known. */
 static void fill_row(uint64_t *cells, const struct thread *thread, const struct call *call)
 {
     const struct on_cpu *on = &thread->on_cpu;
@@ -385,7 +392,7 @@ static bool ask_for(struct thread *thread)
 {
     struct on_cpu *on = &thread->on_cpu;
     struct timespec ran;
-    int64_t file_ns;
+    int64_t file_ns = 0;
     on->before = on->now;
     on->now.runnable_ns = -1;
     on->now.ticks = rbwp_now_ticks();
@@ -398,7 +405,9 @@ static bool ask_for(struct thread *thread)
     }
     on->now.ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
     on->now.away_ns = 0;
-    on->now.voluntary++; /* it may have waited */
+    on->now.voluntary++;                 /* it may have waited */
+    if (!are_counters_ours(on, file_ns)) /* only the thread itself could open them again */
+        on->now.runnable_ns = -1;
     return true;
 }
 
