@@ -95,13 +95,17 @@ static void say_busiest(const struct stats *stats)
                       track->track.name.text);
 }
 
+/* A thread that waited by a call that is not wrapped did not run for so long. */
 static void say_longest(const struct stats *stats)
 {
     char duration[QUANTITY_BYTES], start[QUANTITY_BYTES];
-    if (stats->longest_count)
-        message_plain("  start               lasted  longest run intervals");
-    for (uint32_t i = 0; i < stats->longest_count; i++) {
+    int said = 0;
+    for (uint32_t i = 0; i < stats->longest_count && said < THREADS_SUMMARY_LINES_SHOWN; i++) {
         const struct stats_call *call = &stats->longest[i];
+        if (call->cpu.waiting_ns > call->duration_ns / 2)
+            continue;
+        if (said++ == 0)
+            message_plain("  start               lasted  longest run intervals");
         struct trace_text name = stats->rows[call->row].name;
         struct trace_text thread = stats->tracks[call->track].track.name;
         message_plain("%15s %10s  %.*s, %.*s",
@@ -253,7 +257,7 @@ void ranges_summary_say(const char *shown, const struct stats *stats, uint64_t c
     say_rows(stats, is_range, stats_extent_ns(stats), "ranges");
 }
 
-enum { LONGEST_SHOWN = 5 };
+enum { LONGEST_KEPT = 200 }; /* among them are those that waited */
 
 /* Rows of one kind. */
 static uint64_t count_rows(const struct stats *stats, unsigned category)
@@ -284,7 +288,7 @@ static void say_all(const char *shown, const struct stats *stats, unsigned asked
 
 bool record_summary_say(struct operands files, unsigned asked)
 {
-    struct stats_load load = {.options = {.top = LONGEST_SHOWN, .no_concurrency = true}};
+    struct stats_load load = {.options = {.top = LONGEST_KEPT, .no_concurrency = true}};
     char shown[512];
     load.reading.terminal.no_progress = true;
     load.reading.align.quiet = true;
