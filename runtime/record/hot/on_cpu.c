@@ -23,7 +23,7 @@
 #define LONG_NS 100000u
 /* So long an answer is good where threads wait (rbwp_extend_ask_seldom). */
 #define SELDOM_NS 1000000u
-/* Of a call: what the thread did before it, since it was asked, may be no more. */
+/* Of a call: the time before it in which the thread may have run or waited may be no more. */
 #define KNOWN_PART 5u
 #define TRY_TRIES 8 /* of a wait that shall switch the thread out */
 #define ASK_TRIES 4 /* of a begin whose thread was switched out while it asked */
@@ -282,6 +282,7 @@ static void settle(struct on_cpu *on, struct rseq_area *area)
     __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     ask(on, area);
+    on->armed_ticks = on->now.ticks;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------
@@ -320,15 +321,14 @@ static uint64_t faults(bool asked, int64_t before, int64_t now)
     return now == before || asked ? (uint64_t)(now - before) : UINT64_MAX;
 }
 
-/* How the call's time is split. Between before and begin, and from the end to now, the thread ran.
- */
-static void split_call(const struct on_cpu *on, bool counted, int64_t length_ns,
+/* How the call's time is split. Between before and begin, and from the end to now, the thread ran,
+ * but for a part of which that is not known. */
+static void split_call(const struct on_cpu *on, uint64_t unsure_ticks, int64_t length_ns,
                        int64_t *running_out, int64_t *runnable_out)
 {
     const struct on_cpu_counts *a = &on->before, *b = &on->now;
-    int64_t around = (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks) - length_ns - b->away_ns;
-    if (!counted) /* it may have waited as well */
-        around /= 2;
+    const int64_t around = (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks - unsure_ticks / 2) -
+                           length_ns - b->away_ns;
     const int64_t ran = b->ran_ns - a->ran_ns - (around > 0 ? around : 0);
     int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
     int64_t runnable = -1;
@@ -349,8 +349,10 @@ static void split_call(const struct on_cpu *on, bool counted, int64_t length_ns,
 struct call {
     unsigned slot;
     uint64_t begin_ticks, end_ticks;
-    bool asked;   /* when it began */
-    bool counted; /* all since before was the call's, but for faults */
+    bool asked; /* when it began */
+    /* Before it, and since the kernel was asked: the thread may have waited so long. 0: all
+     * switches since then are the call's. */
+    uint64_t unsure_ticks;
 };
 
 /* Times and CPUs; switches and faults are left as not known. */
@@ -359,8 +361,9 @@ static void fill_row(uint64_t *cells, const struct thread *thread, const struct 
     const struct on_cpu *on = &thread->on_cpu;
     const uint64_t length = call->end_ticks - call->begin_ticks;
     int64_t running = -1, runnable = -1;
-    if (call->counted || call->begin_ticks - on->before.ticks < length / KNOWN_PART)
-        split_call(on, call->counted, (int64_t)rbwp_ns_from_ticks(length), &running, &runnable);
+    if (call->unsure_ticks == 0 || call->unsure_ticks < length / KNOWN_PART)
+        split_call(on, call->unsure_ticks, (int64_t)rbwp_ns_from_ticks(length), &running,
+                   &runnable);
     for (unsigned i = 0; i < COLUMNS_call_cpu; i++)
         cells[i] = UINT64_MAX;
     cells[AT_call_cpu_start] = call->begin_ticks;
@@ -378,7 +381,7 @@ static void add_call(struct thread *thread, const struct call *call)
     const struct on_cpu_counts *a = &thread->on_cpu.before, *b = &thread->on_cpu.now;
     uint64_t cells[COLUMNS_call_cpu];
     fill_row(cells, thread, call);
-    if (call->counted) {
+    if (call->unsure_ticks == 0) {
         cells[AT_call_cpu_voluntary] = b->voluntary - a->voluntary;
         cells[AT_call_cpu_involuntary] = b->involuntary - a->involuntary;
     }
@@ -399,10 +402,8 @@ static bool ask_for(struct thread *thread)
     if (!on->no_counters)
         (void)read_counters(on, &file_ns, &on->now.runnable_ns);
     /* As pthread_getcpuclockid has it, which wants a thread that is known to live. */
-    if (clock_gettime((clockid_t)(~(unsigned)thread->os_id << 3 | 6), &ran) != 0) {
-        on->before.ticks = 0; /* too long ago to say anything by */
+    if (clock_gettime((clockid_t)(~(unsigned)thread->os_id << 3 | 6), &ran) != 0)
         return false;
-    }
     on->now.ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
     on->now.away_ns = 0;
     on->now.voluntary++;                 /* it may have waited */
@@ -464,7 +465,8 @@ static void end_for(struct rbwp_self_ *self, struct thread *thread, struct call 
     uint64_t cells[COLUMNS_call_cpu];
     if (self->seated == 0)
         return; /* nothing is asked */
-    call.counted = ask_for(thread) && call.counted;
+    if (!ask_for(thread))
+        call.unsure_ticks = UINT64_MAX;
     fill_row(cells, thread, &call);
     rows_add_of(thread, call_table, cells);
 }
@@ -474,10 +476,12 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
 {
     struct on_cpu *on = &thread->on_cpu;
     const bool asked = item == on->asked_at;
+    const uint64_t unsure_ticks = asked || !seldom ? 0 : on->armed_ticks - on->now.ticks;
+    const struct call call = {slot, begin_ticks, end_ticks, asked, unsure_ticks};
     if (on->state != WATCHED)
         return;
     if (self != &rbwp_self_) {
-        end_for(self, thread, (struct call){slot, begin_ticks, end_ticks, asked, asked || !seldom});
+        end_for(self, thread, call);
         return;
     }
     struct rseq_area *area = rseq_area();
@@ -488,10 +492,10 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
     } else if (word == 0 || is_long) {
         on->before = on->now;
         settle(on, area);
-        const bool moved = (seldom && !asked) || on->now.voluntary + on->now.involuntary !=
-                                                     on->before.voluntary + on->before.involuntary;
+        const bool moved = unsure_ticks || on->now.voluntary + on->now.involuntary !=
+                                               on->before.voluntary + on->before.involuntary;
         if (moved || is_long)
-            add_call(thread, &(struct call){slot, begin_ticks, end_ticks, asked, asked || !seldom});
+            add_call(thread, &call);
         if (is_long) /* the next begin asks, so that its faults are its own */
             self->seated = SEATED_ASK;
     }
@@ -500,15 +504,17 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
 bool rbwp_extend_stays(uint64_t ticks)
 {
     const struct rbwp_self_ *self = &rbwp_self_;
-    const struct thread *thread = self->thread;
+    struct on_cpu *on = &((struct thread *)self->thread)->on_cpu;
     if (rbwp_has_stayed_(self))
         return true;
-    if (thread->on_cpu.state != WATCHED || self->seated != ARMED ||
-        ticks - thread->on_cpu.now.ticks >= thread->on_cpu.good_ticks)
+    if (on->state != WATCHED || self->seated != ARMED || ticks - on->now.ticks >= on->good_ticks)
         return false;
     uint64_t none = 0;
-    return __atomic_compare_exchange_n((uint64_t *)(uintptr_t)self->seat, &none, ARMED, false,
-                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n((uint64_t *)(uintptr_t)self->seat, &none, ARMED, false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return false;
+    on->armed_ticks = ticks;
+    return true;
 }
 
 void rbwp_extend_ask_seldom(void)

@@ -100,6 +100,9 @@ struct on_cpu {
     struct held counters;
     uint64_t least_ticks; /* that asking took */
     uint64_t good_ticks;  /* so long it is not asked again where that is seldom */
+    uint64_t
+        armed_ticks; /* when the word was set last; the thread may have waited between now.ticks
+                        and then, and has run from then on as long as the word stays */
     struct on_cpu_counts before, now;
 };
 
