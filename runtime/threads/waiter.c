@@ -396,16 +396,31 @@ static bool go_on_anew(const struct wait *wait)
     return true;
 }
 
-/* Whether the wait is worth a row; else the interval goes on. */
+/* The interval ended when the wait began. */
+static void end_late(const struct wait *wait)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (wait->ran && rbwp_is_on_(1) && rbwp_enter_(self, 1)) {
+        if (self->thread)
+            rbwp_extend_ran_to(wait->since_ticks);
+        rbwp_leave_(self);
+    }
+    end_stretch(wait->since_ticks);
+}
+
+/* Whether the wait is worth a row; else the interval goes on. What moved data for long and left the
+ * thread on its CPU was no wait. */
 static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_ticks)
 {
     uint32_t bit = UINT32_C(1) << wait->kind;
-    bool is_short = stop_ticks - wait->since_ticks < waiter_least_ticks[wait->kind];
+    const uint64_t least = waiter_least_ticks[wait->kind];
+    const bool is_short = stop_ticks - wait->since_ticks < least ||
+                          (wait->kind >= WAIT_READ && least && rbwp_extend_ran());
     waiter->short_kinds = is_short ? waiter->short_kinds | bit : waiter->short_kinds & ~bit;
     if (is_short && (!wait->ended || take_end_back(wait) || go_on_anew(wait)))
         return false;
     if (!wait->ended)
-        end_stretch(wait->since_ticks);
+        end_late(wait);
     return true;
 }
 

@@ -26,6 +26,7 @@
 
 #include "hash.h"
 #include "rbwp_record.h"
+#include "record_extend.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -145,6 +146,7 @@ struct wait {
     uint64_t object, since_ticks;
     enum wait_kind kind;
     bool ended;            /* the interval has */
+    bool ran;              /* all the time; of one that has not */
     uint64_t *item, *mark; /* if so: what it was, and where */
     unsigned rest_slot; /* if so, and for good: 1 + what goes on if the wait was none; 0: it can be
                            taken back */
@@ -231,6 +233,8 @@ static inline void wait_for(struct wait *wait, enum wait_kind kind, uint64_t obj
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(!(waiter->short_kinds >> kind & 1), 0))
         waiter_end_stretch(wait);
+    else
+        wait->ran = rbwp_extend_ran();
     if (bucket)
         wakeup_join(bucket);
 }

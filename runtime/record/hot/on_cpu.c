@@ -23,6 +23,8 @@
 #define LONG_NS 100000u
 /* So long an answer is good where threads wait (rbwp_extend_ask_seldom). */
 #define SELDOM_NS 1000000u
+/* An end that is recorded so long after its time: the thread may have waited since. */
+#define LATE_NS 10000u
 /* Of a call: the time before it in which the thread may have run or waited may be no more. */
 #define KNOWN_PART 5u
 #define TRY_TRIES 8 /* of a wait that shall switch the thread out */
@@ -433,6 +435,7 @@ static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64
         say_known(0, recording_now->began_ticks, true);
     on->state = WATCHED;
     on->good_ticks = rbwp_ticks_from_ns(SELDOM_NS);
+    on->late_ticks = rbwp_ticks_from_ns(LATE_NS);
     sit(self, &area->rseq_cs, ARMED, seldom ? UINT64_MAX : rbwp_ticks_from_ns(LONG_NS));
     on->asked_at = self->next;
 }
@@ -471,15 +474,24 @@ static void end_for(struct rbwp_self_ *self, struct thread *thread, struct call 
     rows_add_of(thread, call_table, cells);
 }
 
+/* Where begins do not always ask, and an end may be put behind the wait that came after it. */
+static uint64_t unsure_ticks(const struct on_cpu *on, bool asked, uint64_t end_ticks)
+{
+    const uint64_t before = asked ? 0 : on->armed_ticks - on->now.ticks;
+    const uint64_t late = rbwp_now_ticks() - end_ticks;
+    return late < on->late_ticks ? before : before + late;
+}
+
 void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *item, unsigned slot,
                 uint64_t begin_ticks, uint64_t end_ticks)
 {
     struct on_cpu *on = &thread->on_cpu;
     const bool asked = item == on->asked_at;
-    const uint64_t unsure_ticks = asked || !seldom ? 0 : on->armed_ticks - on->now.ticks;
-    const struct call call = {slot, begin_ticks, end_ticks, asked, unsure_ticks};
-    if (on->state != WATCHED)
+    struct call call = {slot, begin_ticks, end_ticks, asked, 0};
+    if (on->state != WATCHED || on->ran_to_ticks == end_ticks)
         return;
+    if (seldom)
+        call.unsure_ticks = unsure_ticks(on, asked, end_ticks);
     if (self != &rbwp_self_) {
         end_for(self, thread, call);
         return;
@@ -492,8 +504,8 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
     } else if (word == 0 || is_long) {
         on->before = on->now;
         settle(on, area);
-        const bool moved = unsure_ticks || on->now.voluntary + on->now.involuntary !=
-                                               on->before.voluntary + on->before.involuntary;
+        const bool moved = call.unsure_ticks || on->now.voluntary + on->now.involuntary !=
+                                                    on->before.voluntary + on->before.involuntary;
         if (moved || is_long)
             add_call(thread, &call);
         if (is_long) /* the next begin asks, so that its faults are its own */
@@ -515,6 +527,18 @@ bool rbwp_extend_stays(uint64_t ticks)
         return false;
     on->armed_ticks = ticks;
     return true;
+}
+
+bool rbwp_extend_ran(void)
+{
+    const struct rbwp_self_ *self = &rbwp_self_;
+    return rbwp_has_stayed_(self) && self->seated == ARMED;
+}
+
+void rbwp_extend_ran_to(uint64_t ticks)
+{
+    struct thread *thread = rbwp_self_.thread;
+    thread->on_cpu.ran_to_ticks = ticks;
 }
 
 void rbwp_extend_ask_seldom(void)

@@ -57,6 +57,12 @@ void rbwp_extend_ask_seldom(void);
  * thread was switched out and the kernel is to be asked; asks it. */
 bool rbwp_extend_stays(uint64_t ticks);
 void rbwp_extend_ask_cpu(uint64_t ticks);
+/* The calling thread has been on its CPU since its last begin or end, whichever was recorded later.
+ * False: it has not, or that is not known. */
+bool rbwp_extend_ran(void);
+/* Before an end at ticks, as rbwp_extend_stays: the thread ran until then, as was seen in time, and
+ * may have waited since. */
+void rbwp_extend_ran_to(uint64_t ticks);
 
 /* From now on what is open on any thread ends with the session: for who records what threads do
  * until they stop it, as running is. */

@@ -99,10 +99,13 @@ struct on_cpu {
     const uint64_t *asked_at; /* now is of the call that begins there */
     struct held counters;
     uint64_t least_ticks; /* that asking took */
-    uint64_t good_ticks;  /* so long it is not asked again where that is seldom */
-    uint64_t
-        armed_ticks; /* when the word was set last; the thread may have waited between now.ticks
-                        and then, and has run from then on as long as the word stays */
+    /* Where the kernel is asked seldom: so long it is not asked again, and so late an end may be
+     * recorded. */
+    uint64_t good_ticks, late_ticks;
+    /* When the word was set last: the thread may have waited between now.ticks and then, and has
+     * run from then on as long as the word stays. */
+    uint64_t armed_ticks;
+    uint64_t ran_to_ticks; /* of an end: the call ran all the time */
     struct on_cpu_counts before, now;
 };
 
