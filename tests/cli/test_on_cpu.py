@@ -140,7 +140,10 @@ def test_sqlite(rbwp, known, unknown, work):
         "select track.id, start_ns, running_ns, runnable_ns from span_cpu join span on span.id = span_cpu.span join track on track.id = span.track").fetchall()
     assert sorted((milli(a), milli(b)) for _, _, a, b in rows if b is not None) == sorted(v for v in SPLIT.values() if v[1] is not None)
     assert len(rows) == 5
+    busy = sqlite3.connect(work / "x.sqlite").execute("select busy_ns from thread_busy").fetchall()
+    assert sorted(one for one, in busy) == sorted(thread["busy"] for thread in rbwp("stats", "--json", known).json["threads"])
     rbwp("export", "-o", work / "y.sqlite", unknown)
+    sqlite3.connect(work / "y.sqlite").execute("select * from thread_busy").fetchall()
     assert not sqlite3.connect(work / "y.sqlite").execute("select * from sqlite_master where name = 'span_cpu'").fetchall()
 
 

@@ -27,11 +27,8 @@
  * since 1970. Views are for people: texts. A name that ends in _ns means the
  * same in both; at_ns is the time from the beginning of the trace. */
 
-extern const char sqlite_tables[];  /* before anything is put in */
-extern const char sqlite_indices[]; /* behind it: sorting once is faster than keeping in order */
-extern const char sqlite_views[];
-
-const char sqlite_tables[] =
+/* Before anything is put in. */
+static const char sqlite_tables[] =
     "CREATE TABLE process(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, os_id INTEGER,"
     " name TEXT NOT NULL UNIQUE, host TEXT, command TEXT, source TEXT);\n"
     "CREATE TABLE track(id INTEGER PRIMARY KEY, process INTEGER NOT NULL REFERENCES process,"
@@ -69,11 +66,12 @@ const char sqlite_tables[] =
 static const char cpu_table[] = "CREATE TABLE span_cpu(span INTEGER PRIMARY KEY REFERENCES span,"
                                 " running_ns INTEGER, runnable_ns INTEGER);\n";
 
-/* For what lies in a part of a track's time, and for all that one function did. Nothing else is
+/* Behind it: sorting once is faster than keeping in order. For what lies in a part of a track's
+ * time, and for all that one function did. Nothing else is
  * asked for by the views; an index more is a tenth of the file and of the time. */
-const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, start_ns);\n"
-                              "CREATE INDEX span_name ON span(name);\n"
-                              "CREATE INDEX arg_span ON arg(span);\n";
+static const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, start_ns);\n"
+                                     "CREATE INDEX span_name ON span(name);\n"
+                                     "CREATE INDEX arg_span ON arg(span);\n";
 
 #define ORIGIN_NS "(SELECT CAST(value AS INTEGER) FROM fact WHERE key = 'origin_ns')"
 
@@ -82,7 +80,7 @@ const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, star
     "(span.waits OR span.category IN (SELECT id FROM category"                                     \
     " WHERE name IN ('range', 'annotation', 'queued')))"
 
-const char sqlite_views[] =
+static const char span_views[] =
     "CREATE VIEW span_view AS SELECT span.id, process.name AS process, track.name AS track,"
     " track.kind AS track_kind, category.name AS category, name.name AS name, span.item,"
     " span.start_ns, span.start_ns + span.duration_ns AS stop_ns,"
@@ -99,27 +97,40 @@ const char sqlite_views[] =
     " FROM span JOIN category ON category.id = span.category JOIN name ON name.id = span.name"
     " GROUP BY span.category, span.item, span.name;\n"
     "CREATE VIEW slot_summary AS SELECT item AS slot, name, calls, total_ns, mean_ns, min_ns,"
-    " max_ns, tracks, unfinished FROM summary WHERE category = 'bgwork';\n"
+    " max_ns, tracks, unfinished FROM summary WHERE category = 'bgwork';\n";
 
-    /* As busy_cells.h has it. The outermost spans of several lanes may overlap, waits
-     * lie in one another: of each only what reaches beyond all earlier ones counts. */
-    "CREATE VIEW track_busy AS WITH RECURSIVE above(id, parent) AS ("
-    "SELECT id, parent FROM span WHERE depth > 0 UNION ALL SELECT above.id, span.parent"
-    " FROM above JOIN span ON span.id = above.parent WHERE " IS_NO_WORK "),"
-    " outer_span AS (SELECT id, track, start_ns, start_ns + duration_ns AS stop_ns, waits,"
-    " depth = 0 OR id IN (SELECT id FROM above WHERE parent IS NULL) AS outermost"
-    " FROM span WHERE waits OR outermost AND NOT " IS_NO_WORK "),"
-    " piece AS (SELECT *, max(0, stop_ns - max(start_ns, ifnull(max(stop_ns) OVER (PARTITION BY"
-    " track, waits ORDER BY start_ns, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),"
-    " start_ns))) AS new_ns FROM outer_span),"
-    " sums AS (SELECT track, sum(NOT waits) AS spans, min(start_ns) AS first_ns,"
-    " max(stop_ns) AS last_ns, max(0, sum(CASE WHEN NOT waits THEN new_ns"
-    " WHEN outermost THEN 0 ELSE -new_ns END)) AS busy_ns FROM piece GROUP BY track)"
-    " SELECT process.name AS process, track.name AS track, track.kind AS track_kind,"
-    " spans, first_ns, last_ns, busy_ns,"
-    " round(1.0 * busy_ns / nullif(last_ns - first_ns, 0), 4) AS busy_share"
-    " FROM sums JOIN track ON track.id = sums.track"
+/* As busy_cells.h has it. The outermost spans of several lanes may overlap, waits lie in one
+ * another: of each only what reaches beyond all earlier ones counts. off_: takes off the
+ * time of a piece in which its thread is known to have had no CPU; waits for which inside_ does not
+ * hold are part of that. */
+#define TRACK_BUSY(off_, join_, inside_)                                                           \
+    "CREATE VIEW track_busy AS WITH RECURSIVE above(id, parent) AS ("                              \
+    "SELECT id, parent FROM span WHERE depth > 0 UNION ALL SELECT above.id, span.parent"           \
+    " FROM above JOIN span ON span.id = above.parent WHERE " IS_NO_WORK "),"                       \
+    " outer_span AS (SELECT id, track, start_ns, start_ns + duration_ns AS stop_ns, waits,"        \
+    " depth = 0 OR id IN (SELECT id FROM above WHERE parent IS NULL) AS outermost"                 \
+    " FROM span WHERE waits" inside_ " OR outermost AND NOT " IS_NO_WORK "),"                      \
+    " piece AS (SELECT *, max(0, stop_ns - max(start_ns, ifnull(max(stop_ns) OVER (PARTITION BY"   \
+    " track, waits ORDER BY start_ns, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),"       \
+    " start_ns))) AS new_ns FROM outer_span),"                                                     \
+    " sums AS (SELECT track, sum(NOT waits) AS spans, min(start_ns) AS first_ns,"                  \
+    " max(stop_ns) AS last_ns, max(0, sum(CASE WHEN NOT waits THEN new_ns" off_                    \
+    " WHEN outermost THEN 0 ELSE -new_ns END)) AS busy_ns FROM piece" join_ " GROUP BY track)"     \
+    " SELECT process.name AS process, track.name AS track, track.kind AS track_kind,"              \
+    " spans, first_ns, last_ns, busy_ns,"                                                          \
+    " round(1.0 * busy_ns / nullif(last_ns - first_ns, 0), 4) AS busy_share"                       \
+    " FROM sums JOIN track ON track.id = sums.track"                                               \
     " JOIN process ON process.id = track.process;\n"
+
+static const char busy_view[] = TRACK_BUSY("", "", "");
+static const char busy_view_of_cpu[] =
+    TRACK_BUSY(" - CASE WHEN running_ns IS NULL OR runnable_ns IS NULL THEN ifnull(runnable_ns, 0)"
+               " ELSE stop_ns - start_ns - running_ns END",
+               " LEFT JOIN span_cpu ON span_cpu.span = piece.id",
+               " AND ifnull(parent, 0) NOT IN (SELECT span FROM span_cpu"
+               " WHERE running_ns + runnable_ns IS NOT NULL)");
+
+static const char sqlite_views[] =
     "CREATE VIEW thread_busy AS SELECT process, track AS thread, spans, first_ns, last_ns,"
     " busy_ns, busy_share FROM track_busy WHERE track_kind = 'thread';\n"
     "CREATE VIEW gpu_busy AS SELECT process, track AS gpu, spans, first_ns, last_ns, busy_ns,"
@@ -538,8 +549,9 @@ static bool sqlite_begin(struct trace_pass *pass)
 static enum exit_code sqlite_end(struct trace_pass *pass)
 {
     struct database *database = pass->state;
-    (void)(execute(database, sqlite_indices) && execute(database, sqlite_views) &&
-           execute(database, "COMMIT; PRAGMA optimize;"));
+    (void)(execute(database, sqlite_indices) && execute(database, span_views) &&
+           execute(database, pass->knows_cpu ? busy_view_of_cpu : busy_view) &&
+           execute(database, sqlite_views) && execute(database, "COMMIT; PRAGMA optimize;"));
     close_database(database);
     dropped_report(pass, "sqlite", (struct dropped){0});
     enum exit_code code = database->failed ? EXIT_BAD_DATA : EXIT_GOOD;
