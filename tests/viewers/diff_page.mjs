@@ -28,7 +28,7 @@ try {
   const bars = await page.evaluate(() => document.querySelectorAll("#rows tr.more svg rect title").length);
   const buckets = await page.evaluate(() => ["a", "b"].reduce((sum, side) => sum + rbwpDiff.data.rows[0][side].histogram.length - 1, 0));
   assert.ok(bars > 0 && bars === buckets, `${bars} of ${buckets}`);
-  assert.equal(await page.evaluate(() => document.querySelectorAll("#rows tr.more .beside tbody tr").length), 2);
+  assert.equal(await page.evaluate(() => document.querySelectorAll("#rows tr.more table tbody tr").length), 2);
   await page.type("#search", rows[0].name.slice(0, 5));
   assert.ok((await shown()).every(([, name]) => name.includes(rows[0].name.slice(0, 5))));
   await page.setViewport({width: 390, height: 800});
