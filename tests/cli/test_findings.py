@@ -274,6 +274,23 @@ def test_one_call_of_many(found):
     assert one["text"] == "one of 51 'parse' took 300 ms, 86 % of the time of all" and one["from"] == 1000 + 600 * MS
 
 
+def test_few_calls_of_many(found):
+    """They are ten times as long as the others, one in a hundred or fewer, a quarter of the time of all, and a hundredth of the run."""
+    rare = lambda slow, length, count=1000, run=2000: [
+        (1, 1, length * min(i, slow) + 0.2 * max(0, i - slow), length if i < slow else 0.1) for i in range(count)] + [(2, 2, 0, run)]
+    one = found(rare(5, 8))["rare"]
+    assert re.fullmatch(r"5 of 1,000 'parse', 0\.5 %, took (39|40)\.\d ms, (28|29) % of the time of all", one["text"]), one
+    assert one["name"] == "parse" and one["from"] == 1000
+    assert found(rare(1, 40))["rare"]["text"] == "1 of 1,000 'parse', 0.1 %, took 40.0 ms, 29 % of the time of all"
+    for calls in (rare(11, 8), rare(5, 0.9), rare(5, 6), rare(1, 40, 99), rare(5, 8, run=5000)):
+        assert "rare" not in found(calls), calls[:6]
+
+
+def test_seven_at_most(findings):
+    """A row each that stands out."""
+    assert len(findings([(1 + i % 3, 1 + i % 3, 10 * (i // 3), 9 if i < 6 else 0.05) for i in range(900)])) <= 7
+
+
 def test_in_turn(found):
     """By two workers, never at once. One moment together, or one worker alone for most of it, and nothing is said."""
     said = found(TURNS)["in_turn"]

@@ -18,6 +18,8 @@ enum {
     FINDINGS_NAME_BYTES = 60, /* of a name in a sentence */
     TAIL_CALLS = 100,         /* p99 of fewer is their longest */
     TAIL_RATIO = 10,          /* p99 to median */
+    RARE_CALLS = 100,         /* of so many one at most */
+    FINDINGS_SHOWN = 7,       /* in all */
     TURN_HANDOVERS = 20,      /* fewer may be chance */
     QUEUED_LOOKED_AT = 256    /* rows of slots */
 };
@@ -26,12 +28,16 @@ enum {
 #define ALL_PART 0.25      /* of the run, that nobody is busy */
 #define ALL_BUSY_PART 0.80 /* of the run, that everybody is */
 #define GPU_IDLE_PART 0.50
-#define TAIL_PART 0.01 /* of the workers' time, that a row has */
+#define TAIL_PART 0.01  /* of the workers' time, that a row has */
+#define RARE_PART 0.25  /* of the time of their row, that few calls took */
+#define RARE_MOST 0.95  /* of their time, those that are counted took */
+#define LEAST_PART 0.01 /* of the run */
 #define LEAST_NS UINT64_C(1000000)
 
 const char *const finding_name[FINDING_KINDS] = {
-    "lost",    "refused", "rule",   "hung",   "idle_at_end", "late_start", "idle",     "tail",
-    "longest", "in_turn", "queued", "uneven", "all_idle",    "all_busy",   "gpu_idle", "polls"};
+    "lost",   "refused",  "rule",     "hung",     "idle_at_end", "late_start",
+    "idle",   "tail",     "rare",     "longest",  "in_turn",     "queued",
+    "uneven", "all_idle", "all_busy", "gpu_idle", "polls"};
 
 struct search {
     struct findings *findings;
@@ -477,6 +483,61 @@ static void find_tail(struct search *search, uint32_t number)
     findings_end(search);
 }
 
+struct slow_calls {
+    uint64_t count, total_ns;
+};
+/* The longest ones that took longer than the limit, until they come to so much. Times are good to
+ * 1.6 %. */
+static struct slow_calls slowest(const struct stats_row *row, uint64_t limit_ns, double enough_ns)
+{
+    const struct histogram *durations = &row->durations;
+    struct slow_calls slow = {0};
+    for (uint32_t i = durations->buckets; i-- > 0 && (double)slow.total_ns < enough_ns;) {
+        const uint32_t bucket = durations->first + i;
+        const uint64_t low = histogram_low(bucket), here = durations->counts[i];
+        if (low <= limit_ns)
+            break;
+        slow.count += here;
+        slow.total_ns = stats_sum(slow.total_ns, here * (low + (histogram_high(bucket) - low) / 2));
+    }
+    if (slow.count == 1)
+        slow.total_ns = row->max_ns;
+    if (slow.total_ns > row->total_ns)
+        slow.total_ns = row->total_ns;
+    return slow;
+}
+
+/* One call of a hundred at most, each ten times the median: together a quarter of the time of their
+ * row, and a hundredth of the run. */
+static bool find_rare(struct search *search, uint32_t number)
+{
+    const struct stats_row *row = &search->stats->rows[number];
+    const uint64_t p50_ns = stats_quantile_ns(row, 500);
+    if (row->count < RARE_CALLS || p50_ns > UINT64_MAX / TAIL_RATIO)
+        return false;
+    struct slow_calls slow = slowest(row, p50_ns * TAIL_RATIO, HUGE_VAL);
+    if (slow.count == 0 || slow.count > row->count / RARE_CALLS)
+        return false;
+    /* Those that matter among them. */
+    slow = slowest(row, p50_ns * TAIL_RATIO, RARE_MOST * (double)slow.total_ns);
+    if (slow.total_ns < LEAST_NS || (double)slow.total_ns < RARE_PART * (double)row->total_ns ||
+        part(search, slow.total_ns) < LEAST_PART ||
+        !findings_begin(search, FINDING_RARE, part(search, slow.total_ns)))
+        return false;
+    say_number(search, slow.count);
+    fputs(" of ", search->text);
+    say_number(search, row->count);
+    fputc(' ', search->text);
+    say_row(search, number);
+    fprintf(search->text, ", %.2g %%, took ", 100 * (double)slow.count / (double)row->count);
+    say_time(search, slow.total_ns);
+    fprintf(search->text, ", %.0f %% of the time of all",
+            100 * (double)slow.total_ns / (double)row->total_ns);
+    place_longest(search, number);
+    findings_end(search);
+    return true;
+}
+
 /* One span that took half of the time of its row, and a tenth of the run. */
 static void find_longest(struct search *search, uint32_t number)
 {
@@ -571,12 +632,12 @@ static int heavier_first(const void *a, const void *b)
     return strcmp(left->text, right->text);
 }
 
-/* Of a kind with many the ones that weigh most. */
+/* The ones that weigh most, of each kind and in all. */
 static void keep_few(struct findings *findings)
 {
     uint32_t of_kind[FINDING_KINDS] = {0}, kept = 0;
     for (uint32_t i = 0; i < findings->count; i++) {
-        if (of_kind[findings->list[i].what]++ <= SHOWN)
+        if (of_kind[findings->list[i].what]++ <= SHOWN && kept < FINDINGS_SHOWN)
             findings->list[kept++] = findings->list[i];
         else
             free(findings->list[i].text);
@@ -606,7 +667,8 @@ void findings_make(struct findings *findings, const struct stats *stats, bool fi
     for (uint32_t i = 0; i < stats->row_count; i++) {
         if (is_work(&stats->rows[i])) {
             find_tail(&search, i);
-            find_longest(&search, i);
+            if (!find_rare(&search, i))
+                find_longest(&search, i);
         }
         find_in_turn(&search, i);
         find_queued(&search, i);
