@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """rbwp diff finds what got slower, by every measure, on files made to differ by known factors, and its exit status is 4 exactly where the
-threshold is passed. Guards matching by name, not by slot."""
+threshold is passed and chance cannot be the reason. Guards matching by name, not by slot."""
 import json
+import random
 
 import pytest
 import rbwp_make as m
@@ -58,17 +59,17 @@ def test_verdicts(diff):
 def test_threshold(diff):
     """Exactly at it nothing is slower; below it, it is."""
     assert diff("--threshold", "40%")["slower"] == 0
-    only = diff("--threshold", "9.999%", code=4)
+    only = diff("--threshold", "9.999%")
     assert only["slower"] == 2 and only["threshold_percent"] == 9.999
-    assert {r["name"] for r in diff("--threshold", "10%", code=4)["rows"] if r["verdict"] == "slower"} == {"tail"}
+    assert {r["name"] for r in diff("--threshold", "10%")["rows"] if r["verdict"] == "slower"} == {"tail"}
     assert diff("--threshold", "0", b="a")["slower"] == 0
 
 
-@pytest.mark.parametrize("what, code", [("p50", 0), ("p99", 4), ("total", 4), ("mean", 4)])
-def test_other_measures(diff, what, code):
+@pytest.mark.parametrize("what, slower", [("p50", set()), ("p99", {"tail"}), ("total", {"tail"}), ("mean", {"tail"})])
+def test_other_measures(diff, what, slower):
     """The tail shows only in p99 and totals."""
-    rows = diff("--threshold", "15", "--by", what, code=code)["rows"]
-    assert {r["name"] for r in rows if r["verdict"] == "slower"} == ({"tail"} if code else set())
+    rows = diff("--threshold", "15", "--by", what)["rows"]
+    assert {r["name"] for r in rows if r["verdict"] == "slower"} == slower
 
 
 def test_text(text):
@@ -78,7 +79,7 @@ def test_text(text):
     assert shown.startswith("1 row is the same within 5 % (--all shows them)\n") and "  same" not in shown
     assert [line.split()[0] for line in text("--all").splitlines()[1:]].count("same") == 1
     assert text(b="a") == text(b="near") == "5 rows are the same within 5 % (--all shows them)\n"
-    assert "slower   1.040" in text("--threshold", "3", b="near", code=4)
+    assert "slower   1.040" in text("--threshold", "3", b="near")
     assert "\033[31mslower" in text("--color", "always")
 
 
@@ -103,7 +104,7 @@ def test_verdicts_of_several_runs(diff, runs):
     assert verdicts("--min-count", "3") == {"steady": ("slower", False, False), "wild": ("slower", False, False), "rare": ("same", False, True)}
     # 140 of a lies above b's 119 to 160, so nothing is said of the first three; without that run there is a gap.
     assert verdicts(*runs(1, 2, 3, 4)) == {"steady": ("same", True, False), "wild": ("same", True, False), "rare": ("slower", False, False)}
-    assert verdicts(*runs(1, 3, 4), "--threshold", "5", code=4)["steady"] == ("slower", False, False)
+    assert verdicts(*runs(1, 3, 4), "--threshold", "5")["steady"] == ("slower", False, False)
 
 
 def test_numbers_of_several_runs(diff, runs):
@@ -116,6 +117,62 @@ def test_text_of_several_runs(rbwp, text, runs):
     shown = text("--min-count", "11", *runs(1), a="a0", b="b0")
     assert "spread" in shown and "1 of them has fewer than 11 spans" in shown and "slower   1.1" in shown
     assert "2 of them differ by more, but runs of A and B lie among each other" in rbwp("diff", *runs(1, 2, 3, 4)).text
+    assert text(a="a0", b="b0").endswith("What is slower here may be so by chance: that takes 6 runs a side (--before, --after)\n")
+    assert "A change of 5 % would have been seen in half of them, one of 5 % in all (error rate of all together: 1 %)" in rbwp("diff", *runs(*[0] * 6)).text
+
+
+@pytest.fixture
+def gate(rbwp, work):
+    """gate(a, b): what diff --threshold 3 says of runs with these lengths of calls, a list of names and lengths for each."""
+
+    def judged(a, b, code):
+        options = []
+        for side, runs in ("before", a), ("after", b):
+            for i, lengths in enumerate(runs):
+                path = work / f"{side}{i}"
+                make(path, [call for call in lengths.items() for _ in range(3)], {name: slot for slot, name in enumerate(lengths, 1)})
+                options += [f"--{side}", path]
+        done = rbwp("diff", "--json", "--threshold", "3", *options, code=code)
+        return done.json, done.error
+
+    return judged
+
+
+def test_too_few_runs_for_a_verdict(gate):
+    """However large the change is. With so many as it asks for there is one."""
+    for count in 1, 3:
+        got, error = gate([{"x": 1000}] * count, [{"x": 2000}] * count, 0)
+        assert (got["judged"], got["runs_needed"], got["slower"]) == (False, 5, 1), got
+        assert f"no verdict: {count} and {count} runs cannot tell a change from chance in 1 comparisons; 5 a side can" in error
+    got, error = gate([{"x": 1000}] * 5, [{"x": 2000}] * 5, 4)
+    assert got["judged"] and got["rows"][0]["verdict"] == "slower" and not error
+
+
+def test_error_rate_is_that_of_all_rows(gate):
+    """252 ways to choose five runs of ten: enough for one row, not for three."""
+    rows = lambda ns: {name: ns for name in "xyz"}
+    got, error = gate([rows(1000)] * 5, [rows(2000)] * 5, 0)
+    assert (got["comparisons"], got["judged"], got["runs_needed"]) == (3, False, 6) and "6 a side can" in error
+
+
+def test_equal_runs_are_no_change(gate):
+    """Of ten runs a side, with much noise in many rows; a true change in one of them is found."""
+    noise = random.Random(1)
+    runs = lambda factor: [{f"r{i}": int(100000 * noise.uniform(0.8, 1.2) * (factor if i == 3 else 1)) for i in range(12)} for _ in range(10)]
+    for _ in range(10):
+        got, _ = gate(runs(1), runs(1), 0)
+        assert got["judged"] and all(row["verdict"] == "same" for row in got["rows"])
+    got, _ = gate(runs(1), runs(1.6), 4)
+    assert [row["name"] for row in got["rows"] if row["verdict"] == "slower"] == ["r3"]
+
+
+def test_smallest_change_that_would_be_seen(gate):
+    """It grows with the noise; just below it there is no verdict, just above there is."""
+    a = [{"even": 100000 + i, "wild": 100000 + 4000 * i} for i in range(10)]
+    seen = {row["name"]: row["seen_from"] for row in gate(a, a, 0)[0]["rows"]}
+    assert seen["even"] == 0.03 and 0.1 < seen["wild"] < 0.4, seen
+    for growth, code in (seen["wild"] - 0.01, 0), (seen["wild"] + 0.01, 4):
+        gate(a, [{**run, "wild": int(run["wild"] * (1 + growth))} for run in a], code)
 
 
 def test_page(rbwp, diff, text, made, runs, work):
@@ -175,8 +232,9 @@ def test_launch_to_start(diff_launched):
 
 
 @pytest.mark.parametrize("what, verdict, code", [("p50", "same", 0), ("p99", "slower", 4), ("total", "slower", 4)])
-def test_launch_to_start_by_other_measures(diff_launched, what, verdict, code):
-    got = diff_launched("--json", "--threshold", "20", "--by", what, b="late.json", code=code).json
+def test_launch_to_start_by_other_measures(launched, diff_launched, what, verdict, code):
+    again = ["--before", launched / "one", "--after", launched / "late.json"] * 7
+    got = diff_launched("--json", "--threshold", "20", "--by", what, *again, b="late.json", code=code).json
     assert got["launches"][0]["verdict"] == verdict
 
 

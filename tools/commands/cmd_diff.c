@@ -135,6 +135,18 @@ static enum exit_code write_page(const struct diff_options *options, struct oper
     return whole ? code : exit_worse(code, EXIT_PARTIAL);
 }
 
+/* Of the gate. */
+static enum exit_code diff_verdict(const struct diff *diff)
+{
+    if (diff->judged)
+        return diff->slower ? EXIT_SLOWER : EXIT_GOOD;
+    message("no verdict: %" PRIu32 " and %" PRIu32
+            " runs cannot tell a change from chance in %" PRIu32 " comparisons; %" PRIu32
+            " a side can (--before, --after)",
+            diff->a_runs, diff->b_runs, diff->comparisons, diff->runs_needed);
+    return EXIT_GOOD;
+}
+
 static enum exit_code diff_compare(const struct diff_options *options, const struct runs *runs)
 {
     struct diff diff = {.metric = (enum diff_metric)options->metric,
@@ -153,8 +165,8 @@ static enum exit_code diff_compare(const struct diff_options *options, const str
             exit_worse(write_page(options, files, &diff, stats), diff_show(options, files, &diff));
     else
         message("out of memory");
-    if (code == EXIT_GOOD && options->threshold.set && diff.slower)
-        code = EXIT_SLOWER;
+    if (code == EXIT_GOOD && options->threshold.set)
+        code = diff_verdict(&diff);
     diff_free(&diff);
     return code;
 }
@@ -226,10 +238,10 @@ const struct command command_diff = {
     .description =
         "Compares work items, sub-items and GPU work of two files, or of all in two folders,\n"
         "by kind and name; launches of GPUs and counters, too. With --threshold it is a gate\n"
-        "for regressions. Of several runs a side the medians are compared, and only what lies\n"
-        "outside of all runs of the other side has changed.\n"
-        "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read, 4 something got slower by\n"
-        "more than the threshold.",
+        "for regressions: give several runs a side. Their medians are compared, and by the ranks\n"
+        "of all runs chance finds something in one of a hundred comparisons of equal programs.\n"
+        "Exit status: 0 good or no verdict, 1 bad data, 2 usage, 3 partly read, 4 something got\n"
+        "slower by more than the threshold.",
     .groups = diff_groups,
     .config_bytes = sizeof(struct diff_options),
     .run = cmd_diff_run,

@@ -76,6 +76,7 @@ static const struct result_column row_columns[] = {
     {"a", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
     {"b", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(b), .part = stats_row_columns, .only = SIDE_KEYS},
     {"spread", "spread", 9, RESULT_SHARE, DIFF_FORMS_ROW(spread)},
+    {"seen_from", NULL, 0, RESULT_SHARE, DIFF_FORMS_ROW(seen_from)},
     {NULL, "count A", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_a.median.count)},
     {NULL, "count B", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_b.median.count)},
     {NULL, "total A", 10, RESULT_NS, DIFF_FORMS_ROW(of_a.median.total_ns)},
@@ -190,11 +191,15 @@ const struct result_column diff_columns[] = {
     {"threshold_percent", NULL, 0, RESULT_OWN, .put = put_threshold,
      .form = "{\"type\":\"number\"}"},
     {"slower", NULL, 0, RESULT_COUNT, DIFF(slower)},
+    {"judged", NULL, 0, RESULT_BOOL, DIFF(judged)},
+    {"error_rate", NULL, 0, RESULT_SHARE, DIFF(error_rate)},
+    {"comparisons", NULL, 0, RESULT_COUNT, DIFF(comparisons)},
+    {"runs_needed", NULL, 0, RESULT_COUNT, DIFF(runs_needed)},
     DIFF_FORMS_LIST(rows_table, rows, count),
     DIFF_FORMS_LIST(launches_table, launches, launch_count),
     DIFF_FORMS_LIST(counters_table, counters, counter_count),
     {0}};
-enum { TABLES = 3, FIRST_TABLE = 3 };
+enum { TABLES = 3, FIRST_TABLE = 7 };
 
 /* Every row begins with its verdict. */
 static enum diff_verdict verdict_of(const void *row)
@@ -245,6 +250,40 @@ static void unjudged_text(struct out *out, const struct diff *diff)
                    few == 1 ? "s" : "ve", diff->min_count);
 }
 
+static int compare_seen(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* How much growth there had to be for a verdict. */
+static void seen_text(struct out *out, const struct diff *diff)
+{
+    double *seen = calloc(diff->count + 1u, sizeof *seen);
+    uint32_t count = 0;
+    for (uint32_t i = 0; seen && i < diff->count; i++)
+        if (diff->rows[i].seen_from > 0)
+            seen[count++] = diff->rows[i].seen_from;
+    if (count) {
+        qsort(seen, count, sizeof *seen, compare_seen);
+        out_format(
+            out,
+            "A change of %.2g %% would have been seen in half of them, one of %.2g %% in all "
+            "(error rate of all together: %.2g %%)\n",
+            100 * seen[count / 2], 100 * seen[count - 1], 100 * diff->error_rate);
+    }
+    free(seen);
+}
+
+static void doubt_text(struct out *out, const struct diff *diff)
+{
+    if (diff->slower)
+        out_format(out,
+                   "What is slower here may be so by chance: that takes %" PRIu32
+                   " runs a side (--before, --after)\n",
+                   diff->runs_needed);
+}
+
 /* What is compared has the metric's name. */
 static void rows_text(const struct result_view *view, const struct diff *diff,
                       const struct result_rows *rows)
@@ -285,6 +324,10 @@ void diff_text(struct out *out, const struct diff *diff, bool all, struct colors
         result_text(&view, table, &layout, &rows[i], diff,
                     i == 2 ? diff_forms_behind_counter : NULL);
     }
+    if (diff->judged)
+        seen_text(out, diff);
+    else
+        doubt_text(out, diff);
     for (unsigned i = 0; i < TABLES; i++)
         free(rows[i].order);
 }

@@ -2,13 +2,14 @@
 /*
  * Rows are matched by category and name: slots and ids may differ from run to
  * run. Rows of one trace that have both in common are one. Of several runs a side
- * the median counts, and where runs of both sides lie among each other nothing is said to
- * have changed.
+ * the median counts, and where chance makes runs lie as they do nothing is said to have changed
+ * (rank_test.h).
  *
  * Rows of all runs are sorted by name, tracks by name and unit; equal ones are then neighbours.
  */
 #include "stats_diff.h"
 
+#include "rank_test.h"
 #include "stats_tables.h"
 #include "wide.h"
 
@@ -65,14 +66,75 @@ static bool grew(const struct diff *diff, uint64_t before, uint64_t after)
     return wide_less(wide_product(before, 100000 + diff->threshold), wide_product(after, 100000));
 }
 
-/* What b is, held against a. */
-static enum diff_verdict judge_sides(const struct diff *diff, const struct diff_side *a,
-                                     const struct diff_side *b, bool *noisy_out)
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+/* Runs of a side that have a value. */
+static uint32_t known_values(const struct diff_run *runs, uint32_t count,
+                             uint64_t values[DIFF_RUNS_MAX])
 {
-    bool slower = grew(diff, a->median.value, b->median.value);
-    bool faster = grew(diff, b->median.value, a->median.value);
-    *noisy_out = (slower && b->least <= a->greatest) || (faster && a->least <= b->greatest);
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count && known < DIFF_RUNS_MAX; i++)
+        if (runs[i].count)
+            values[known++] = runs[i].value;
+    return known;
+}
+
+struct compared {
+    uint64_t a[DIFF_RUNS_MAX], b[DIFF_RUNS_MAX];
+    uint32_t a_count, b_count;
+    uint32_t pairs; /* that chance hardly has */
+};
+
+static struct compared compared_runs(const struct diff *diff, const struct diff_run *runs)
+{
+    struct compared both;
+    both.a_count = known_values(runs, diff->a_runs, both.a);
+    both.b_count = known_values(runs + diff->a_runs, diff->b_runs, both.b);
+    both.pairs = rank_test_pairs(both.a_count, both.b_count, diff->error_rate / diff->comparisons);
+    return both;
+}
+
+/* Whether chance makes such runs as well; of too few runs whether they lie among each other. */
+static bool by_chance(const struct diff *diff, const struct compared *both, bool slower)
+{
+    const uint32_t pairs = slower
+                               ? rank_test_count(both->a, both->a_count, both->b, both->b_count, 1)
+                               : rank_test_count(both->b, both->b_count, both->a, both->a_count, 1);
+    return pairs < (diff->judged ? both->pairs : both->a_count * both->b_count);
+}
+
+/* What b is, held against a. */
+static enum diff_verdict judge_sides(const struct diff *diff, uint64_t a, uint64_t b,
+                                     const struct compared *both, bool *noisy_out)
+{
+    const bool slower = grew(diff, a, b), faster = grew(diff, b, a);
+    *noisy_out = (slower || faster) && by_chance(diff, both, slower);
     return *noisy_out ? DIFF_SAME : slower ? DIFF_SLOWER : faster ? DIFF_FASTER : DIFF_SAME;
+}
+
+/* As if b had the median of a, times a factor that is looked for. */
+static double seen_from(const struct diff *diff, uint64_t a, uint64_t b,
+                        const struct compared *both)
+{
+    enum { STEPS = 24 };
+    double low = 0, high = 8; /* growth */
+    const double level = b ? (double)a / (double)b : 0;
+    if (!diff->judged || level <= 0 || both->pairs > both->a_count * both->b_count)
+        return 0;
+    for (int i = 0; i < STEPS; i++) {
+        const double middle = (low + high) / 2;
+        const bool seen = rank_test_count(both->a, both->a_count, both->b, both->b_count,
+                                          1 / (level * (1 + middle))) >= both->pairs;
+        *(seen ? &high : &low) = middle;
+    }
+    const double threshold = (double)diff->threshold / 100000;
+    return high > threshold ? high : threshold;
+}
+
+static bool is_judged(const struct diff *diff, const struct diff_row *row)
+{
+    return row->a.count && row->b.count && row->a.count >= diff->min_count &&
+           row->b.count >= diff->min_count;
 }
 
 static enum diff_verdict judge_row(const struct diff *diff, struct diff_row *row)
@@ -82,9 +144,34 @@ static enum diff_verdict judge_row(const struct diff *diff, struct diff_row *row
         return DIFF_SAME;
     if (row->a.count == 0 || row->b.count == 0)
         return row->b.count ? DIFF_NEW : DIFF_GONE;
-    row->few = row->a.count < diff->min_count || row->b.count < diff->min_count;
-    enum diff_verdict verdict = judge_sides(diff, &row->of_a, &row->of_b, &row->noisy);
+    const struct compared both = compared_runs(diff, row->runs);
+    const uint64_t a = row->of_a.median.value, b = row->of_b.median.value;
+    row->few = !is_judged(diff, row);
+    row->seen_from = row->few ? 0 : seen_from(diff, a, b, &both);
+    enum diff_verdict verdict = judge_sides(diff, a, b, &both, &row->noisy);
     return row->few ? DIFF_SAME : verdict;
+}
+
+static void judge_rows(struct diff *diff)
+{
+    for (uint32_t i = 0; i < diff->count; i++) {
+        diff->rows[i].verdict = judge_row(diff, &diff->rows[i]);
+        diff->slower += diff->rows[i].verdict == DIFF_SLOWER;
+    }
+}
+
+/* Before the verdicts: how many comparisons share the error rate. */
+static void count_comparisons(struct diff *diff)
+{
+    for (uint32_t i = 0; i < diff->count; i++)
+        diff->comparisons += is_judged(diff, &diff->rows[i]);
+    for (uint32_t i = 0; i < diff->launch_count; i++)
+        diff->comparisons += diff->launches[i].a.count && diff->launches[i].b.count;
+    diff->comparisons += diff->comparisons == 0;
+    diff->error_rate = DIFF_ERROR_RATE;
+    const double each = diff->error_rate / diff->comparisons;
+    diff->runs_needed = rank_test_values(each);
+    diff->judged = rank_test_pairs(diff->a_runs, diff->b_runs, each) <= diff->a_runs * diff->b_runs;
 }
 
 /* ---- runs of a side ---------------------------------------------------------------------- */
@@ -219,10 +306,6 @@ static bool make_rows(struct diff *diff, const struct stats *const *stats)
         done = diff_add_row(diff, &sided[i], next - i);
     }
     free(sided);
-    for (uint32_t i = 0; i < diff->count && done; i++) {
-        diff->rows[i].verdict = judge_row(diff, &diff->rows[i]);
-        diff->slower += diff->rows[i].verdict == DIFF_SLOWER;
-    }
     if (done && diff->count)
         qsort(diff->rows, diff->count, sizeof *diff->rows, compare_changes);
     return done;
@@ -331,7 +414,8 @@ static void judge_launch(struct launch_diff *row, const struct diff *diff,
     struct diff_side b = side_of(values + diff->a_runs, diff->b_runs);
     row->a_value = a.median.value;
     row->b_value = b.median.value;
-    row->verdict = judge_sides(diff, &a, &b, &row->noisy);
+    const struct compared both = compared_runs(diff, values);
+    row->verdict = judge_sides(diff, row->a_value, row->b_value, &both, &row->noisy);
 }
 
 static void free_launches(struct launch_diff *row)
@@ -470,6 +554,8 @@ static bool make_tracks(struct diff *diff, const struct stats *const *stats)
         done = take_launches(diff, launches, &sided[i]);
     }
     if (done) {
+        count_comparisons(diff);
+        judge_rows(diff);
         judge_launches(diff, launches);
         judge_counters(diff, counters);
     }

@@ -58,9 +58,10 @@ struct diff_row {
     struct stats_row a, b;  /* sums of the rows of all runs; count is 0 where there is none */
     struct diff_side of_a, of_b;
     const struct diff_run *runs; /* of a, then of b */
-    double spread; /* the greatest value less the least, by the median, of the less even side */
-    bool noisy;    /* same, though beyond the threshold: runs of both sides lie among each other */
-    bool few;      /* same, since there are too few spans to say more */
+    double spread;    /* the greatest value less the least, by the median, of the less even side */
+    double seen_from; /* the least growth that would have been a verdict; 0: none would */
+    bool noisy;       /* same, though beyond the threshold: chance does that as well */
+    bool few;         /* same, since there are too few spans to say more */
 };
 
 struct launch_diff {
@@ -97,7 +98,14 @@ struct diff {
     struct counter_diff *counters;
     uint32_t count, launch_count, counter_count;
     uint32_t slower; /* rows and launches */
+    /* Of all comparisons together no more than this part may find something by chance. */
+    double error_rate;
+    uint32_t comparisons; /* rows and launches that both sides have */
+    uint32_t runs_needed; /* of a side, for a verdict */
+    bool judged;          /* there are so many: else what is slower may be so by chance */
 };
+
+#define DIFF_ERROR_RATE 0.01
 
 double counter_side_mean(const struct counter_side *side);
 
