@@ -15,6 +15,7 @@
 #include "../schema/annotation.def"
 #include "../schema/argument.def"
 #include "../schema/call_cpu.def"
+#include "../schema/code_file.def"
 #include "../schema/control.def"
 #include "../schema/counter.def"
 #include "../schema/device_event.def"
@@ -26,8 +27,10 @@
 #include "../schema/lane_span.def"
 #include "../schema/message_handled.def"
 #include "../schema/message_sent.def"
+#include "../schema/open_call.def"
 #include "../schema/queued.def"
 #include "../schema/range.def"
+#include "../schema/stack_word.def"
 #include "../schema/thread_cpu.def"
 #include "../schema/wait.def"
 
@@ -36,7 +39,8 @@
     TABLE(gpu_activity) TABLE(gpu_shape) TABLE(gpu_call) TABLE(gpu_device)                         \
     TABLE(lane_span) TABLE(device_event) TABLE(kernel_block)                                       \
     TABLE(control) TABLE(wait) TABLE(queued) TABLE(argument) TABLE(counter) TABLE(range)           \
-    TABLE(message_sent) TABLE(message_handled) TABLE(annotation) TABLE(call_cpu) TABLE(thread_cpu)
+    TABLE(message_sent) TABLE(message_handled) TABLE(annotation) TABLE(call_cpu) TABLE(thread_cpu) \
+    TABLE(open_call) TABLE(stack_word) TABLE(code_file)
 
 #define KNOWN_NUMBER_(table) KNOWN_##table,
 enum known_table { KNOWN_TABLES(KNOWN_NUMBER_) KNOWN_TABLE_COUNT };

@@ -215,4 +215,27 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
         Column("thread", "u64", "thread"),
         Column("known", "u64"),
     ),
+    "open_call": (
+        Column("time", "time", "start"),
+        Column("thread", "u64", "thread"),
+        Column("since", "time"),
+        Column("kind", "name", "label"),
+        Column("object", "u64"),
+        Column("holder", "u64"),
+        Column("system_call", "u64"),
+    ),
+    "stack_word": (
+        Column("time", "time"),
+        Column("thread", "u64", "thread"),
+        Column("since", "time"),
+        Column("place", "u64"),
+        Column("word", "u64"),
+    ),
+    "code_file": (
+        Column("start", "u64"),
+        Column("end", "u64"),
+        Column("offset", "u64"),
+        Column("path", "name"),
+        Column("build_id", "name"),
+    ),
 }
