@@ -207,7 +207,7 @@ static bool take_end_back(const struct wait *wait)
         /* Relaxed: who finds 0 reads no further, and the next event is stored to the same word. */
         __atomic_store_n(wait->mark, (uint64_t)0, __ATOMIC_RELAXED);
         self->next = wait->mark;
-        self->item = wait->item;
+        rbwp_set_item_(self, wait->item);
         mine = true;
     }
     rbwp_leave_(self);

@@ -84,6 +84,28 @@ static void test_cap(void **state)
     chunk_pool_free(pool);
 }
 
+/* Each word of each chunk leads to it, in whatever segment; what is no word of any leads to none.
+ */
+static void test_find(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 40 }; /* of 128 KiB: five segments */
+    struct chunk_pool *pool = chunk_pool_new(0);
+    struct chunk *chunks[CHUNKS];
+    uint64_t other = 0;
+    assert_null(chunk_pool_find(pool, &other));
+    for (int i = 0; i < CHUNKS; i++)
+        assert_int_equal(chunk_get(pool, false, &chunks[i]), RBWP_OK);
+    for (int i = 0; i < CHUNKS; i++) {
+        assert_ptr_equal(chunk_pool_find(pool, chunks[i]->words), chunks[i]);
+        assert_ptr_equal(chunk_pool_find(pool, chunks[i]->words + chunk_words(pool) - 1),
+                         chunks[i]);
+    }
+    assert_null(chunk_pool_find(pool, &other));
+    assert_null(chunk_pool_find(pool, NULL));
+    chunk_pool_free(pool);
+}
+
 /* A chunk comes clean, whoever had it before. */
 static void test_clean(void **state)
 {
@@ -313,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_find),
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_stock),

@@ -153,6 +153,19 @@ static struct chunk *chunk_at(struct chunk_pool *pool, uint32_t index)
     return &atomic_load_explicit(&pool->segment[place.segment], memory_order_acquire)[place.at];
 }
 
+const struct chunk *chunk_pool_find(struct chunk_pool *pool, const uint64_t *word)
+{
+    const struct chunk *chunks;
+    for (uint32_t i = 0; i < SEGMENTS_MAX &&
+                         (chunks = atomic_load_explicit(&pool->segment[i], memory_order_acquire));
+         i++) {
+        const uintptr_t offset = (uintptr_t)word - (uintptr_t)chunks[0].head;
+        if (offset < segment_bytes(i))
+            return &chunks[offset / pool->chunk_bytes];
+    }
+    return NULL;
+}
+
 static struct chunk *pop_free(struct chunk_pool *pool)
 {
     /* acquire: the words that whoever pushed the chunk cleared */

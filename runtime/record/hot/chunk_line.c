@@ -147,10 +147,11 @@ static void keep_item(struct rbwp_self_ *self, struct thread *thread)
 {
     if (!thread->held_first)
         return;
-    thread->kept_begin_ticks = chunk_line_item_ticks(self, thread);
+    __atomic_store_n(&thread->kept_begin_ticks, chunk_line_item_ticks(self, thread),
+                     __ATOMIC_RELAXED);
     thread->kept_word = *self->item;
     thread->kept = true;
-    self->item = &thread->kept_word;
+    rbwp_set_item_(self, &thread->kept_word);
     chunk_line_publish_held(thread);
 }
 
@@ -323,10 +324,10 @@ void chunk_line_leave_call(struct rbwp_self_ *self, const struct thread *thread)
     if (self->next < chunk->words + chunk_words(recording_now->pool))
         __atomic_store_n(self->next, (uint64_t)0, __ATOMIC_RELEASE);
     if (self->item == self->next)
-        self->item = NULL;
+        rbwp_set_item_(self, NULL);
     else if (!self->item && self->next > chunk->words &&
              chunk_line_kind_of(self->next[-1]) == RBWP_EVENT_BEGIN_)
-        self->item = self->next - 1;
+        rbwp_set_item_(self, self->next - 1);
 }
 
 void chunk_line_hand_over(struct rbwp_self_ *self, struct thread *thread)

@@ -98,7 +98,7 @@ static void set_pending(struct rbwp_self_ *self, const struct thread *thread, ui
 
 static void close_item(struct rbwp_self_ *self, struct thread *thread)
 {
-    self->item = NULL;
+    rbwp_set_item_(self, NULL);
     self->pending = 0;
     uint32_t depth = thread->nest.outer_fine;
     thread->nest.lost_fine = thread->nest.outer_lost_fine;
@@ -149,7 +149,7 @@ void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
     if (cause != NO_LOSS) {
         lose_item(thread, cause, ticks);
     } else {
-        self->item = self->next;
+        rbwp_set_item_(self, self->next);
         if (thread->on_cpu.asked_at == asked_at) /* it is in another chunk */
             thread->on_cpu.asked_at = self->item;
         rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, ticks - self->base_ticks);

@@ -31,7 +31,8 @@ void recording_hand_over(struct thread *thread)
     drain_count_discarded(recording_now->drain, self->discarded);
     thread_forget_calls(thread);
     on_cpu_stop(self, thread);
-    self->next = self->limit = self->item = NULL;
+    self->next = self->limit = NULL;
+    rbwp_set_item_(self, NULL);
     self->pending = 0;
     self->discarded = 0;
 }

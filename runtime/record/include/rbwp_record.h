@@ -316,6 +316,12 @@ static inline bool rbwp_has_stayed_(const struct rbwp_self_ *self)
     return __builtin_expect(__atomic_load_n(seat, __ATOMIC_RELAXED) == seated, 1);
 }
 
+/* The writer thread may look which item is open. */
+static inline void rbwp_set_item_(struct rbwp_self_ *self, uint64_t *item)
+{
+    __atomic_store_n(&self->item, item, __ATOMIC_RELAXED);
+}
+
 /* One store makes the event: a crash finds all of it or nothing. */
 static inline void rbwp_put_(struct rbwp_self_ *self, unsigned kind, unsigned id,
                              uint64_t ticks_in_chunk)
@@ -342,7 +348,7 @@ static inline RBWP_HOT_ void rbwp_put_begin_(struct rbwp_self_ *self, unsigned s
     if (__builtin_expect(rbwp_has_room_(self, since) && !self->item && !self->pending &&
                              slot < RBWP_SLOTS_MAX,
                          1)) {
-        self->item = self->next;
+        rbwp_set_item_(self, self->next);
         rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, since);
     } else {
         rbwp_begin_slow_(slot, ticks);
@@ -357,13 +363,13 @@ static inline RBWP_HOT_ void rbwp_put_end_(struct rbwp_self_ *self,
                              rbwp_is_within_(limit, self, since) && rbwp_has_stayed_(self) &&
                              since - (*self->item >> RBWP_EVENT_TIME_SHIFT_) < self->long_ticks,
                          1)) {
-        self->item = NULL;
+        rbwp_set_item_(self, NULL);
         rbwp_put_(self, RBWP_EVENT_END_, 0, since);
     } else if (self->pending == RBWP_PENDING_EMPTY_ && self->item && self->next == self->item + 1 &&
                since - (*self->item >> RBWP_EVENT_TIME_SHIFT_) < self->keep_ticks) {
         __atomic_store_n(self->item, (uint64_t)0, __ATOMIC_RELEASE);
         self->next = self->item;
-        self->item = NULL;
+        rbwp_set_item_(self, NULL);
         self->pending = 0;
         self->discarded++;
     } else {

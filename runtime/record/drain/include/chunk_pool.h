@@ -51,7 +51,7 @@ struct chunk {
 /* A chunk that is filled from now on, in time from base_ticks. */
 static inline void chunk_begin(struct chunk *chunk, uint64_t thread_id, uint64_t base_ticks)
 {
-    chunk->base_ticks = base_ticks;
+    __atomic_store_n(&chunk->base_ticks, base_ticks, __ATOMIC_RELAXED); /* others may look */
     chunk->head->thread_id = thread_id;
     chunk->head->ticket = 0;
     chunk->head->base_ticks = base_ticks;
@@ -103,6 +103,9 @@ void chunk_pool_stock(struct chunk_pool *pool, const atomic_bool *stopping);
 void chunk_pool_wait_low(struct chunk_pool *pool);
 /* Async-signal-safe. */
 void chunk_pool_ask(struct chunk_pool *pool);
+
+/* The chunk that has the word; NULL: none has. Any thread. */
+const struct chunk *chunk_pool_find(struct chunk_pool *pool, const uint64_t *word);
 
 /* Bytes of chunk memory that a crash would lose, since there was no room for it in a live file. */
 uint64_t chunk_pool_unprotected_bytes(const struct chunk_pool *pool);
