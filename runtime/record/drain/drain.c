@@ -61,6 +61,7 @@ struct drain {
     _Atomic bool has_rows; /* each job has an encoder for them */
 
     _Atomic(struct chunk *) published; /* a stack, newest first */
+    drain_visit_fn *_Atomic visit;
     _Atomic int64_t helped_ns; /* when another thread than the writer has last encoded a chunk */
     struct wakeup wake;        /* something was published, finished, or it is time to stop */
     pthread_t thread;
@@ -528,10 +529,38 @@ static bool others_encode(struct drain *drain)
     return helped_ns && drain_monotonic_ns() - helped_ns < LEAVE_NS;
 }
 
+/* How long the writer's pause may last, and has lasted. */
+struct writer_rest {
+    int64_t pause_ns, rested_ns;
+    int64_t visit_ns; /* until then it has a visit to make */
+};
+
+static int64_t make_visit(struct drain *drain)
+{
+    /* acquire: what the visit goes by */
+    drain_visit_fn *visit = atomic_load_explicit(&drain->visit, memory_order_acquire);
+    return visit ? visit() : DRAIN_VISIT_NEVER;
+}
+
+static void drain_rest(struct drain *drain, struct writer_rest *rest, bool leaves)
+{
+    const int64_t left_ns = leaves ? LEAVE_NS : rest->pause_ns - rest->rested_ns;
+    const int64_t ns = rest->visit_ns < left_ns ? rest->visit_ns : left_ns;
+    if (wakeup_wait(&drain->wake, ns)) {
+        rest->rested_ns = 0;
+        return;
+    }
+    rest->rested_ns += ns;
+    if (leaves || rest->rested_ns < rest->pause_ns)
+        return;
+    rest->pause_ns = look_at_clock(drain);
+    rest->rested_ns = 0;
+}
+
 static void *writer_thread(void *argument)
 {
     struct drain *drain = argument;
-    int64_t pause_ns = IDLE_NS;
+    struct writer_rest rest = {.pause_ns = IDLE_NS};
     enum quiet_rank rank = QUIET_USUAL;
     struct helper_pace pace;
     quiet_pace_start(&pace, WORK_NS_MAX);
@@ -554,6 +583,7 @@ static void *writer_thread(void *argument)
         const bool is_urgent = rank == QUIET_URGENT, leaves = is_urgent && others_encode(drain);
         log_clock(drain);
         age_ring(drain);
+        rest.visit_ns = make_visit(drain);
         if (job) {
             yield_hook_run(yield_hook);
             put_job(drain, job);
@@ -565,8 +595,7 @@ static void *writer_thread(void *argument)
             encoded_words += words;
         } else {
             encoded_words = 0;
-            if (!wakeup_wait(&drain->wake, leaves ? LEAVE_NS : pause_ns) && !leaves)
-                pause_ns = look_at_clock(drain);
+            drain_rest(drain, &rest, leaves);
         }
     }
 }
@@ -589,6 +618,12 @@ static void write_here(struct drain *drain)
 }
 
 /* ---- life ---------------------------------------------------------------------------- */
+
+void drain_set_visit(struct drain *drain, drain_visit_fn *visit)
+{
+    atomic_store_explicit(&drain->visit, visit, memory_order_release);
+    wakeup_call(&drain->wake);
+}
 
 void drain_free(struct drain *drain)
 {

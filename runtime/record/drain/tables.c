@@ -330,6 +330,34 @@ enum rbwp_status rbwp_name_intern(const char *name, size_t bytes, uint64_t *numb
     return status;
 }
 
+enum rbwp_status tables_name_that_stays(char **text, size_t bytes, uint64_t *number_out)
+{
+    struct spare spare = {.text = *text};
+    pthread_mutex_lock(&tables_lock);
+    enum rbwp_status status = find_or_add(*text, bytes, &spare, number_out);
+    pthread_mutex_unlock(&tables_lock);
+    *text = spare.text;
+    return status;
+}
+
+bool tables_make_name_room(uint32_t count)
+{
+    struct spare spare = {0};
+    bool has_room;
+    do {
+        pthread_mutex_lock(&tables_lock);
+        for (spare.wanted = name_room ? name_room : 64; spare.wanted - name_count < count;)
+            spare.wanted *= 2;
+        if (spare.wanted > name_room && spare.room >= spare.wanted)
+            tables_grow(&spare);
+        has_room = name_room - name_count >= count;
+        pthread_mutex_unlock(&tables_lock);
+    } while (!has_room && get_memory(&spare, "", 0));
+    free(spare.text);
+    free_arrays(&spare);
+    return has_room;
+}
+
 /* ---- into the file. The writer thread's. ------------------------------------------------------
  */
 

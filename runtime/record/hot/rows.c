@@ -15,6 +15,7 @@
 #include "on_load.h"
 #include "recording.h"
 #include "row_hold.h"
+#include "stray_rows.h"
 #include "tables.h"
 #include "test_point.h"
 #include "thread_registry.h"
@@ -272,6 +273,42 @@ void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count)
 {
     const struct stray_loss loss = {cause, count};
     row_hold_stray(lose, &loss);
+}
+
+bool stray_rows_prepare(const unsigned *tables, unsigned count)
+{
+    bool all = true;
+    pthread_mutex_lock(&strays_lock);
+    for (unsigned i = 0; i < count; i++)
+        all &= place_of(&thread_rows_strays, tables[i], 1) != NULL;
+    pthread_mutex_unlock(&strays_lock);
+    return all;
+}
+
+bool stray_rows_begin(void)
+{
+    if (pthread_mutex_trylock(&strays_lock) != 0)
+        return false;
+    if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1 &&
+        __atomic_load_n(&recording_now, __ATOMIC_ACQUIRE))
+        return true;
+    pthread_mutex_unlock(&strays_lock);
+    return false;
+}
+
+void stray_rows_end(void)
+{
+    pthread_mutex_unlock(&strays_lock);
+}
+
+void stray_rows_add(unsigned table, const uint64_t *cells)
+{
+    rows_add_of(&thread_rows_strays, table, cells);
+}
+
+void stray_rows_lose(uint64_t count)
+{
+    thread_lose(&thread_rows_strays, RBWP_LOSS_ROWS, count, rbwp_now_ticks());
 }
 
 void rbwp_row_add_(unsigned table, const uint64_t *cells)

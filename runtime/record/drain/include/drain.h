@@ -34,6 +34,12 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
                              struct shared_timeline *timeline, struct rbwp_writer *writer,
                              struct ring *ring, struct drain **drain_out);
 
+/* Called by the writer thread between two pieces of its work, and while it has none: in how many ns
+ * again, at the latest. */
+typedef int64_t drain_visit_fn(void);
+#define DRAIN_VISIT_NEVER INT64_MAX
+void drain_set_visit(struct drain *drain, drain_visit_fn *visit);
+
 /* Queues a filled chunk, and writes it where there is no writer thread yet. Any thread,
  * async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);

@@ -26,6 +26,12 @@ struct row_table *tables_find(unsigned table);
 /* The highest number of a name. No lock. */
 uint64_t tables_last_name(void);
 
+/* As rbwp_name_intern, for who must not allocate: *text becomes NULL if it is a new name, and stays
+ * where it is for good. RBWP_E_MEMORY: the room that tables_make_name_room made, for so many names,
+ * is used up. */
+enum rbwp_status tables_name_that_stays(char **text, size_t bytes, uint64_t *number_out);
+bool tables_make_name_room(uint32_t count);
+
 /* Clears what is known of a session, and logs all to the live file. */
 void tables_begin_session(void);
 void tables_end_session(void);
