@@ -6,7 +6,8 @@
  * What is to be compared is measured in turns within one run. Thread and
  * process CPU time where possible: a shared machine disturbs them less.
  *
- *     bench_record [ROUNDS [stalls [disks|cap]|cpu|on_cpu]]    (the worst case, all CPU alone)
+ *     bench_record [ROUNDS [stalls [disks|cap]|cpu|on_cpu|stacks]]    (the worst case, all CPU
+ * alone)
  */
 #include "bench.h"
 #include "rbwp_reader.h"
@@ -142,14 +143,34 @@ static void hot_path(void)
     figure("an empty call, taken back", none / two, "x two bare clock reads");
 }
 
-static double with_cpu(bool cpu, void (*loop)(long), long pairs)
+static double with_flags(bool cpu, uint64_t stacks_ns, void (*loop)(long), long pairs)
 {
-    struct rbwp_session *session = start_with((struct rbwp_session_config){
-        .size = sizeof(struct rbwp_session_config), .level = 1, .cpu = cpu});
+    struct rbwp_session *session =
+        start_with((struct rbwp_session_config){.size = sizeof(struct rbwp_session_config),
+                                                .level = 1,
+                                                .cpu = cpu,
+                                                .stacks_ns = stacks_ns});
     loop(pairs / 10);
     double ns = thread_ns_per_pair(loop, pairs);
     stop_session(session);
     return ns;
+}
+
+static double with_cpu(bool cpu, void (*loop)(long), long pairs)
+{
+    return with_flags(cpu, 0, loop, pairs);
+}
+
+/* What it costs that a thread of ours looks for long calls, every millisecond. */
+static void stacks(void)
+{
+    double without[ROUNDS_MAX], with[ROUNDS_MAX];
+    for (unsigned r = 0; r < rounds; r++) {
+        without[r] = with_flags(false, 0, record_pairs, PAIRS);
+        with[r] = with_flags(false, 4000000, record_pairs, PAIRS);
+    }
+    figure("a pair with -bgworkprofile_stacks 4ms", median(with, rounds) / median(without, rounds),
+           "x a pair without");
 }
 
 /* What it costs to know whether calls ran. */
@@ -566,9 +587,14 @@ int main(int argc, char **argv)
         on_cpu();
         return 0;
     }
+    if (argc > 2 && strcmp(argv[2], "stacks") == 0) {
+        stacks();
+        return 0;
+    }
 
     hot_path();
     on_cpu();
+    stacks();
     streaming(1, 64, 10000000);
     streaming(2, 64, 5000000);
     streaming(4, 64, 2500000);

@@ -18,7 +18,7 @@
 /* What the flags set. -1: not given. */
 struct values {
     int64_t cap_bytes, compression, stall_ns, live, node, control;
-    const char *keep, *rotate, *rule_every;
+    const char *keep, *rotate, *rule_every, *stacks;
     struct rbwp_session_config config;
 };
 
@@ -62,6 +62,8 @@ static const struct flag table[] = {
      "0 or 1 (forked children record too)"},
     {"bgworkprofile_cpu", FLAG_BOOL, CONFIG(cpu), 0, 1, 1,
      "0 or 1 (say what calls did with their time)"},
+    {"bgworkprofile_stacks", FLAG_STRING, VALUE(stacks), 0, 0, 1,
+     "a duration (10ms): stacks of what takes longer"},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
 
@@ -120,6 +122,18 @@ static enum rbwp_status fail_limits(const char *flag, const char *value, struct 
                    flag, value);
 }
 
+/* Likewise. */
+static bool take_duration(const char *text, uint64_t *ns_out)
+{
+    return !text || limit_text_ns(text, strlen(text), ns_out);
+}
+
+static enum rbwp_status fail_duration(const char *flag, const char *value, struct rbwp_error *error)
+{
+    return failure(error, RBWP_E_USAGE, 0,
+                   "-bgworkprofile_%s: \"%s\" is not a duration (500ms, 60s, 5min)", flag, value);
+}
+
 static enum rbwp_status flag_tables_finish(void *config, struct rbwp_error *error)
 {
     struct values *values = config;
@@ -128,11 +142,10 @@ static enum rbwp_status flag_tables_finish(void *config, struct rbwp_error *erro
         return fail_limits("keep", values->keep, error);
     if (!take_limits(values->rotate, &given->rotate_bytes, &given->rotate_ns))
         return fail_limits("rotate", values->rotate, error);
-    if (values->rule_every &&
-        !limit_text_ns(values->rule_every, strlen(values->rule_every), &given->rule_every_ns))
-        return failure(error, RBWP_E_USAGE, 0,
-                       "-bgworkprofile_rule_every: \"%s\" is not a duration (500ms, 60s, 5min)",
-                       values->rule_every);
+    if (!take_duration(values->rule_every, &given->rule_every_ns))
+        return fail_duration("rule_every", values->rule_every, error);
+    if (!take_duration(values->stacks, &given->stacks_ns))
+        return fail_duration("stacks", values->stacks, error);
     flag_tables_report(given, values);
     return RBWP_OK;
 }
@@ -143,7 +156,7 @@ const struct flag_table session_flags = {table, sizeof table / sizeof table[0], 
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
-    struct values values = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, {0}};
+    struct values values = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, NULL, {0}};
     enum rbwp_status status =
         sized_take(&values.config, sizeof values.config, config, "rbwp_session_config", error);
     if (status == RBWP_OK)

@@ -136,6 +136,8 @@ static uint64_t look_ticks; /* when the only thread is to look at the clock agai
 
 static const struct rbwp_schema schema = KNOWN_SCHEMA(wait);
 
+#define LONG_NS 100000000u /* what takes longer is on record before it is over */
+
 /* A call that looks whether there is something, and one that moves data, may take this long without
  * having waited. Of the others those that need not wait were not begun. */
 static uint64_t least_ns(enum wait_kind kind, uint64_t least_io_ns)
@@ -155,10 +157,29 @@ static struct waiter *make_places(void)
     return made;
 }
 
+/* By another thread, for one that may have gone. */
+static bool waiter_show(const void *place, uint64_t thread_id, struct rbwp_extend_wait *wait_out)
+{
+    const struct waiter *waiter = place;
+    const uint32_t kind = atomic_load_explicit(&waiter->kind, memory_order_relaxed);
+    if (kind == WAIT_NONE || kind >= WAIT_KINDS ||
+        atomic_load_explicit(&waiter->thread_id, memory_order_relaxed) != thread_id)
+        return false;
+    *wait_out = (struct rbwp_extend_wait){
+        .since_ticks = atomic_load_explicit(&waiter->since_ticks, memory_order_relaxed),
+        .object = atomic_load_explicit(&waiter->object, memory_order_relaxed),
+        .kind = kinds[kind].name,
+        .lock = kind == WAIT_MUTEX    ? RBWP_EXTEND_MUTEX
+                : kind == WAIT_RWLOCK ? RBWP_EXTEND_RWLOCK
+                                      : RBWP_EXTEND_NO_LOCK};
+    return true;
+}
+
 bool waiter_prepare(uint64_t least_io_ns)
 {
     char name[64] = "after ";
     rbwp_extend_ask_seldom();
+    rbwp_extend_show_waits(waiter_show, LONG_NS);
     if (!(waiters = make_places()) || rbwp_extend_row_register(&schema, &table) != RBWP_OK)
         return false;
     for (unsigned i = WAIT_START; i < WAIT_KINDS; i++) {
@@ -535,6 +556,7 @@ static void take_place(struct waiter *waiter)
     set_kind(waiter, WAIT_RUNS);
     set_busy(waiter, NULL);
     waiter_mine = waiter;
+    rbwp_extend_show_wait(waiter);
 }
 
 void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks)

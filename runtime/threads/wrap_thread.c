@@ -8,6 +8,7 @@
 #include "helper_thread.h"
 #include "rbwp_session.h"
 #include "libc_next.h"
+#include "limit_text.h"
 #include "record_extend.h"
 #include "waiter.h"
 
@@ -76,6 +77,9 @@ static bool start_session(const char *file)
      * a third of the records and next to nothing of the rows. */
     config.stored = true;
     config.cpu = number_from("RBWP_THREADS_CPU", 1, 1) != 0;
+    const char *stacks = secure_getenv("RBWP_THREADS_STACKS");
+    if (stacks && *stacks && !limit_text_ns(stacks, strlen(stacks), &config.stacks_ns))
+        wrap_thread_report("RBWP_THREADS_STACKS is not a duration (10ms)");
     config.children = strstr(file, "%p") != NULL;
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
     rbwp_extend_end_items();

@@ -49,6 +49,8 @@ if(TARGET test_clock)
   target_link_libraries(test_clock_drift PRIVATE m)
 endif()
 
+rbwp_unit_test(test_stall test_stall.c)
+
 # These let memory run out.
 rbwp_unit_test(test_chunk_pool test_chunk_pool.c)
 rbwp_unit_test(test_recorder test_recorder.c)

@@ -88,6 +88,8 @@ static const struct option record_option_table[] = {
      offsetof(struct record_options, after_ns), store_time},
     {"for", 0, "TIME", NULL, "record for so long; the program runs on",
      offsetof(struct record_options, for_ns), store_time},
+    {"stacks", 0, "LIMIT", NULL, "threads, work: stacks of calls and waits longer than this: 10ms",
+     offsetof(struct record_options, stacks_ns), store_time},
     {"capture-range", 0, "NAME", NULL, "GPUs and ranges: only while this range (NVTX) is open",
      offsetof(struct record_options, capture_range), option_store_text},
     {"capture-signal", 0, "SIGNAL", "USR1 USR2 WINCH URG",
@@ -139,6 +141,10 @@ static const char *record_refusal(const struct record_options *options, struct o
         return "no command given: rbwp record -- COMMAND...";
     if (options->ptx && (options->sources || window || capture))
         return "--ptx goes with none of --what, --after, --for and --capture-";
+    if (options->stacks_ns &&
+        (options->ptx || options->pid ||
+         (options->sources && !(options->sources & (RECORD_THREADS | RECORD_WORK)))))
+        return "--stacks is for --what threads,work";
     if (capture && options->sources && !(options->sources & (RECORD_GPU | RECORD_RANGES)))
         return "--capture-range and --capture-signal are for --what gpu,ranges";
     return NULL;

@@ -228,12 +228,21 @@ static bool set_file(const char *variable, const char *before, const char *file,
     return count < (int)sizeof value && record_set(environment, variable, value);
 }
 
+/* 0: it is not set. */
 static bool set_number(const char *variable, uint64_t number,
                        struct record_environment *environment)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRIu64, number);
     return number == 0 || record_set(environment, variable, text);
+}
+
+/* Likewise of the form that a duration has in flags. */
+static bool set_duration(const char *variable, int64_t ns, struct record_environment *environment)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRId64 "ns", ns);
+    return ns == 0 || record_set(environment, variable, text);
 }
 
 /* A tool may be in the program already. */
@@ -284,7 +293,8 @@ static bool set_inject(const struct record_options *options, unsigned sources, c
 static bool set_work(const struct record_options *options, struct record_environment *environment)
 {
     const char *theirs = getenv("RBWP_FLAGS");
-    char path[PATH_MAX], behind[PATH_MAX];
+    char path[PATH_MAX], behind[PATH_MAX], before[128] = "-bgworkprofile 2";
+    const size_t level = strlen(before);
     if (!work_file(options, path))
         return true;
     if (strpbrk(path, " \t")) {
@@ -292,8 +302,11 @@ static bool set_work(const struct record_options *options, struct record_environ
         return wanted(options) != RECORD_WORK;
     }
     snprintf(behind, sizeof behind, "%s%s", theirs ? " " : "", theirs ? theirs : "");
-    return set_file("RBWP_FLAGS", "-bgworkprofile 2 -bgworkprofile_logfile ", path, behind,
-                    environment);
+    if (options->stacks_ns)
+        snprintf(before + level, sizeof before - level, " -bgworkprofile_stacks %" PRId64 "ns",
+                 options->stacks_ns);
+    strcat(before, " -bgworkprofile_logfile ");
+    return set_file("RBWP_FLAGS", before, path, behind, environment);
 }
 
 /* Of a run of this command. False with the message given: nothing would be recorded. */
@@ -316,6 +329,7 @@ static bool record_sources_set_up(const struct record_options *options, const ch
     if (sources & RECORD_THREADS) {
         environment->own_number = "RBWP_THREADS_PID";
         if (!set_file("RBWP_THREADS_FILE", "", options->output.path, "", environment) ||
+            !set_duration("RBWP_THREADS_STACKS", options->stacks_ns, environment) ||
             (!strstr(options->output.path, "%p") && !record_children_set_up(environment)))
             return false;
     }

@@ -99,6 +99,10 @@ void thread_registry_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
+bool thread_registry_try_lock(void)
+{
+    return pthread_mutex_trylock(&lock) == 0;
+}
 void thread_registry_unlock(void)
 {
     pthread_mutex_unlock(&lock);
@@ -117,6 +121,7 @@ static void forget_session(struct thread *entry)
     entry->records = entry->unwritten = entry->unwritten_rows = entry->overwritten = 0;
     entry->floor_ns = 0;
     entry->open = (struct ring_open){0};
+    entry->seen = (struct open_seen){0};
     memset(entry->loss, 0, sizeof entry->loss);
     atomic_store_explicit(&entry->refused, 0, memory_order_relaxed);
 }

@@ -123,6 +123,9 @@ struct rbwp_session_config {
     bool cpu; /* -bgworkprofile_cpu 0|1: what calls that were switched out, and long ones, did with
                  their time: on a CPU, ready to run, switches, page faults (tables call_cpu and
                  thread_cpu) */
+    uint64_t stacks_ns; /* -bgworkprofile_stacks 10ms: what calls and waits that are longer, and are
+                           not over, are in: what they wait for, who holds it, their stacks (tables
+                           open_call, stack_word and code_file). 0: not asked */
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */

@@ -64,6 +64,22 @@ bool rbwp_extend_ran(void);
  * may have waited since. */
 void rbwp_extend_ran_to(uint64_t ticks);
 
+/* What a thread waits for just now. */
+enum rbwp_extend_lock { RBWP_EXTEND_NO_LOCK, RBWP_EXTEND_MUTEX, RBWP_EXTEND_RWLOCK };
+struct rbwp_extend_wait {
+    uint64_t since_ticks, object, kind; /* as cells of the table wait */
+    enum rbwp_extend_lock lock;         /* what the object is */
+};
+/* For who records waits, before the first session: wait_of is called by the writer thread, with
+ * what the thread of that number has shown; false: it waits for nothing. It touches what is there
+ * for good, and may be given what is another thread's by now. What takes longer than the limit, or
+ * than the session's (stacks_ns), has rows in the table open_call. */
+typedef bool rbwp_extend_wait_fn(const void *waiter, uint64_t thread_id,
+                                 struct rbwp_extend_wait *wait_out);
+void rbwp_extend_show_waits(rbwp_extend_wait_fn *wait_of, uint64_t limit_ns);
+/* The calling thread's, which is attached. */
+void rbwp_extend_show_wait(const void *waiter);
+
 /* From now on what is open on any thread ends with the session: for who records what threads do
  * until they stop it, as running is. */
 void rbwp_extend_end_items(void);

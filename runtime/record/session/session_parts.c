@@ -20,6 +20,7 @@
 #include "recover_part.h"
 #include "ring.h"
 #include "session_config.h"
+#include "stall.h"
 #include "retired_threads.h"
 #include "thread_registry.h"
 #include "thread_rows.h"
@@ -497,6 +498,7 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
                                   drain_prepare_rows(session->recording.drain);
     if (session->recording.asks_cpu)
         on_cpu_want();
+    stall_begin_session(settings, session->recording.drain);
     return RBWP_OK;
 }
 

@@ -23,6 +23,7 @@ struct record_options {
     bool ptx;
     unsigned sources;          /* enum record_source; 0: what is there. Not with ptx */
     int64_t after_ns, for_ns;  /* what is recorded of the program's time; for 0: all of it */
+    int64_t stacks_ns;         /* of threads and work: stacks of what takes longer; 0: none */
     const char *capture_range; /* and of GPUs and ranges: while this one is open. NULL: always */
     int capture_signal;        /* between two of these; 0: always */
     uint32_t pid;              /* a program that runs; 0: one is run */

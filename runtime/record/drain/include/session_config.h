@@ -16,7 +16,8 @@ struct session_settings {
     enum rbwp_at_cap at_cap;
     bool cpu, strict, live, live_in_memory, follow;
     int64_t stall_ns, sync_ns;
-    bool has_node; /* else it is the launcher's */
+    int64_t stacks_ns; /* 0: no stacks */
+    bool has_node;     /* else it is the launcher's */
     uint32_t node;
     uint32_t nodes;        /* 0: the launcher's */
     uint64_t keep_bytes;   /* 0: all is kept */

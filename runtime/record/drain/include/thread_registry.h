@@ -109,6 +109,12 @@ struct on_cpu {
     struct on_cpu_counts before, now;
 };
 
+/* The call or wait that the thread was found in when it was looked at last (stall.h). */
+struct open_seen {
+    uint64_t since_ticks, next_age_ticks; /* it is due again when it is so old */
+    bool is_late;                         /* it was due, and others came first */
+};
+
 struct thread {
     uint64_t thread_id;          /* never changes; first, where inlined calls read it */
     struct thread *next, **link; /* in a list; guarded by the registry's lock */
@@ -132,6 +138,8 @@ struct thread {
     bool kept;                 /* the open item can no longer be elided */
     struct nest nest;
     struct on_cpu on_cpu;
+    struct open_seen seen;         /* guarded by the registry's lock */
+    const void *_Atomic waiter;    /* for who knows its waits (rbwp_extend_show_wait); or NULL */
     struct row_place **row_places; /* by number of the table - 1; NULL: none written yet */
     uint32_t row_place_count;
     struct loss_tally loss[LOSS_CAUSES];
@@ -155,6 +163,8 @@ struct thread {
 _Static_assert(offsetof(struct thread, thread_id) == 0, "rbwp_thread_number_ reads it there");
 
 void thread_registry_lock(void);
+/* False: another thread has it. */
+bool thread_registry_try_lock(void);
 void thread_registry_unlock(void);
 /* The first entry of an attached thread, or of those that are detached and not retired; follow
  * next. Registry locked. */

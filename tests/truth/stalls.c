@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stalls [FLAGS...] [KIND...] - calls that stand still, each kind on a thread of its own.
+ *
+ * A call ends when its keeper says so, STALL_MS after its begin, or by itself. Prints behind of
+ * each kind "kind NAME THREAD CALLS EINTR": the system's number of its thread, how many calls it
+ * made, and how many waits failed with EINTR; "none NAME" of a kind that this system does not have.
+ */
+#include <rbwp_record.h>
+#include <rbwp_session.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STALL_MS 160
+#define ROUNDS 9
+#define PAGE 4096
+#define MEMORY_BYTES (8 << 20)
+
+struct keeper {
+    const char *name;
+    void (*stalls)(struct keeper *keeper);   /* what the call does */
+    void (*holds)(struct keeper *keeper);    /* before it; NULL: nothing */
+    void (*releases)(struct keeper *keeper); /* lets it end; NULL: it does by itself */
+    unsigned slot;
+    sem_t wanted, held;
+    pthread_mutex_t mutex;
+    pthread_rwlock_t rwlock;
+    pthread_cond_t cond;
+    sem_t sem;
+    int pipe[2];
+    uint32_t word;
+    bool is_over;
+    int faults;
+    char *memory;
+    long eintr;
+};
+
+/* Of a thread that runs: on a machine with much to do, it has had a CPU for a while, too. */
+struct span {
+    struct timespec clock, cpu;
+};
+
+static void begin_span(struct span *span)
+{
+    clock_gettime(CLOCK_MONOTONIC, &span->clock);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &span->cpu);
+}
+
+static bool is_ms_past(clockid_t clock, const struct timespec *since, long ms)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000 >= ms;
+}
+
+static bool is_past(const struct span *since)
+{
+    return is_ms_past(CLOCK_MONOTONIC, &since->clock, STALL_MS) &&
+           is_ms_past(CLOCK_THREAD_CPUTIME_ID, &since->cpu, STALL_MS / 2);
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec left = {ms / 1000, ms % 1000 * 1000000};
+    while (nanosleep(&left, &left) != 0)
+        ;
+}
+
+static void check(struct keeper *keeper, long result)
+{
+    if (result >= 0)
+        return;
+    if (errno != EINTR)
+        abort();
+    keeper->eintr++;
+}
+
+/* ---- an allocator whose lock a call may hold ------------------------------------------------- */
+
+static pthread_mutex_t allocator = PTHREAD_MUTEX_INITIALIZER;
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *memory, size_t bytes);
+void __libc_free(void *memory);
+
+#define LOCKED(type, call)                                                                         \
+    do {                                                                                           \
+        pthread_mutex_lock(&allocator);                                                            \
+        type result_ = call;                                                                       \
+        pthread_mutex_unlock(&allocator);                                                          \
+        return result_;                                                                            \
+    } while (0)
+
+void *malloc(size_t bytes)
+{
+    LOCKED(void *, __libc_malloc(bytes));
+}
+void *calloc(size_t count, size_t bytes)
+{
+    LOCKED(void *, __libc_calloc(count, bytes));
+}
+void *realloc(void *memory, size_t bytes)
+{
+    LOCKED(void *, __libc_realloc(memory, bytes));
+}
+void free(void *memory)
+{
+    pthread_mutex_lock(&allocator);
+    __libc_free(memory);
+    pthread_mutex_unlock(&allocator);
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+#define KIND(name) __attribute__((noinline)) static void stall_##name(struct keeper *keeper)
+
+KIND(mutex)
+{
+    pthread_mutex_lock(&keeper->mutex);
+    pthread_mutex_unlock(&keeper->mutex);
+}
+static void hold_mutex(struct keeper *keeper)
+{
+    pthread_mutex_lock(&keeper->mutex);
+}
+static void release_mutex(struct keeper *keeper)
+{
+    pthread_mutex_unlock(&keeper->mutex);
+}
+KIND(rwlock)
+{
+    pthread_rwlock_rdlock(&keeper->rwlock);
+    pthread_rwlock_unlock(&keeper->rwlock);
+}
+static void hold_rwlock(struct keeper *keeper)
+{
+    pthread_rwlock_wrlock(&keeper->rwlock);
+}
+static void release_rwlock(struct keeper *keeper)
+{
+    pthread_rwlock_unlock(&keeper->rwlock);
+}
+KIND(condition)
+{
+    pthread_mutex_lock(&keeper->mutex);
+    while (!keeper->is_over)
+        pthread_cond_wait(&keeper->cond, &keeper->mutex);
+    keeper->is_over = false;
+    pthread_mutex_unlock(&keeper->mutex);
+}
+static void release_condition(struct keeper *keeper)
+{
+    pthread_mutex_lock(&keeper->mutex);
+    keeper->is_over = true;
+    pthread_cond_signal(&keeper->cond);
+    pthread_mutex_unlock(&keeper->mutex);
+}
+KIND(semaphore)
+{
+    check(keeper, sem_wait(&keeper->sem));
+}
+static void release_semaphore(struct keeper *keeper)
+{
+    sem_post(&keeper->sem);
+}
+KIND(nanosleep)
+{
+    check(keeper, nanosleep(&(struct timespec){0, STALL_MS * 1000000L}, NULL));
+}
+KIND(read)
+{
+    char byte;
+    check(keeper, read(keeper->pipe[0], &byte, 1));
+}
+KIND(poll)
+{
+    char byte;
+    check(keeper, poll(&(struct pollfd){.fd = keeper->pipe[0], .events = POLLIN}, 1, -1));
+    check(keeper, read(keeper->pipe[0], &byte, 1));
+}
+KIND(epoll)
+{
+    char byte;
+    struct epoll_event event = {.events = EPOLLIN};
+    int set = epoll_create1(0);
+    epoll_ctl(set, EPOLL_CTL_ADD, keeper->pipe[0], &event);
+    check(keeper, epoll_wait(set, &event, 1, -1));
+    close(set);
+    check(keeper, read(keeper->pipe[0], &byte, 1));
+}
+static void release_pipe(struct keeper *keeper)
+{
+    check(keeper, write(keeper->pipe[1], "x", 1));
+}
+KIND(futex)
+{
+    while (__atomic_load_n(&keeper->word, __ATOMIC_ACQUIRE) == 0)
+        if (syscall(SYS_futex, &keeper->word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0) != 0 &&
+            errno == EINTR)
+            keeper->eintr++;
+    __atomic_store_n(&keeper->word, 0, __ATOMIC_RELAXED);
+}
+static void release_futex(struct keeper *keeper)
+{
+    __atomic_store_n(&keeper->word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &keeper->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+KIND(loop)
+{
+    struct span since;
+    (void)keeper;
+    begin_span(&since);
+    while (!is_past(&since))
+        ;
+}
+static void on_usr1(int number)
+{
+    (void)number;
+    stall_loop(NULL);
+}
+KIND(handler)
+{
+    (void)keeper;
+    raise(SIGUSR1);
+}
+KIND(allocator)
+{
+    (void)keeper;
+    pthread_mutex_lock(&allocator);
+    pause_ms(STALL_MS);
+    pthread_mutex_unlock(&allocator);
+}
+KIND(memory)
+{
+    struct span since;
+    begin_span(&since);
+    while (!is_past(&since)) {
+        memset(keeper->memory, 1, MEMORY_BYTES);
+        madvise(keeper->memory, MEMORY_BYTES, MADV_DONTNEED);
+    }
+}
+KIND(fault)
+{
+    char *volatile memory = keeper->memory;
+    memory[0]++;
+    madvise(memory, PAGE, MADV_DONTNEED);
+}
+static void release_fault(struct keeper *keeper)
+{
+    struct uffdio_zeropage page = {{(uintptr_t)keeper->memory, PAGE}, 0, 0};
+    check(keeper, ioctl(keeper->faults, UFFDIO_ZEROPAGE, &page));
+}
+
+#define OF_KIND(kind) .name = #kind, .stalls = stall_##kind
+static struct keeper keepers[] = {
+    {OF_KIND(mutex), .holds = hold_mutex, .releases = release_mutex},
+    {OF_KIND(rwlock), .holds = hold_rwlock, .releases = release_rwlock},
+    {OF_KIND(condition), .releases = release_condition},
+    {OF_KIND(semaphore), .releases = release_semaphore},
+    {OF_KIND(nanosleep)},
+    {OF_KIND(read), .releases = release_pipe},
+    {OF_KIND(poll), .releases = release_pipe},
+    {OF_KIND(epoll), .releases = release_pipe},
+    {OF_KIND(futex), .releases = release_futex},
+    {OF_KIND(loop)},
+    {OF_KIND(handler)},
+    {OF_KIND(allocator)},
+    {OF_KIND(memory)},
+    {OF_KIND(fault), .releases = release_fault},
+};
+#define KINDS (sizeof keepers / sizeof keepers[0])
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void *keep(void *argument)
+{
+    struct keeper *keeper = argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        sem_wait(&keeper->wanted);
+        if (keeper->holds)
+            keeper->holds(keeper);
+        sem_post(&keeper->held);
+        pause_ms(STALL_MS);
+        if (keeper->releases)
+            keeper->releases(keeper);
+    }
+    return NULL;
+}
+
+static void *work(void *argument)
+{
+    struct keeper *keeper = argument;
+    if (rbwp_thread_attach(keeper->name) != RBWP_OK)
+        abort();
+    for (int round = 0; round < ROUNDS; round++) {
+        sem_post(&keeper->wanted);
+        while (sem_wait(&keeper->held) != 0)
+            ;
+        rbwp_begin(keeper->slot);
+        keeper->stalls(keeper);
+        rbwp_end();
+    }
+    printf("kind %s %ld %d %ld\n", keeper->name, syscall(SYS_gettid), ROUNDS, keeper->eintr);
+    rbwp_thread_detach();
+    return NULL;
+}
+
+/* False: the system has no such thing. */
+static bool prepare(struct keeper *keeper)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    sem_init(&keeper->wanted, 0, 0);
+    sem_init(&keeper->held, 0, 0);
+    sem_init(&keeper->sem, 0, 0);
+    pthread_mutex_init(&keeper->mutex, NULL);
+    pthread_rwlock_init(&keeper->rwlock, NULL);
+    pthread_cond_init(&keeper->cond, NULL);
+    keeper->memory =
+        mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pipe(keeper->pipe) != 0 || rbwp_work_item_register(keeper->name, &keeper->slot) != RBWP_OK)
+        abort();
+    if (strcmp(keeper->name, "fault") != 0)
+        return true;
+    keeper->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_register range = {
+        {(uintptr_t)keeper->memory, PAGE}, UFFDIO_REGISTER_MODE_MISSING, 0};
+    return keeper->faults >= 0 && ioctl(keeper->faults, UFFDIO_API, &api) == 0 &&
+           ioctl(keeper->faults, UFFDIO_REGISTER, &range) == 0;
+}
+
+static bool is_wanted(const struct keeper *keeper, int argc, char **argv)
+{
+    bool any = argc < 2;
+    for (int i = 1; i < argc; i++)
+        any |= strcmp(argv[i], keeper->name) == 0;
+    return any;
+}
+
+static void run_kinds(int argc, char **argv)
+{
+    pthread_t threads[2 * KINDS];
+    unsigned count = 0;
+    signal(SIGUSR1, on_usr1);
+    for (struct keeper *keeper = keepers; keeper < keepers + KINDS; keeper++) {
+        if (!is_wanted(keeper, argc, argv))
+            continue;
+        if (!prepare(keeper)) {
+            printf("none %s\n", keeper->name);
+            continue;
+        }
+        pthread_create(&threads[count++], NULL, keep, keeper);
+        pthread_create(&threads[count++], NULL, work, keeper);
+    }
+    while (count)
+        pthread_join(threads[--count], NULL);
+}
+
+int main(int argc, char **argv)
+{
+    struct rbwp_session *session = NULL;
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct rbwp_error error;
+    if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK ||
+        rbwp_session_start(&config, &session, &error) != RBWP_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    run_kinds(argc, argv);
+    return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;
+}
