@@ -6,8 +6,9 @@
  * What is to be compared is measured in turns within one run. Thread and
  * process CPU time where possible: a shared machine disturbs them less.
  *
- *     bench_record [ROUNDS [stalls [disks|cap]|cpu|on_cpu|stacks]]    (the worst case, all CPU
- * alone)
+ *     bench_record [ROUNDS [stalls [disks|cap]|cpu|on_cpu|stacks]]
+ *
+ * One of them alone: the worst case, all CPU, calls that were switched out, looks at long calls.
  */
 #include "bench.h"
 #include "rbwp_reader.h"
