@@ -115,6 +115,17 @@ static void take_link(void *context, const struct trace_link *link)
     REQUIRE(link->from_track < check->tracks && link->to_track < check->tracks && link->to_span);
 }
 
+static void take_stack(void *context, const struct trace_stack *stack)
+{
+    struct check *check = context;
+    char name[TRACE_FRAME_BYTES];
+    REQUIRE(stack->track < check->tracks && stack->kind.bytes > 0);
+    for (uint32_t i = 0; i < stack->frame_count; i++) {
+        const struct trace_text text = trace_frame_name(&stack->frames[i], name);
+        REQUIRE(text.bytes > 0 && text.bytes < sizeof name);
+    }
+}
+
 static void free_check(struct check *check)
 {
     for (uint32_t i = 0; i < check->track_room; i++) {
@@ -152,11 +163,13 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
                                   .spans = take_spans,
                                   .samples = take_samples,
                                   .link = take_link,
+                                  .stack = take_stack,
                                   .table = take_table,
                                   .rows = take_rows};
         struct alignment *alignment = calloc(1, sizeof *alignment);
         REQUIRE(alignment);
-        struct trace_read_options options = {.axis = axis_of(&source, size, alignment)};
+        struct trace_read_options options = {.axis = axis_of(&source, size, alignment),
+                                             .stacks = true};
         check.trace = trace_new(&sink, 0);
         REQUIRE(check.trace);
         enum exit_code code =

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum known_table known[EARLY_TABLES] = {[EARLY_ARGUMENT] = KNOWN_argument,
-                                                     [EARLY_CALL_CPU] = KNOWN_call_cpu,
-                                                     [EARLY_THREAD_CPU] = KNOWN_thread_cpu};
+static const enum known_table known[EARLY_TABLES] = {
+    [EARLY_ARGUMENT] = KNOWN_argument,     [EARLY_CALL_CPU] = KNOWN_call_cpu,
+    [EARLY_THREAD_CPU] = KNOWN_thread_cpu, [EARLY_STACK_WORD] = KNOWN_stack_word,
+    [EARLY_CODE_FILE] = KNOWN_code_file,   [EARLY_OPEN_CALL] = KNOWN_open_call};
 #define COLUMNS_OF_TABLE(table) [KNOWN_##table] = COLUMNS_##table,
 static const uint16_t columns_of[] = {KNOWN_TABLES(COLUMNS_OF_TABLE)};
 

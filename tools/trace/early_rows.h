@@ -12,7 +12,15 @@
 #include "input.h"
 #include "table_bind.h"
 
-enum early_table { EARLY_ARGUMENT, EARLY_CALL_CPU, EARLY_THREAD_CPU, EARLY_TABLES };
+enum early_table {
+    EARLY_ARGUMENT,
+    EARLY_CALL_CPU,
+    EARLY_THREAD_CPU,
+    EARLY_STACK_WORD,
+    EARLY_CODE_FILE,
+    EARLY_OPEN_CALL, /* the last: its rows are points in time as well */
+    EARLY_TABLES
+};
 
 struct early_rows {
     struct rbwp_catalog *catalog;  /* NULL: the file has none, or was not looked at */
@@ -36,10 +44,10 @@ void early_rows_load(struct early_rows *early, struct input *input,
 bool early_rows_indexed(struct input *input, enum early_table table);
 void early_rows_free(struct early_rows *early);
 
-/* Rows of such a table belong to calls: they are shown as nothing else. */
+/* Rows of such a table belong to calls: they are shown as nothing else, but for the last one. */
 static inline bool early_rows_has(const struct early_rows *early, const struct rbwp_schema *schema)
 {
-    for (unsigned i = 0; i < EARLY_TABLES && early->catalog; i++)
+    for (unsigned i = 0; i < EARLY_OPEN_CALL && early->catalog; i++)
         if (early->tables[i] == schema->table)
             return true;
     return false;

@@ -429,6 +429,14 @@ static inline const struct trace_detail *change_detail(struct table_rows *tables
     return arg > args || head->flags || head->category || head->correlation ? head : NULL;
 }
 
+static void add_stack(struct table_rows *tables, uint64_t thread_id, int64_t time_ns)
+{
+    const struct trace_text stack = tables->host.stack(tables->host.context, thread_id, time_ns);
+    if (stack.bytes)
+        span_detail_text(&tables->detail, trace_add_name(tables->trace, "stack", 5), TRACE_ARG_TEXT,
+                         stack);
+}
+
 /* Valid until the next one; NULL for none, or without memory. */
 static const struct trace_detail *make_detail(struct table_rows *tables,
                                               const struct table_shape *shape,
@@ -442,6 +450,8 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
     tell_row(tables, shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         table_rows_add_arg(tables, shape, rows, shape->args[i], row);
+    if (shape->has_stack)
+        add_stack(tables, cell(rows, shape->thread, row), (int64_t)rows->cells[shape->start][row]);
     const struct trace_detail *made = span_detail_finish(&tables->detail);
     tables->failed |= tables->detail.failed;
     return made;

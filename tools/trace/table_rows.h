@@ -28,6 +28,8 @@ struct table_rows_host {
     uint64_t (*new_ids)(void *context, uint32_t count); /* the first of them */
     /* The thread's track, made if need be; TRACE_NONE: it is not wanted. */
     uint32_t (*thread_track)(void *context, uint64_t thread_id, int64_t time_ns);
+    /* Of a row of the table open_call; empty: its stack is not known, or not wanted. */
+    struct trace_text (*stack)(void *context, uint64_t thread_id, int64_t time_ns);
     uint32_t (*gpu_track)(void *context, uint64_t processor);
     /* The number of a work item's name. */
     uint32_t (*slot_name)(void *context, uint32_t slot, int64_t time_ns);

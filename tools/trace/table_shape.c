@@ -224,6 +224,8 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
             take_column(shape, schema, i);
     for (uint16_t i = 0; i < schema->column_count; i++)
         shape->has_bytes |= schema->columns[i].type == RBWP_COLUMN_BYTES;
+    shape->has_stack = table_is(schema, KNOWN_open_call);
+    shape->has_bytes |= shape->has_stack;
     shape->kind = table_shape_kind_of(shape);
     shape->stop_is_duration =
         shape->stop != TABLE_NO_COLUMN && schema->columns[shape->stop].type == RBWP_COLUMN_DURATION;

@@ -110,7 +110,8 @@ struct table_shape {
     struct kernel_columns kernel;
     struct wait_columns wait;
     struct message_columns message;
-    bool has_bytes;              /* a column of bytes */
+    bool has_stack;              /* rows of the table open_call: the stack is an argument */
+    bool has_bytes;              /* a column of bytes, or a stack */
     struct trace_detail *detail; /* of the row before; NULL: rows have texts, or no detail */
     struct row_stream *stream;   /* of spans; NULL: their order says nothing */
 };

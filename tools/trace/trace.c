@@ -603,6 +603,18 @@ void trace_finish(struct trace *trace)
     trace->failed |= failed; /* the user was told */
 }
 
+bool trace_wants_stacks(const struct trace *trace)
+{
+    return trace->sink.stack;
+}
+
+void trace_add_stack(struct trace *trace, const struct trace_stack *stack)
+{
+    trace_settle(trace);
+    if (trace->sink.stack && !trace_is_full(trace))
+        trace->sink.stack(trace->sink.context, stack);
+}
+
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema)
 {
     const struct trace_table table = {(uint32_t)trace->totals.tables++, process, schema};

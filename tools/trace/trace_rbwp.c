@@ -18,6 +18,7 @@
 #include "range_rows.h"
 #include "rbwp_gpu.h"
 #include "recordings.h"
+#include "stack_rows.h"
 #include "pair_walk.h"
 #include "table_rows.h"
 #include "trace_source.h"
@@ -79,6 +80,7 @@ struct rbwp_source {
     struct early_rows early;
     struct call_args args;
     struct call_cpu cpu;
+    struct stack_rows stacks;
     int64_t died_ns; /* of a file that was recovered: what ends then was ended for it */
     struct range_rows ranges;
     struct deferred_losses losses, damages;
@@ -583,6 +585,16 @@ static uint32_t make_thread_track(void *context, uint64_t thread_id, int64_t tim
     return thread ? thread->batch.track : TRACE_NONE;
 }
 
+static struct trace_text stack_of(void *context, uint64_t thread_id, int64_t time_ns)
+{
+    struct rbwp_source *source = context;
+    const struct trace_text none = {0};
+    const struct trace_text stack =
+        source->options->stacks ? stack_rows_folded(&source->stacks, thread_id, time_ns) : none;
+    source->tables.failed |= source->stacks.failed;
+    return stack;
+}
+
 static uint32_t gpu_track(void *context, uint64_t processor)
 {
     struct rbwp_source *source = context;
@@ -612,6 +624,7 @@ static void start_tables(struct rbwp_source *source)
     source->tables = (struct table_rows){.host = {.context = source,
                                                   .new_ids = new_ids,
                                                   .thread_track = make_thread_track,
+                                                  .stack = stack_of,
                                                   .gpu_track = gpu_track,
                                                   .slot_name = slot_name,
                                                   .wanted = is_row_wanted,
@@ -899,6 +912,7 @@ static void free_reading(struct rbwp_source *source)
     early_rows_free(&source->early);
     call_args_free(&source->args);
     call_cpu_free(&source->cpu);
+    stack_rows_free(&source->stacks);
     rbwp_catalog_free(source->catalog);
     deferred_losses_free(&source->losses);
     deferred_losses_free(&source->damages);
@@ -1039,8 +1053,10 @@ static bool on_early_rows(void *context, enum early_table table, const uint64_t 
                           uint32_t rows)
 {
     struct rbwp_source *source = context;
-    return table == EARLY_ARGUMENT ? call_args_add_rows(&source->args, cells, rows)
-                                   : call_cpu_add_rows(&source->cpu, table, cells, rows);
+    if (table == EARLY_ARGUMENT)
+        return call_args_add_rows(&source->args, cells, rows);
+    return table < EARLY_STACK_WORD ? call_cpu_add_rows(&source->cpu, table, cells, rows)
+                                    : stack_rows_add(&source->stacks, table, cells, rows);
 }
 
 static void forget_early_rows(void *context)
@@ -1048,6 +1064,7 @@ static void forget_early_rows(void *context)
     struct rbwp_source *source = context;
     call_args_forget(&source->args);
     call_cpu_forget(&source->cpu);
+    stack_rows_forget(&source->stacks);
 }
 
 /* Of limits that are set. */
@@ -1056,9 +1073,11 @@ static void load_early_rows(struct rbwp_source *source, struct input *input)
     const struct early_rows_user user = {source, on_early_rows, forget_early_rows};
     call_args_begin_file(&source->args, source->from_ns, source->until_ns);
     call_cpu_begin_file(&source->cpu, source->from_ns, source->until_ns);
+    stack_rows_begin_file(&source->stacks, source->from_ns, source->until_ns);
     early_rows_load(&source->early, input, &user);
     source->args.failed |= source->early.failed;
     call_args_end_file(&source->args, input->name);
+    stack_rows_end_file(&source->stacks, input->name);
     call_cpu_end_file(&source->cpu, losses_total(rbwp_reader_trailer(input->reader)).records > 0);
 }
 
@@ -1067,6 +1086,8 @@ static bool load_all_early_rows(struct rbwp_source *source, struct trace_source 
 {
     bool good = true;
     call_args_start(&source->args, source->trace, &source->early);
+    source->stacks.trace = source->trace;
+    source->stacks.early = &source->early;
     for (uint32_t i = 0; i <= opened->earlier_count && good; i++) {
         struct trace_source *file = i < opened->earlier_count ? &opened->earlier[i] : opened;
         const bool rested = !file->state;
@@ -1078,6 +1099,59 @@ static bool load_all_early_rows(struct rbwp_source *source, struct trace_source 
             trace_source_rest(file);
     }
     return good;
+}
+
+/* A look at a long call or wait, on the file's axis. A call that is longer than the window is of
+ * it, too. */
+static void pass_stack(struct rbwp_source *source, const struct open_call *look)
+{
+    const struct trace_axis *axis = &source->options->axis;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
+    const int64_t alive_ns = at_least(trailer ? trailer->stop_ns : 0, look->time_ns);
+    const struct rbwp_text kind = rbwp_catalog_name(source->early.catalog, look->kind);
+    const uint32_t label = trace_add_label(source->trace, kind.text, kind.bytes);
+    if (source->filtered &&
+        (look->time_ns >= source->filter.to_ns ||
+         !filter_takes_row(&source->filter, look->thread, look->since_ns, INT64_MAX)))
+        return;
+    struct trace_stack stack = {
+        .track = make_thread_track(source, look->thread, look->time_ns),
+        .time_ns = trace_on_axis(axis, look->time_ns),
+        .since_ns = trace_on_axis(axis, look->since_ns),
+        .alive_ns = trace_on_axis(axis, alive_ns),
+        .before = source->filtered && look->time_ns < source->filter.from_ns,
+        .kind = label ? trace_label_of(source->trace, label) : trace_text("wait"),
+        .object = look->object,
+        .holder = look->holder,
+        .system_call = look->system_call};
+    const uint64_t holder = stack_rows_thread(&source->stacks, trailer, look->holder);
+    if (stack.track == TRACE_NONE)
+        return;
+    if (holder) /* it has a name, though it may have recorded nothing */
+        (void)make_thread_track(source, holder, look->time_ns);
+    if (source->options->stacks)
+        stack_rows_unwind(&source->stacks, look->thread, look->time_ns, &stack);
+    trace_add_stack(source->trace, &stack);
+}
+
+/* Before any span, so that sinks know which of them matter. Where some of a thread's spans are not
+ * wanted, they do not show whether it has left a call. */
+static void pass_stacks(struct rbwp_source *source)
+{
+    const struct rbwp_reader *reader = source->input->reader;
+    const int64_t zero_ns = rbwp_reader_header(reader)->zero_time_ns;
+    const struct filter_options *wanted = &source->wanted;
+    const bool is_choice =
+        wanted->slots.count || wanted->kinds || wanted->duration.set || wanted->labels.count;
+    if (!trace_wants_stacks(source->trace) || is_choice || (source->filtered && !zero_ns))
+        return; /* times may count from a first record that was not seen yet */
+    thread_infos_start(&source->thread_infos, rbwp_reader_trailer(reader));
+    if (zero_ns)
+        filter_resolve(&source->filter, zero_ns);
+    for (uint32_t i = 0; i < source->stacks.calls.count && !source->stacks.failed; i++)
+        pass_stack(source, (const struct open_call *)source->stacks.calls.rows + i);
+    thread_infos_stop(&source->thread_infos);
+    source->tables.failed |= source->stacks.failed;
 }
 
 /* A file before the last one; what is open at its end goes on in the next. */
@@ -1124,6 +1198,7 @@ static enum exit_code rbwp_read_files(struct rbwp_source *source, struct trace_s
     enum exit_code code = load_all_early_rows(source, opened) ? EXIT_GOOD : EXIT_BAD_DATA;
     enum pair_join join = PAIR_JOIN_NEXT;
     struct window window = {0};
+    pass_stacks(source);
     if (source->has_earlier)
         code = exit_worse(code, read_all_earlier(source, opened, &join));
     begin_file(source, opened, !source->has_earlier);

@@ -20,6 +20,7 @@
  * - the samples of a counter ascend by time;
  * - links come after both their ends' tracks were told, in any order; those
  *   that are joined by key, and messages, after all sources;
+ * - long calls and waits that were looked at come by time, before the spans of their source;
  * - a table is told before its rows;
  * - losses and facts come behind the spans of their source.
  *
@@ -33,6 +34,7 @@
 #include "command.h"
 #include "trace_link.h"
 #include "trace_rows.h"
+#include "trace_stack.h"
 #include "trace_track.h"
 
 struct trace_span;
@@ -52,6 +54,7 @@ struct trace_sink {
                     size_t count);
     void (*link)(void *context, const struct trace_link *link);
     void (*message)(void *context, const struct trace_message *message); /* each is a link, too */
+    void (*stack)(void *context, const struct trace_stack *stack);
     void (*table)(void *context, const struct trace_table *table);
     void (*rows)(void *context, const struct trace_rows *rows);
     void (*loss)(void *context, const struct trace_loss *loss);
@@ -120,6 +123,9 @@ void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_s
 void trace_add_link(struct trace *trace, struct trace_link link);
 void trace_add_link_end(struct trace *trace, const struct trace_link_end *end);
 void trace_add_message_end(struct trace *trace, const struct trace_message_end *end);
+/* Whether the sink takes the next ones at all. */
+bool trace_wants_stacks(const struct trace *trace);
+void trace_add_stack(struct trace *trace, const struct trace_stack *stack);
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema);
 void trace_add_rows(struct trace *trace, const struct trace_rows *rows);
 /* Rows that are not passed on because spans are filtered. */

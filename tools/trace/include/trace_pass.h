@@ -44,6 +44,7 @@ struct trace_pass {
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
     struct filter_found found;    /* what it met */
     bool innermost;      /* set by begin: of GPU work that ranges around a range have none */
+    bool stacks;         /* set by begin: as the maker's */
     bool is_part;        /* of several outputs: what leads to other files is no news */
     bool nothing;        /* when it ends: the filters left nothing, so nothing is to be written */
     struct trace *trace; /* set between begin and the first call of the sink */
@@ -61,6 +62,7 @@ struct trace_sources {
 struct trace_maker {
     bool own_output; /* opens options->output.path itself, or has none */
     bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
+    bool stacks;    /* wants the frames of long calls, which takes time and opens other files */
     bool empty_is_good; /* filters that leave nothing are no mistake: programs ask, in windows */
     /* False with the message given. */
     bool (*begin)(struct trace_pass *pass);

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stack_rows.h"
+#include "grow.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct word_row {
+    uint64_t thread;
+    int64_t time_ns;
+    struct stack_word word;
+};
+struct file_row {
+    uint64_t start, end, offset, path, build_id; /* the last two: names of the file */
+};
+
+/* ---- coming in ------------------------------------------------------------------------------- */
+
+static struct stack_list *list_of(struct stack_rows *rows, enum early_table table, size_t *bytes)
+{
+    *bytes = table == EARLY_OPEN_CALL    ? sizeof(struct open_call)
+             : table == EARLY_STACK_WORD ? sizeof(struct word_row)
+                                         : sizeof(struct file_row);
+    return table == EARLY_OPEN_CALL    ? &rows->calls
+           : table == EARLY_STACK_WORD ? &rows->words
+                                       : &rows->files;
+}
+
+void stack_rows_begin_file(struct stack_rows *rows, int64_t from_ns, int64_t until_ns)
+{
+    rows->from_ns = from_ns;
+    rows->until_ns = until_ns;
+    rows->calls.before = rows->calls.count;
+    rows->words.before = rows->words.count;
+    rows->files.before = rows->files.count;
+    rows->dropped = false;
+}
+
+void stack_rows_forget(struct stack_rows *rows)
+{
+    rows->calls.count = rows->calls.before;
+    rows->words.count = rows->words.before;
+    rows->files.count = rows->files.before;
+}
+
+static void put_row(enum early_table table, const uint64_t *const *cells, uint32_t i, void *row)
+{
+    if (table == EARLY_OPEN_CALL)
+        *(struct open_call *)row =
+            (struct open_call){.time_ns = (int64_t)cells[AT_open_call_time][i],
+                               .since_ns = (int64_t)cells[AT_open_call_since][i],
+                               .thread = cells[AT_open_call_thread][i],
+                               .kind = cells[AT_open_call_kind][i],
+                               .object = cells[AT_open_call_object][i],
+                               .holder = cells[AT_open_call_holder][i],
+                               .system_call = cells[AT_open_call_system_call][i]};
+    else if (table == EARLY_STACK_WORD)
+        *(struct word_row *)row = (struct word_row){
+            .thread = cells[AT_stack_word_thread][i],
+            .time_ns = (int64_t)cells[AT_stack_word_time][i],
+            .word = {cells[AT_stack_word_place][i], cells[AT_stack_word_word][i]}};
+    else
+        *(struct file_row *)row = (struct file_row){.start = cells[AT_code_file_start][i],
+                                                    .end = cells[AT_code_file_end][i],
+                                                    .offset = cells[AT_code_file_offset][i],
+                                                    .path = cells[AT_code_file_path][i],
+                                                    .build_id = cells[AT_code_file_build_id][i]};
+}
+
+bool stack_rows_add(struct stack_rows *rows, enum early_table table, const uint64_t *const *cells,
+                    uint32_t count)
+{
+    size_t bytes;
+    struct stack_list *list = list_of(rows, table, &bytes);
+    const uint64_t *times = table == EARLY_OPEN_CALL    ? cells[AT_open_call_time]
+                            : table == EARLY_STACK_WORD ? cells[AT_stack_word_time]
+                                                        : NULL;
+    for (uint32_t i = 0; i < count && !rows->failed; i++) {
+        if (times && ((int64_t)times[i] < rows->from_ns || (int64_t)times[i] >= rows->until_ns))
+            continue; /* of another file */
+        if (list->count == STACK_ROWS_MAX)
+            rows->dropped = true;
+        else if (!grow_array32(&list->rows, &list->room, list->count + 1, bytes))
+            rows->failed = true;
+        else
+            put_row(table, cells, i, (char *)list->rows + list->count++ * bytes);
+    }
+    return !rows->failed;
+}
+
+static int by_stack(const void *left, const void *right)
+{
+    const struct word_row *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return (a->word.place > b->word.place) - (a->word.place < b->word.place);
+}
+
+static int by_look_time(const void *left, const void *right)
+{
+    const struct open_call *a = left, *b = right;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+void stack_rows_end_file(struct stack_rows *rows, const char *name)
+{
+    if (rows->calls.count)
+        qsort(rows->calls.rows, rows->calls.count, sizeof(struct open_call), by_look_time);
+    if (rows->words.count)
+        qsort(rows->words.rows, rows->words.count, sizeof(struct word_row), by_stack);
+    if (rows->dropped)
+        message("%s: stacks and long calls beyond %u rows are dropped", name, STACK_ROWS_MAX);
+    if (rows->failed)
+        message("%s: out of memory; stacks are missing", name);
+}
+
+void stack_rows_free(struct stack_rows *rows)
+{
+    free(rows->calls.rows);
+    free(rows->words.rows);
+    free(rows->files.rows);
+    free(rows->of_stack);
+    index_map_free(&rows->by_os_id);
+    unwind_free(rows->unwind);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* Its place in the trailer; INDEX_NONE: it is not there. */
+static uint32_t find_os_id(const struct stack_rows *rows, const struct rbwp_trailer *trailer,
+                           uint64_t os_id)
+{
+    for (uint32_t step = 0, i;
+         (i = index_map_next(&rows->by_os_id, id_hash(os_id), &step)) != INDEX_NONE;)
+        if (trailer->threads[i].os_id == os_id)
+            return i;
+    return INDEX_NONE;
+}
+
+/* From the last on: a number that was given again is that of the later thread. */
+static void note_os_ids(struct stack_rows *rows, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = trailer->thread_count; i-- > 0 && !rows->failed;)
+        if (trailer->threads[i].os_id &&
+            find_os_id(rows, trailer, trailer->threads[i].os_id) == INDEX_NONE)
+            rows->failed = !index_map_add(&rows->by_os_id, id_hash(trailer->threads[i].os_id), i);
+}
+
+uint64_t stack_rows_thread(struct stack_rows *rows, const struct rbwp_trailer *trailer,
+                           uint64_t os_id)
+{
+    if (!trailer || !os_id)
+        return 0;
+    if (!rows->by_os_id.count)
+        note_os_ids(rows, trailer);
+    const uint32_t found = find_os_id(rows, trailer, os_id);
+    return found == INDEX_NONE ? 0 : trailer->threads[found].thread_id;
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* The words of a stack, each place once; their number. */
+static uint32_t words_of(struct stack_rows *rows, uint64_t thread, int64_t time_ns)
+{
+    const struct word_row key = {.thread = thread, .time_ns = time_ns};
+    const struct word_row *all = rows->words.rows;
+    uint32_t low = 0, end = rows->words.count, count = 0;
+    while (low < end) {
+        const uint32_t middle = low + (end - low) / 2;
+        if (by_stack(&all[middle], &key) < 0)
+            low = middle + 1;
+        else
+            end = middle;
+    }
+    for (; low < rows->words.count && all[low].thread == thread && all[low].time_ns == time_ns;
+         low++) {
+        if (count && rows->of_stack[count - 1].place == all[low].word.place)
+            continue;
+        if (!grow_array32(&rows->of_stack, &rows->of_stack_room, count + 1,
+                          sizeof *rows->of_stack)) {
+            rows->failed = true;
+            return 0;
+        }
+        rows->of_stack[count++] = all[low].word;
+    }
+    return count;
+}
+
+/* False without memory. */
+static bool make_unwind(struct stack_rows *rows)
+{
+    const struct file_row *files = rows->files.rows;
+    const struct open_call *calls = rows->calls.rows;
+    struct code_file *code = calloc((size_t)rows->files.count + 1, sizeof *code);
+    for (uint32_t i = 0; code && i < rows->files.count; i++)
+        code[i] = (struct code_file){files[i].start, files[i].end, files[i].offset,
+                                     rbwp_catalog_name(rows->early->catalog, files[i].path),
+                                     rbwp_catalog_name(rows->early->catalog, files[i].build_id)};
+    if (code)
+        rows->unwind =
+            unwind_new(code, rows->files.count, rows->calls.count ? calls[0].time_ns : 0);
+    free(code);
+    return rows->unwind;
+}
+
+/* As long as the trace; up to one of these characters, as before the version of a symbol. */
+static struct trace_text kept(struct trace *trace, const char *text, const char *until)
+{
+    const uint32_t label = text ? trace_add_label(trace, text, (uint32_t)strcspn(text, until)) : 0;
+    return label ? trace_label_of(trace, label) : (struct trace_text){0};
+}
+
+void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns,
+                       struct trace_stack *stack)
+{
+    stack->frame_count = 0;
+    const uint32_t count = words_of(rows, thread, time_ns);
+    if (!count)
+        return;
+    if (!rows->unwind && !make_unwind(rows)) {
+        rows->failed = true;
+        return;
+    }
+    const struct unwound unwound = unwind_stack(rows->unwind, rows->of_stack, count);
+    for (uint32_t i = 0; i < unwound.count; i++) {
+        const struct unwound_frame *frame = &unwound.frames[i];
+        rows->frames[i] = (struct trace_frame){.address = frame->address,
+                                               .function = kept(rows->trace, frame->function, "@"),
+                                               .offset = frame->offset,
+                                               .file = kept(rows->trace, frame->file, ""),
+                                               .source = kept(rows->trace, frame->source, ""),
+                                               .line = frame->line,
+                                               .guessed = frame->guessed};
+    }
+    stack->frames = rows->frames;
+    stack->frame_count = unwound.count;
+    stack->whole = unwound.whole;
+}
+
+struct trace_text trace_frame_name(const struct trace_frame *frame, char name[TRACE_FRAME_BYTES])
+{
+    const struct trace_text file = trace_path_end(frame->file);
+    const char *mark = frame->guessed ? "?" : "";
+    const int most = TRACE_FRAME_BYTES - 32;
+    if (frame->function.bytes)
+        snprintf(name, TRACE_FRAME_BYTES, "%.*s%s",
+                 frame->function.bytes < (uint32_t)most ? (int)frame->function.bytes : most,
+                 frame->function.text, mark);
+    else if (file.bytes)
+        snprintf(name, TRACE_FRAME_BYTES, "%.*s+0x%" PRIx64 "%s",
+                 file.bytes < (uint32_t)most ? (int)file.bytes : most, file.text, frame->offset,
+                 mark);
+    else
+        snprintf(name, TRACE_FRAME_BYTES, "0x%" PRIx64 "%s", frame->address, mark);
+    return trace_text(name);
+}
+
+struct trace_text stack_rows_folded(struct stack_rows *rows, uint64_t thread, int64_t time_ns)
+{
+    struct trace_stack stack;
+    char name[TRACE_FRAME_BYTES];
+    size_t at = sizeof rows->text;
+    stack_rows_unwind(rows, thread, time_ns, &stack);
+    for (uint32_t i = 0; i < stack.frame_count; i++) {
+        const struct trace_text frame = trace_frame_name(&stack.frames[i], name);
+        if (frame.bytes + 1 > at)
+            break;
+        if (i)
+            rows->text[--at] = ';';
+        at -= frame.bytes;
+        memcpy(rows->text + at, frame.text, frame.bytes);
+    }
+    return (struct trace_text){rows->text + at, (uint32_t)(sizeof rows->text - at)};
+}

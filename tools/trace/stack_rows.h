@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack_rows.h - rows of the tables open_call, stack_word and code_file (SPEC.md, appendix A): the
+ * long calls and waits of a file, and their stacks. Kept in memory; a stack is unwound when it is
+ * asked for.
+ */
+#ifndef STACK_ROWS_H
+#define STACK_ROWS_H
+
+#include "early_rows.h"
+#include "index_map.h"
+#include "trace.h"
+#include "trace_stack.h"
+#include "unwind.h"
+
+#define STACK_ROWS_MAX (1u << 20) /* rows of a table; others are dropped */
+
+struct open_call {
+    int64_t time_ns, since_ns;
+    uint64_t thread, kind, object, holder, system_call; /* kind: a name of the file */
+};
+
+struct stack_list {
+    void *rows;
+    uint32_t count, room, before; /* before: of earlier files */
+};
+
+struct stack_rows {
+    struct trace *trace;
+    const struct early_rows *early;
+    struct stack_list calls, words, files;
+    int64_t from_ns, until_ns; /* of the file that is read */
+    bool dropped;              /* there are more than STACK_ROWS_MAX */
+    bool failed;               /* out of memory; some are missing */
+    struct index_map by_os_id; /* threads of the trailer */
+    struct unwind *unwind;     /* made with the first stack */
+    struct stack_word *of_stack;
+    uint32_t of_stack_room;
+    struct trace_frame frames[FRAMES_MAX];
+    char text[FRAMES_MAX * 64];
+};
+
+/* As in call_cpu.h. */
+void stack_rows_begin_file(struct stack_rows *rows, int64_t from_ns, int64_t until_ns);
+bool stack_rows_add(struct stack_rows *rows, enum early_table table, const uint64_t *const *cells,
+                    uint32_t count);
+void stack_rows_forget(struct stack_rows *rows);
+void stack_rows_end_file(struct stack_rows *rows, const char *name);
+void stack_rows_free(struct stack_rows *rows);
+
+/* The thread of that number of the operating system, the last one that had it; 0: none is known.
+ * trailer: the same each time; may be NULL. */
+uint64_t stack_rows_thread(struct stack_rows *rows, const struct rbwp_trailer *trailer,
+                           uint64_t os_id);
+
+/* Fills frames of the stack at that time, on the file's axis: none is known, or so many. Valid
+ * until the next one. */
+void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns,
+                       struct trace_stack *stack);
+/* The same as names, the outermost first, with ; between; the innermost ones if those are too
+ * long. Empty: none is known. */
+struct trace_text stack_rows_folded(struct stack_rows *rows, uint64_t thread, int64_t time_ns);
+
+#endif /* STACK_ROWS_H */

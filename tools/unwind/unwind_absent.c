@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Built without libdw. Which words are return addresses nobody can say: the instruction pointer is
+ * the one frame. */
+#include "code_map.h"
+
+#include <stdlib.h>
+
+struct unwind {
+    struct code_map map;
+    struct unwound_frame frame;
+};
+
+struct unwind *unwind_new(const struct code_file *files, uint32_t count, int64_t time_ns)
+{
+    struct unwind *unwind = calloc(1, sizeof *unwind);
+    (void)time_ns;
+    if (unwind && !code_map_make(&unwind->map, files, count)) {
+        unwind_free(unwind);
+        return NULL;
+    }
+    return unwind;
+}
+
+struct unwound unwind_stack(struct unwind *unwind, const struct stack_word *words, uint32_t count)
+{
+    const struct stack_word *at = stack_word_at(words, count, PLACE_INSTRUCTION);
+    if (!at)
+        return (struct unwound){0};
+    unwind->frame = code_map_frame(&unwind->map, at->word);
+    return (struct unwound){&unwind->frame, 1, false};
+}
+
+void unwind_free(struct unwind *unwind)
+{
+    if (unwind)
+        code_map_free(&unwind->map);
+    free(unwind);
+}
