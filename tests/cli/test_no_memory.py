@@ -9,6 +9,7 @@ import struct
 import legion_make as legion
 import pytest
 import rbwp_make as m
+import stalls_make as stalls
 
 PART, PARTS = map(int, os.environ.get("SHARE", "1/1").split("/"))
 SAID = "memory", "too many", "be held"
@@ -78,6 +79,13 @@ def test_export(check, file, work, form):
 
 def test_stats(check, file):
     check("stats", "--json", "--findings", "-j", "1", file)
+
+
+@pytest.mark.parametrize("words", ["stacks --json"])
+def test_stacks(check, work, words):
+    """Long calls and waits, whose files are not there."""
+    recording = stalls.two().file(0x1000, 0x2000, 0, "/nowhere", "00").look(1, 950, 0, words=[(0, 0x1010), (1, 0x7000), (0x7000, 0x1020)])
+    check(*words.split(), recording.write(work / "a.bin"))
 
 
 def test_diff(check, file, work):

@@ -9,7 +9,9 @@
 static const struct option stacks_option_table[] = {
     {"json", 0, NULL, NULL, "a JSON object a line for each thread",
      offsetof(struct stacks_options, json), option_store_true},
-    CSV_OPTION(offsetof(struct stacks_options, csv), "tracks stack"),
+    CSV_OPTION(offsetof(struct stacks_options, csv), "tracks stack stack_frames"),
+    {"native", 0, NULL, NULL, "all frames of the stacks of slow calls, not the first 8",
+     offsetof(struct stacks_options, native), option_store_true},
     {0},
 };
 
@@ -54,7 +56,8 @@ const struct command command_stacks = {
     .description =
         "Shows for each thread of a program that runs (by its file, or its process id) the calls\n"
         "and sub-items that it is in and for how long, or since when it is idle. Of a program\n"
-        "that died, and of a finished file, it is the last moment.\n"
+        "that died, and of a finished file, it is the last moment. Of slow calls and waits that\n"
+        "were recorded with their stacks: what they wait for, who holds it, and deadlocks.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = stacks_groups,
     .config_bytes = sizeof(struct stacks_options),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last moment of a file: spans that had not ended then, thread by thread, from the outermost
- * to the innermost; of a thread in none, since when, and what it did last.
+ * to the innermost; of a thread in none, since when, and what it did last. Of a thread that was
+ * looked at because it took long: what it waits for, who holds that, and its stack.
  */
 #include "stacks.h"
 
@@ -10,6 +11,7 @@
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
+#include "stalls.h"
 #include "text_name.h"
 #include "trace_span.h"
 #include "track_order.h"
@@ -128,7 +130,7 @@ char *stacks_file_of(const char *pid)
     return file;
 }
 
-enum { NAME_COLUMNS = 28 };
+enum { NAME_COLUMNS = 28, FRAMES_SHOWN = 8 };
 
 struct stack_track {
     struct trace_track track; /* first: track_order_all */
@@ -138,6 +140,8 @@ struct stack_track {
     uint64_t last_length_ns;
     struct trace_span *open;
     uint32_t open_count, open_room;
+    const struct stall *wait, *call; /* that are open; NULL: none was looked at */
+    const struct trace_stack *look;  /* the newer one of both; NULL: none */
 };
 
 struct stacks {
@@ -146,6 +150,7 @@ struct stacks {
     int64_t now_ns; /* the last moment that anything tells of */
     struct stack_track *tracks;
     uint32_t track_count, track_room;
+    struct stalls stalls;
     struct result_rows shown; /* tracks */
     struct colors colors;
 };
@@ -160,6 +165,7 @@ static void stacks_on_track(void *context, const struct trace_track *track)
         stacks->failed = true;
         return;
     }
+    stalls_on_track(&stacks->stalls, track);
     stacks->tracks[track->number].track = *track;
     if (stacks->track_count <= track->number)
         stacks->track_count = track->number + 1;
@@ -189,9 +195,39 @@ static void stacks_on_spans(void *context, const struct trace_span *spans, size_
 {
     struct stacks *stacks = context;
     (void)details;
+    stalls_on_spans(&stacks->stalls, spans, count);
     for (size_t i = 0; i < count; i++)
         if (spans[i].track < stacks->track_count)
             stacks_on_span(stacks, &stacks->tracks[spans[i].track], &spans[i]);
+}
+
+static void stacks_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct stacks *stacks = context;
+    stalls_on_stack(&stacks->stalls, stack);
+    if (stacks->now_ns < stack->alive_ns)
+        stacks->now_ns = stack->alive_ns;
+}
+
+/* The newer look, unless the other one alone has a stack. */
+static const struct trace_stack *newer(const struct stall *call, const struct stall *wait)
+{
+    if (!call || !wait)
+        return call ? &call->stack : wait ? &wait->stack : NULL;
+    const bool has = call->stack.frame_count, other_has = wait->stack.frame_count;
+    const bool is_newer = call->stack.time_ns > wait->stack.time_ns;
+    return (has != other_has ? has : is_newer) ? &call->stack : &wait->stack;
+}
+
+static void take_stalls(struct stacks *stacks)
+{
+    stalls_finish(&stacks->stalls);
+    for (uint32_t i = 0; i < stacks->track_count; i++) {
+        struct stack_track *track = &stacks->tracks[i];
+        track->wait = stalls_of(&stacks->stalls, i, STALL_WAIT);
+        track->call = stalls_of(&stacks->stalls, i, STALL_CALL);
+        track->look = newer(track->call, track->wait);
+    }
 }
 
 /* ---- telling ----------------------------------------------------------------------- */
@@ -251,15 +287,95 @@ static void idle_line(const struct stacks *stacks, const struct stack_track *tra
                stacks->colors.off);
 }
 
+static void wait_words(const struct stacks *stacks, const struct stall *wait)
+{
+    char length[QUANTITY_BYTES];
+    out_text(out_of(stacks), "waits for ");
+    stalls_write_object(out_of(stacks), &wait->stack);
+    out_format(out_of(stacks), " for %s", quantity_duration(length, stall_for_ns(wait)));
+}
+
+static void holder_words(const struct stacks *stacks, const struct stall *wait)
+{
+    struct out *out = out_of(stacks);
+    char length[QUANTITY_BYTES];
+    out_text(out, ", held by ");
+    if (wait->holder == TRACE_NONE) {
+        out_format(out, "thread %" PRIu64 ", of which nothing is recorded", wait->stack.holder);
+        return;
+    }
+    const struct stack_track *holder = &stacks->tracks[wait->holder];
+    text_name(out, holder->track.name.text, holder->track.name.bytes);
+    out_format(out, " (%" PRIu64 "), which ", wait->stack.holder);
+    if (holder->wait) {
+        wait_words(stacks, holder->wait);
+    } else if (holder->open_count) {
+        const struct trace_span *span = &holder->open[holder->open_count - 1];
+        const struct trace_text name = trace_name_of(stacks->pass->trace, span->name);
+        out_text(out, "is in ");
+        text_name(out, name.text, name.bytes);
+        out_format(out, " for %s", quantity_duration(length, since(stacks, span->start_ns)));
+    } else if (holder->any) {
+        out_format(out, "is in no call for %s",
+                   quantity_duration(length, since(stacks, holder->last_ns)));
+    } else {
+        out_text(out, "has recorded nothing");
+    }
+}
+
+static void wait_line(const struct stacks *stacks, const struct stack_track *track)
+{
+    struct out *out = out_of(stacks);
+    const struct stall *wait = track->wait;
+    if (track->open_count)
+        out_format(out, "%*s", NAME_COLUMNS + 2, "");
+    out_text(out, wait->cycle ? stacks->colors.red : "");
+    wait_words(stacks, wait);
+    if (wait->stack.holder)
+        holder_words(stacks, wait);
+    out_format(out, "%s\n", wait->cycle ? stacks->colors.off : "");
+}
+
+/* "mutex_lock  lock.c:12" */
+static void frame_lines(const struct stacks *stacks, const struct stack_track *track)
+{
+    const struct stacks_options *options = stacks->pass->asked;
+    struct out *out = out_of(stacks);
+    char text[TRACE_FRAME_BYTES];
+    const uint32_t count = track->look ? track->look->frame_count : 0;
+    const uint32_t shown = options->native || count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct trace_frame *frame = &track->look->frames[i];
+        const struct trace_text name = trace_frame_name(frame, text);
+        const struct trace_text source = trace_path_end(frame->source);
+        out_format(out, "%s%*s", stacks->colors.dim, NAME_COLUMNS + 4, "");
+        text_name(out, name.text, name.bytes);
+        if (source.bytes) {
+            out_text(out, "  ");
+            text_name(out, source.text, source.bytes);
+            out_format(out, ":%" PRIu32, frame->line);
+        }
+        out_format(out, "%s\n", stacks->colors.off);
+    }
+    if (shown < count)
+        out_format(out, "%*s... and %" PRIu32 " more (--native has all)\n", NAME_COLUMNS + 4, "",
+                   count - shown);
+    else if (shown && !track->look->whole)
+        out_format(out, "%*s... the rest is not known\n", NAME_COLUMNS + 4, "");
+}
+
 static void track_lines(const struct stacks *stacks, const struct stack_track *track)
 {
     struct out *out = out_of(stacks);
     text_name_column(out, track->track.name.text, track->track.name.bytes, NAME_COLUMNS - 2);
     out_text(out, "  ");
-    if (!track->open_count)
-        idle_line(stacks, track);
     for (uint32_t i = 0; i < track->open_count; i++)
         open_line(stacks, &track->open[i], i);
+    if (track->wait)
+        wait_line(stacks, track);
+    else if (!track->open_count)
+        idle_line(stacks, track);
+    frame_lines(stacks, track);
 }
 
 static void stacks_text(const struct stacks *stacks)
@@ -274,6 +390,11 @@ static void stacks_text(const struct stacks *stacks)
     }
     if (process == TRACE_NONE)
         out_text(out_of(stacks), "no spans\n");
+    for (uint32_t i = 1; i <= stacks->stalls.cycles; i++) {
+        out_text(out_of(stacks), stacks->colors.red);
+        stalls_write_cycle(out_of(stacks), &stacks->stalls, stacks->pass->trace, i);
+        out_format(out_of(stacks), "%s\n", stacks->colors.off);
+    }
 }
 
 /* ---- columns ----------------------------------------------------------------------- */
@@ -287,9 +408,51 @@ RESULT_MAKES(stack_process, stack_track,
              result_bytes(trace_process_of(TRACE(at), row->track.process)->name))
 RESULT_MAKES(stack_now, stack_track, result_i64(STACKS(at)->now_ns))
 RESULT_MAKES(stack_idle, stack_track,
-             row->open_count      ? result_nothing()
-             : what == IDLE_SINCE ? result_u64(since(STACKS(at), row->last_ns))
-                                  : result_bytes(trace_name_of(TRACE(at), row->last_name)))
+             row->open_count || !row->any ? result_nothing()
+             : what == IDLE_SINCE         ? result_u64(since(STACKS(at), row->last_ns))
+                                          : result_bytes(trace_name_of(TRACE(at), row->last_name)))
+
+RESULT_MAKES(wait_for, stall, result_u64(stall_for_ns(row)))
+RESULT_MAKES(wait_holder, stall,
+             row->holder == TRACE_NONE ? result_nothing()
+                                       : result_bytes(trace_track_of(TRACE(at), row->holder)->name))
+
+#define STALL_OPTIONAL(key, unit, field)                                                           \
+    {                                                                                              \
+        key, NULL, 0, unit, RESULT_FIELD(struct stall, field), .optional = true                    \
+    }
+static const struct result_column wait_columns[] = {
+    RESULT_PLAIN("kind", RESULT_TEXT, struct stall, stack.kind),
+    STALL_OPTIONAL("object", RESULT_ID, stack.object),
+    RESULT_PLAIN("since", RESULT_TIME, struct stall, stack.since_ns),
+    RESULT_PLAIN_MADE("for_ns", RESULT_NS, wait_for, 0),
+    RESULT_PLAIN("looked_at", RESULT_TIME, struct stall, stack.time_ns),
+    STALL_OPTIONAL("system_call", RESULT_ID, stack.system_call),
+    STALL_OPTIONAL("holder", RESULT_ID, stack.holder),
+    {"held_by", NULL, 0, RESULT_TEXT, RESULT_MADE(wait_holder, 0), .optional = true},
+    STALL_OPTIONAL("deadlock", RESULT_ID, cycle),
+    RESULT_LAST};
+
+#define FRAME_OPTIONAL(key, unit, field)                                                           \
+    {                                                                                              \
+        key, NULL, 0, unit, RESULT_FIELD(struct trace_frame, field), .optional = true              \
+    }
+static const struct result_column native_columns[] = {
+    RESULT_PLAIN("address", RESULT_ID, struct trace_frame, address),
+    FRAME_OPTIONAL("function", RESULT_TEXT, function),
+    FRAME_OPTIONAL("file", RESULT_TEXT, file),
+    RESULT_PLAIN("offset", RESULT_ID, struct trace_frame, offset),
+    FRAME_OPTIONAL("source", RESULT_TEXT, source),
+    FRAME_OPTIONAL("line", RESULT_ID, line),
+    RESULT_PLAIN("guessed", RESULT_BOOL, struct trace_frame, guessed),
+    RESULT_LAST};
+static const struct result_table native_table = {"stack_frames", NULL, native_columns, "", NULL, 0};
+
+static const struct result_column look_columns[] = {
+    {"stack_frames", NULL, 0, RESULT_LIST, .list = &native_table,
+     RESULT_LIST_OF(struct trace_stack, frames, frame_count), .one_line = true},
+    RESULT_PLAIN("whole", RESULT_BOOL, struct trace_stack, whole),
+    RESULT_LAST};
 
 static const struct result_column frame_columns[] = {
     RESULT_PLAIN_MADE("name", RESULT_TEXT, frame_name, 0),
@@ -306,6 +469,11 @@ static const struct result_column stack_columns[] = {
     {"last", NULL, 0, RESULT_TEXT, RESULT_MADE(stack_idle, IDLE_LAST), .optional = true},
     {"stack", NULL, 0, RESULT_LIST, .list = &stack_table,
      RESULT_LIST_OF(struct stack_track, open, open_count), .one_line = true},
+    {"waits", NULL, 0, RESULT_PART_AT, .part = wait_columns,
+     RESULT_POINTER(struct stack_track, wait)},
+    {"call", NULL, 0, RESULT_PART_AT, .part = wait_columns,
+     RESULT_POINTER(struct stack_track, call)},
+    {NULL, NULL, 0, RESULT_PART_AT, .part = look_columns, RESULT_POINTER(struct stack_track, look)},
     RESULT_LAST};
 static const struct result_table tracks_table = {"tracks", NULL, stack_columns, "", NULL, 0};
 
@@ -319,11 +487,12 @@ static bool show(struct stacks *stacks, const struct stacks_options *options)
     uint32_t *order = track_order_all(stacks->tracks, sizeof *stacks->tracks, stacks->track_count);
     stacks->shown = (struct result_rows){
         .first = (const char *)stacks->tracks, .stride = sizeof *stacks->tracks, .order = order};
+    take_stalls(stacks);
     for (uint32_t i = 0; order && i < stacks->track_count; i++) {
         const struct stack_track *track = &stacks->tracks[order[i]];
         if (track->open_count)
             qsort(track->open, track->open_count, sizeof *track->open, compare_starts);
-        if (track->any && (track->track.kind == TRACE_THREAD || track->open_count))
+        if (track->wait || (track->any && (track->track.kind == TRACE_THREAD || track->open_count)))
             order[stacks->shown.count++] = order[i];
     }
     if (options->json || options->csv)
@@ -347,8 +516,10 @@ static bool stacks_begin(struct trace_pass *pass)
     stacks->pass = pass;
     stacks->now_ns = INT64_MIN;
     stacks->colors = terminal_colors(&options->reading.terminal, pass->out.fd);
-    pass->sink =
-        (struct trace_sink){.context = stacks, .track = stacks_on_track, .spans = stacks_on_spans};
+    pass->sink = (struct trace_sink){.context = stacks,
+                                     .track = stacks_on_track,
+                                     .spans = stacks_on_spans,
+                                     .stack = stacks_on_stack};
     pass->state = stacks;
     return true;
 }
@@ -356,19 +527,22 @@ static bool stacks_begin(struct trace_pass *pass)
 static enum exit_code stacks_end(struct trace_pass *pass)
 {
     struct stacks *stacks = pass->state;
-    bool whole = !stacks->failed && pass->trace && !pass->nothing && show(stacks, pass->asked);
+    bool whole = !stacks->failed && !stacks->stalls.failed && pass->trace && !pass->nothing &&
+                 show(stacks, pass->asked);
     if (!whole && !pass->nothing)
         message("out of memory");
     for (uint32_t i = 0; i < stacks->track_count; i++)
         free(stacks->tracks[i].open);
     free(stacks->tracks);
+    stalls_free(&stacks->stalls);
     free(stacks);
     return whole || pass->nothing ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 enum exit_code stacks_show(const struct stacks_options *options, struct operands files)
 {
-    static const struct trace_maker maker = {.begin = stacks_begin, .end = stacks_end};
+    static const struct trace_maker maker = {
+        .stacks = true, .begin = stacks_begin, .end = stacks_end};
     progress_allow(&options->reading.terminal);
     return trace_pass(&maker, options, &options->reading, files);
 }

@@ -8,8 +8,8 @@
 
 struct stacks_options {
     struct reading_options reading;
-    bool json;
-    const char *csv; /* one of the lists of --json */
+    bool json, native; /* native: all frames */
+    const char *csv;   /* one of the lists of --json */
 };
 
 extern const struct result_column stacks_columns[]; /* a document a line, of its first list */
