@@ -81,7 +81,7 @@ def test_stats(check, file):
     check("stats", "--json", "--findings", "-j", "1", file)
 
 
-@pytest.mark.parametrize("words", ["stacks --json"])
+@pytest.mark.parametrize("words", ["stacks --json", "stats --by stack"])
 def test_stacks(check, work, words):
     """Long calls and waits, whose files are not there."""
     recording = stalls.two().file(0x1000, 0x2000, 0, "/nowhere", "00").look(1, 950, 0, words=[(0, 0x1010), (1, 0x7000), (0x7000, 0x1020)])

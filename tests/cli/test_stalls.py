@@ -191,6 +191,34 @@ def test_stack_of_an_earlier_look(tracks):
     assert found["t1"]["stack_frames"][0]["offset"] == 0x520
 
 
+def test_by_stack(rbwp, work):
+    rows = rbwp("stats", "--by", "stack", "--json", stacked().write(work / "a.bin")).json["slow_stacks"]
+    assert [(row["call"], row["frames"], row["samples"], row["total"] // MS, row["oldest"] // MS) for row in rows] == [
+        ("mutex", "libx.so+0x510", 1, 800, 800), ("serve", "libx.so+0x510", 3, 700, 400), ("serve", "libx.so+0x520", 1, 400, 800)]
+    lines = rbwp("stats", "--by", "stack", work / "a.bin").lines
+    assert lines[-3].split() == ["1", "800.0", "ms", "800.0", "ms", "mutex", "libx.so+0x510"]
+    assert len(rbwp("stats", "--csv", "slow_stacks", work / "a.bin").lines) == 4
+    assert "slow_stacks" not in rbwp("stats", "--json", work / "a.bin").text
+
+
+def test_stats_line(rbwp, work):
+    """The deadlock, or the longest wait."""
+    assert any(line == "t2 (4712) waits for mutex 160 for 900.000 ms, held by t3 (4713) (rbwp stacks FILE has the stacks)"
+               for line in rbwp("stats", stacked().write(work / "a.bin")).lines)
+    assert "deadlock: t1 (4711) holds" in rbwp("stats", "--live", two().write(work / "b.bin")).text
+    assert "waits for" not in rbwp("stats", Recording().call(1, 0).wait(1, 10, 20).write(work / "c.bin")).text
+
+
+def test_top_line(rbwp, work):
+    """Also where looks are older than what top shows: all of them count."""
+    calls = Recording(threads=2).call(1, 0).call(2, 0)
+    for time in (100, 200, 400):
+        calls.look(1, time, 0, object=0xa0, holder=2).look(2, time + 1, 0, object=0xb0, holder=1)
+    assert "deadlock: t1 (4711) holds" in rbwp("top", "--once", calls.write(work / "c.bin")).text
+    assert "deadlock: t1 (4711) holds" in rbwp("top", "--once", two().write(work / "a.bin")).text
+    assert "waits for" not in rbwp("top", "--once", Recording().mutex(1, 100, 0xa0, 2).wait(1, 100, 950).write(work / "b.bin")).text
+
+
 def test_opens_no_fifo(tracks, work):
     """Whoever waits for a reader of it still waits."""
     os.mkfifo(work / "fifo")

@@ -77,7 +77,7 @@ def test_help(rbwp, rbwp_dump, gaps):
 
 @pytest.mark.parametrize("command, words", [
     ("export", "chrome csv firefox folded kineto legion ndjson npz parquet perfetto speedscope sqlite tsv"),
-    ("merge", "auto clocks monotonic zero realtime messages start"), ("stats", "slot sub-item thread node gpu kernel range counter message arg:")])
+    ("merge", "auto clocks monotonic zero realtime messages start"), ("stats", "slot sub-item thread node gpu kernel range counter message stack arg:")])
 def test_help_has_the_words_that_an_option_takes(rbwp, command, words):
     assert f" {words} " in " ".join(helps(rbwp, command, "--help").split()) + " "
 

@@ -21,7 +21,7 @@ static bool store_key(struct stats_report_options *options, const char *key,
     return good;
 }
 
-#define BY "slot sub-item thread node gpu kernel range counter message "
+#define BY "slot sub-item thread node gpu kernel range counter message stack "
 
 static bool store_sections(void *value, const char *text, struct option_error *error)
 {
@@ -33,7 +33,8 @@ static bool store_sections(void *value, const char *text, struct option_error *e
                                         SECTION_INSIDE,
                                         SECTION_RANGES,
                                         SECTION_COUNTERS,
-                                        SECTION_MESSAGES};
+                                        SECTION_MESSAGES,
+                                        SECTION_STACKS};
     struct stats_report_options *options = value;
     uint32_t which;
     if (strncmp(text, ARGUMENT, strlen(ARGUMENT)) == 0)
@@ -91,7 +92,8 @@ static bool store_columns(void *value, const char *text, struct option_error *er
 
 #define TABLES                                                                                     \
     "open findings values work_items queued sub_items gpu_work nodes threads gpus inside_kernels " \
-    "kernel_lines ranges gpu_ranges other_tracks counters messages longest losses lines hops"
+    "kernel_lines ranges gpu_ranges other_tracks counters messages slow_stacks longest losses "    \
+    "lines hops"
 
 /* It is shown alone, so that nothing else needs to be added up. */
 static bool store_csv(void *value, const char *text, struct option_error *error)
@@ -123,7 +125,7 @@ static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
     {"csv", 0, "TABLE", TABLES, "one table of --json as CSV", 0, store_csv},
-    {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message arg:",
+    {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message stack arg:",
      "only this table; may be repeated; arg:KEY: calls by what they noted", 0, store_sections},
     {"fold-literals", 0, NULL, NULL,
      "by arg:KEY, texts that differ in numbers and quoted strings alone are one",

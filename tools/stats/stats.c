@@ -404,6 +404,8 @@ static void stats_on_track(void *context, const struct trace_track *track)
     stats->tracks[track->number].track.name = copy_text(stats, track->name);
     stats->tracks[track->number].track.unit = copy_text(stats, track->unit);
     stats->track_count = track->number + 1;
+    if (stats->options.stalls)
+        stalls_on_track(&stats->stalls, track);
     if (stats->options.inside && !stats->failed)
         inside_kernels_track(&stats->inside, &stats->tracks[track->number].track);
 }
@@ -479,6 +481,8 @@ static void stats_on_spans(void *context, const struct trace_span *spans, size_t
     for (size_t i = 0; i < count && !stats->failed; i++)
         stats_on_span(stats, &stats->tracks[spans->track], &spans[i],
                       details ? trace_detail_of(details, &spans[i]) : NULL);
+    stalls_on_spans(&stats->stalls, spans, count);
+    slow_stacks_on_spans(&stats->slow, spans, count);
     for (size_t i = 0; stats->args.key && i < count; i++)
         arg_sums_span(&stats->args, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL,
                       stats->names, stats->name_room);
@@ -569,6 +573,15 @@ static bool stats_is_full(void *context)
     return stats->failed;
 }
 
+static void stats_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct stats *stats = context;
+    stalls_on_stack(&stats->stalls, stack);
+    slow_stacks_on_stack(&stats->slow, stack);
+    if (stats->stalls.failed || stats->slow.failed)
+        stats_fail(stats);
+}
+
 struct trace_sink stats_sink(struct stats *stats)
 {
     return (struct trace_sink){
@@ -580,6 +593,7 @@ struct trace_sink stats_sink(struct stats *stats)
         .samples = stats_on_samples,
         .link = stats_on_link,
         .message = stats_take_message,
+        .stack = stats->options.stalls ? stats_on_stack : NULL,
         .rows = stats_on_rows,
         .loss = stats_on_loss,
         .fact = stats_on_fact,
@@ -707,6 +721,8 @@ void stats_free(struct stats *stats)
     kernel_lines_free(&stats->lines);
     message_sums_free(&stats->messages);
     slot_turns_free(&stats->turns);
+    stalls_free(&stats->stalls);
+    slow_stacks_free(&stats->slow);
     for (uint32_t i = 0; i < stats->row_count; i++) {
         stats_free_text(stats->rows[i].name), stats_free_text(stats->rows[i].kind);
         histogram_free(&stats->rows[i].durations);

@@ -130,6 +130,18 @@ static void still_open(const struct forms_view *view)
                    stats->open_spans - shown == 1 ? "span was" : "spans were");
 }
 
+/* The first deadlock, or the longest wait. */
+static void who_waits(const struct forms_view *view)
+{
+    const struct stats *stats = view->stats;
+    if (!view->form->trace || !stats->stalls.count)
+        return;
+    out_text(view->out, stats->stalls.cycles ? view->colors.red : "");
+    if (stalls_write_worst(view->out, &stats->stalls, view->form->trace))
+        out_text(view->out, " (rbwp stacks FILE has the stacks)\n");
+    out_text(view->out, stats->stalls.cycles ? view->colors.off : "");
+}
+
 static void forms_head(const struct forms_view *view)
 {
     const struct stats *stats = view->stats;
@@ -140,6 +152,7 @@ static void forms_head(const struct forms_view *view)
     losses(view);
     losses_each_refused(stats->refused, refused, (void *)(uintptr_t)view);
     still_open(view);
+    who_waits(view);
     forms_number(view->out, 0, stats->spans);
     out_format(view->out, " span%s in %s", stats->spans == 1 ? "" : "s",
                quantity_duration(extent, stats_extent_ns(stats)));
@@ -586,6 +599,7 @@ static const struct part {
     {SECTION_MESSAGES, &stats_messages_table, .list = {FORMS_LIST(messages.list, messages.count)},
      .behind = behind_message},
     {SECTION_CONCURRENCY, NULL, .text = concurrency_text, .object = concurrency_object},
+    {SECTION_STACKS, &slow_stacks_table, .list = {FORMS_LIST(slow.list, slow.count)}},
     {SECTION_LONGEST, &stats_longest_table, .list = {FORMS_LIST(longest, longest_count)},
      .behind = behind_call},
     {0, &stats_losses_table, .list = {FORMS_LIST(losses, loss_count)}, .flags = ONLY_JSON},

@@ -19,6 +19,7 @@ struct stats_form {
     const char *order;               /* title of the column by which rows stand; NULL: total */
     const char *columns;             /* of rows in text, with commas; NULL: those that fit */
     const struct findings *findings; /* for SECTION_FINDINGS */
+    const struct trace *trace;       /* NULL: of the threads that wait nothing is said */
 };
 
 void stats_text(struct out *out, const struct stats *stats, const struct stats_form *form,

@@ -16,7 +16,8 @@ enum { TOP_DEFAULT = 10 };
 /* What is of all files together, or needs all of their spans. */
 static bool is_one_pass(const struct stats_report_options *options, struct operands files)
 {
-    return options->sections & (SECTION_INSIDE | SECTION_MESSAGES | SECTION_ARGUMENTS) ||
+    return options->sections &
+               (SECTION_INSIDE | SECTION_MESSAGES | SECTION_ARGUMENTS | SECTION_STACKS) ||
            !stats_files_wanted(&options->reading, files, options->cache);
 }
 
@@ -38,7 +39,9 @@ static bool stats_report_begin(struct trace_pass *pass)
                    .fold_literals = options->fold_literals,
                    .cells = true,
                    .turns = options->sections & SECTION_FINDINGS,
+                   .stalls = one_pass,
                });
+    pass->stacks = options->sections & SECTION_STACKS;
     pass->sink = stats_sink(stats);
     pass->state = stats;
     return true;
@@ -70,7 +73,8 @@ static void report_show(struct trace_pass *pass, const struct stats *stats, unsi
     const struct stats_form form = {.sections = sections,
                                     .order = options->sort,
                                     .columns = options->columns,
-                                    .findings = &findings};
+                                    .findings = &findings,
+                                    .trace = pass->maker->read ? NULL : pass->trace};
     if (options->csv)
         stats_csv(&pass->out, stats, &form, options->csv);
     else if (options->json)
@@ -91,13 +95,15 @@ static enum exit_code stats_report_end(struct trace_pass *pass)
         stats_merge_finish(stats);
     else
         stats_finish(stats);
+    stalls_finish(&stats->stalls);
+    slow_stacks_finish(&stats->slow, pass->trace);
     stats->zero_ns = pass->origin_ns;
     unsigned sections = sections_of(options, stats);
     if (options->top.set)
         sections |= SECTION_LONGEST;
     report_show(pass, stats, sections);
     bool whole = !stats->failed && !stats->inside.failed && !stats->lines.failed &&
-                 stats->concurrency.levels > 0;
+                 !stats->slow.failed && !stats->stalls.failed && stats->concurrency.levels > 0;
     enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTIAL;
     stats_free(stats);
     free(stats);

@@ -13,6 +13,7 @@
 #include "out.h"
 #include "stacks.h"
 #include "text_name.h"
+#include "top_stalls.h"
 #include "trace_pass.h"
 #include "trace_span.h"
 
@@ -50,6 +51,7 @@ struct top_item {
 struct top_program {
     char name[TOP_NAME_BYTES];
     const char *file;
+    char *worst;      /* who waits for whom in the file; of its first program, NULL: nobody */
     uint32_t threads; /* with calls in the window */
     uint64_t busy_ns; /* of all threads, in calls; waiting not */
 };
@@ -81,6 +83,7 @@ struct gathering {
     uint32_t process_of_room;
     struct top_track *tracks; /* by number */
     uint32_t track_room;
+    struct stalls stalls;
     const char *file;
     bool failed;
 };
@@ -149,6 +152,7 @@ static void top_on_process(void *context, const struct trace_process *process)
 static void top_on_track(void *context, const struct trace_track *track)
 {
     struct gathering *gathering = context;
+    stalls_on_track(&gathering->stalls, track);
     if (grow_zeroed32(&gathering->process_of, &gathering->process_of_room, track->number + 1,
                       sizeof *gathering->process_of) &&
         grow_zeroed32(&gathering->tracks, &gathering->track_room, track->number + 1,
@@ -234,9 +238,17 @@ static void top_on_span(struct gathering *gathering, const struct trace_span *sp
 static void top_on_spans(void *context, const struct trace_span *spans, size_t count,
                          const struct trace_details *details)
 {
+    struct gathering *gathering = context;
     (void)details;
+    stalls_on_spans(&gathering->stalls, spans, count);
     for (size_t i = 0; i < count; i++)
         top_on_span(context, &spans[i]);
+}
+
+static void top_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct gathering *gathering = context;
+    stalls_on_stack(&gathering->stalls, stack);
 }
 
 /* ---- the pass ----------------------------------------------------------------------------- */
@@ -248,7 +260,8 @@ static bool top_begin(struct trace_pass *pass)
     pass->sink = (struct trace_sink){.context = gathering,
                                      .process = top_on_process,
                                      .track = top_on_track,
-                                     .spans = top_on_spans};
+                                     .spans = top_on_spans,
+                                     .stack = top_on_stack};
     return true;
 }
 
@@ -265,7 +278,8 @@ static bool top_sample_add(struct top_sample *sample, const char *file)
 {
     static const struct trace_maker maker = {
         .own_output = true, .empty_is_good = true, .begin = top_begin, .end = top_end};
-    struct gathering gathering = {.sample = sample, .file = file};
+    struct gathering gathering = {.sample = sample, .file = file, .stalls.any_look = true};
+    const uint32_t before = sample->program_count;
     struct reading_options reading = {
         .live = true, .threads = 1, .filter.from = {.set = true, .ns = sample->from_ns}};
     char *words[] = {(char *)(uintptr_t)file};
@@ -274,11 +288,16 @@ static bool top_sample_add(struct top_sample *sample, const char *file)
     free(gathering.program_of);
     free(gathering.process_of);
     free(gathering.tracks);
+    if (sample->program_count > before)
+        sample->programs[before].worst = top_stalls_worst(&gathering.stalls, file);
+    stalls_free(&gathering.stalls);
     return code == EXIT_GOOD || code == EXIT_PARTIAL;
 }
 
 static void top_sample_free(struct top_sample *sample)
 {
+    for (uint32_t i = 0; i < sample->program_count; i++)
+        free(sample->programs[i].worst);
     free(sample->items);
     free(sample->programs);
     *sample = (struct top_sample){0};
@@ -462,6 +481,16 @@ static int by_name(const void *left, const void *right)
 
 /* ---- a look ------------------------------------------------------------------------------- */
 
+static void worst_line(struct out *out, const struct top_program *program,
+                       const struct colors *colors)
+{
+    out_text(out, colors->red);
+    out_text(out, program->worst);
+    out_format(out, "%s (rbwp stacks ", colors->off);
+    text_name(out, program->file, strlen(program->file));
+    out_text(out, ")\n");
+}
+
 static void top_head(struct out *out, const struct top_sample *sample, const struct colors *colors)
 {
     uint64_t busy_ns = 0;
@@ -474,6 +503,9 @@ static void top_head(struct out *out, const struct top_sample *sample, const str
                colors->bold, sample->program_count, sample->program_count == 1 ? "" : "s", threads,
                threads == 1 ? "" : "s", (double)busy_ns / 1e9 / seconds(sample), seconds(sample),
                colors->off);
+    for (uint32_t i = 0; i < sample->program_count; i++)
+        if (sample->programs[i].worst)
+            worst_line(out, &sample->programs[i], colors);
 }
 
 /* Rows of the terminal; 0: it is none. */

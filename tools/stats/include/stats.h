@@ -38,6 +38,8 @@
 #include "histogram.h"
 #include "index_map.h"
 #include "inside_kernels.h"
+#include "slow_stacks.h"
+#include "stalls.h"
 #include "kernel_lines.h"
 #include "message_sums.h"
 #include "stats_row.h"
@@ -126,6 +128,7 @@ struct stats_options {
     bool fold_literals;  /* of texts among them (arg_sums.h) */
     bool cells;          /* how busy each process was over time */
     bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
+    bool stalls;         /* who waits for whom; stacks of slow calls, if the maker wants stacks */
     bool turns;          /* which workers serve which slot when */
 };
 
@@ -157,6 +160,8 @@ struct stats {
     struct kernel_lines lines;    /* likewise */
     struct arg_sums args;         /* if options.arg_key */
     struct slot_turns turns;      /* if options.turns */
+    struct stalls stalls;         /* if options.stalls; finished by whom has the trace */
+    struct slow_stacks slow;      /* likewise */
 
     /* While it is filled. */
     struct concurrency ends;

@@ -25,7 +25,8 @@ enum stats_section {
     SECTION_QUEUED = 8192,
     /* Only if they are asked for. */
     SECTION_FINDINGS = 16384,
-    SECTION_ARGUMENTS = 32768
+    SECTION_ARGUMENTS = 32768,
+    SECTION_STACKS = 65536
 };
 
 /* What rows have, and may be sorted by: "count,total,...". */
