@@ -219,6 +219,29 @@ def test_top_line(rbwp, work):
     assert "waits for" not in rbwp("top", "--once", Recording().mutex(1, 100, 0xa0, 2).wait(1, 100, 950).write(work / "b.bin")).text
 
 
+def test_folded_and_speedscope(rbwp, work):
+    path = stacked().write(work / "a.bin")
+    assert rbwp("export", "--to", "folded", "--stacks", path).lines == [
+        f"mutex;libx.so+0x510 {800 * MS}", f"serve;libx.so+0x510 {700 * MS}", f"serve;libx.so+0x520 {400 * MS}"]
+    made = rbwp("export", "--to", "speedscope", "--stacks", path).json
+    names = [frame["name"] for frame in made["shared"]["frames"]]
+    profile, = made["profiles"]
+    assert [[names[i] for i in sample] for sample in profile["samples"]] == [["mutex", "libx.so+0x510"], ["serve", "libx.so+0x510"], ["serve", "libx.so+0x520"]]
+    assert profile["weights"] == [800 * MS, 700 * MS, 400 * MS] and profile["endValue"] == 1900 * MS
+    assert "libx" not in rbwp("export", "--to", "folded", path).text
+
+
+def test_arguments(rbwp, work):
+    """Marks where looks were have the stack."""
+    path = stacked().write(work / "a.bin")
+    marks = [event["args"] for event in rbwp("export", "--to", "chrome", path).json["traceEvents"] if event["ph"] == "i"]
+    assert sorted(mark["stack"] for mark in marks) == ["libx.so+0x510"] * 4 + ["libx.so+0x520"]
+    rbwp("export", "--to", "perfetto", "--no-deflate", "-o", work / "a.pftrace", path)
+    assert b"libx.so+0x520" in (work / "a.pftrace").read_bytes()
+    rbwp("export", "--to", "sqlite", "-o", work / "a.sqlite", path)
+    assert b"libx.so+0x520" in (work / "a.sqlite").read_bytes()
+
+
 def test_opens_no_fifo(tracks, work):
     """Whoever waits for a reader of it still waits."""
     os.mkfifo(work / "fifo")

@@ -198,6 +198,8 @@ const struct option export_option_table[] = {
     {"block-processes", 0, NULL, NULL,
      "chrome: blocks (SMs) of lanes are processes, their groups threads",
      offsetof(struct export_options, block_processes), option_store_true},
+    {"stacks", 0, NULL, NULL, "folded, speedscope: the stacks of slow calls, in place of spans",
+     offsetof(struct export_options, stacks), option_store_true},
     {"outer-ranges", 0, NULL, NULL, "kineto: GPU work counts for the ranges around its range, too",
      offsetof(struct export_options, outer_ranges), option_store_true},
     {"annotate", 0, NULL, NULL, "Chrome JSON read: GPU work of its ranges, where it has none",

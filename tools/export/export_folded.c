@@ -7,12 +7,16 @@
  * again. They are shown where there is nothing else. What lanes note inside kernels is always
  * shown.
  *
+ * With --stacks the lines are the stacks of slow calls and waits instead (slow_stacks.h), behind
+ * what was called: "compact;main;work;lock 1234".
+ *
  * Stacks are nodes of a tree (stack_tree.h) that is kept until the end: STACKS_MAX of them.
  * Spans that overlap partly are not inside each other, so lanes do not appear.
  */
 #include "export.h"
 #include "dropped_report.h"
 #include "message.h"
+#include "slow_stacks.h"
 #include "stack_tree.h"
 #include "text_name.h"
 #include "trace_span.h"
@@ -25,7 +29,8 @@ enum { STACKS_MAX = 1 << 20 };
 struct folded {
     struct trace_pass *pass;
     struct stack_tree stacks; /* groups are tracks, and what is in them are names */
-    bool has_work;            /* stacks are of work; else of ranges and the like */
+    struct slow_stacks slow;
+    bool has_work; /* stacks are of work; else of ranges and the like */
     struct dropped dropped;
     bool told;
 };
@@ -52,6 +57,10 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
                             const struct trace_details *details)
 {
     struct folded *folded = context;
+    if (export_options_of(folded->pass)->stacks) {
+        slow_stacks_on_spans(&folded->slow, spans, count);
+        return;
+    }
     folded->dropped.details += dropped_arguments(spans, count, details);
     for (size_t i = 0; i < count && !folded->stacks.failed; i++)
         if (spans[i].flags & TRACE_INSTANT) {
@@ -105,6 +114,31 @@ static void write_stack(struct folded *folded, uint32_t number)
     out_text(&folded->pass->out, "\n");
 }
 
+static void folded_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct folded *folded = context;
+    slow_stacks_on_stack(&folded->slow, stack);
+}
+
+static void write_slow(struct folded *folded)
+{
+    struct out *out = &folded->pass->out;
+    slow_stacks_finish(&folded->slow, folded->pass->trace);
+    for (uint32_t i = 0; i < folded->slow.count; i++) {
+        const struct slow_stack *stack = &folded->slow.list[i];
+        struct trace_text left = stack->frames, frame;
+        folded_write_name(folded, stack->name);
+        while (slow_stacks_next(&left, &frame)) {
+            out_text(out, ";");
+            folded_write_name(folded, frame);
+        }
+        out_text(out, " ");
+        out_u64(out, stack->total_ns);
+        out_text(out, "\n");
+    }
+    folded->stacks.failed |= folded->slow.failed;
+}
+
 /* ---- begin and end --------------------------------------------------------------------- */
 
 static bool folded_is_full(void *context)
@@ -125,12 +159,16 @@ static bool folded_begin(struct trace_pass *pass)
     pass->state = folded;
     pass->sink =
         (struct trace_sink){.context = folded, .spans = folded_on_spans, .full = folded_is_full};
+    pass->stacks = export_options_of(pass)->stacks;
+    pass->sink.stack = pass->stacks ? folded_on_stack : NULL;
     return true;
 }
 
 static enum exit_code folded_end(struct trace_pass *pass)
 {
     struct folded *folded = pass->state;
+    if (pass->stacks)
+        write_slow(folded);
     for (uint32_t i = 1; i < folded->stacks.count; i++)
         if ((int64_t)folded->stacks.nodes[i].self_ns > 0)
             write_stack(folded, i);
@@ -141,6 +179,7 @@ static enum exit_code folded_end(struct trace_pass *pass)
     dropped_report(pass, "folded", folded->dropped);
     bool whole = !folded->stacks.failed && !folded->stacks.cut;
     stack_tree_free(&folded->stacks);
+    slow_stacks_free(&folded->slow);
     free(folded);
     return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }

@@ -7,11 +7,14 @@
  * lie in a spool until the end, where all threads make text of them. Frames are names; they are
  * shared by all profiles. What is open on a lane is kept on a stack until a later span, or the end,
  * shows that it has ended.
+ *
+ * With --stacks it is one profile of samples instead: the stacks of slow calls (slow_stacks.h).
  */
 #include "export.h"
 #include "json_text.h"
 #include "dropped_report.h"
 #include "message.h"
+#include "slow_stacks.h"
 #include "spool_print.h"
 #include "thread_map.h"
 #include "trace_span.h"
@@ -50,6 +53,8 @@ struct speedscope {
     uint32_t *frames; /* by name: frame + 1, 0 for none yet */
     uint32_t *names;  /* of frames */
     uint32_t frame_room, name_room, frame_count;
+    struct slow_stacks slow;
+    struct slow_texts slow_frames;
     uint64_t profiles, misfits;
     struct dropped dropped;
     struct viewer_text text;
@@ -174,6 +179,10 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
 {
     struct speedscope *speedscope = context;
     struct speedscope_row *row = &speedscope->rows[spans[0].track];
+    if (speedscope->pass->stacks) {
+        slow_stacks_on_spans(&speedscope->slow, spans, count);
+        return;
+    }
     speedscope->dropped.details += dropped_arguments(spans, count, details);
     for (size_t i = 0; i < count && !speedscope->failed; i++) {
         struct profile *profile = NULL;
@@ -248,14 +257,64 @@ static void write_profiles(struct speedscope *speedscope)
 static void write_frames(struct speedscope *speedscope)
 {
     struct out *out = spool_print_between(speedscope->print);
-    for (uint32_t i = 0; i < speedscope->frame_count; i++) {
-        struct trace_text name = trace_name_of(speedscope->pass->trace, speedscope->names[i]);
+    const bool slow = speedscope->pass->stacks;
+    const uint32_t count = slow ? speedscope->slow_frames.count : speedscope->frame_count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct trace_text name = slow
+                                     ? speedscope->slow_frames.list[i]
+                                     : trace_name_of(speedscope->pass->trace, speedscope->names[i]);
         name = viewer_text(&speedscope->text, name);
         out_text(out, i ? ",\n" : "\n");
         out_text(out, "{\"name\":");
         json_string(out, name.text, name.bytes);
         out_text(out, "}");
     }
+}
+
+/* ---- stacks of slow calls ----------------------------------------------------------- */
+
+static void speedscope_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct speedscope *speedscope = context;
+    slow_stacks_on_stack(&speedscope->slow, stack);
+}
+
+static void write_frame(struct speedscope *speedscope, struct trace_text frame)
+{
+    const uint32_t number = slow_texts_number(&speedscope->slow_frames, frame);
+    if (number == UINT32_MAX)
+        speedscope_fail(speedscope);
+    else
+        out_u64(spool_print_between(speedscope->print), number);
+}
+
+/* What was called is the outermost frame. */
+static void write_samples(struct speedscope *speedscope)
+{
+    struct out *out = spool_print_between(speedscope->print);
+    const struct slow_stacks *slow = &speedscope->slow;
+    uint64_t total_ns = 0;
+    out_text(out, "\n{\"type\":\"sampled\",\"unit\":\"nanoseconds\",\"name\":\"slow calls\","
+                  "\"samples\":[");
+    for (uint32_t i = 0; i < slow->count; i++) {
+        struct trace_text left = slow->list[i].frames, frame;
+        out_text(out, i ? ",\n[" : "\n[");
+        write_frame(speedscope, slow->list[i].name);
+        while (slow_stacks_next(&left, &frame)) {
+            out_text(out, ",");
+            write_frame(speedscope, frame);
+        }
+        out_text(out, "]");
+    }
+    out_text(out, "],\"weights\":[");
+    for (uint32_t i = 0; i < slow->count; i++) {
+        out_text(out, i ? "," : "");
+        out_u64(out, slow->list[i].total_ns);
+        total_ns += slow->list[i].total_ns;
+    }
+    out_text(out, "],\"startValue\":0,");
+    json_u64(out, "endValue", total_ns);
+    out_text(out, "}");
 }
 
 /* ---- begin and end --------------------------------------------------------------- */
@@ -281,6 +340,8 @@ static bool speedscope_begin(struct trace_pass *pass)
                                      .track = speedscope_on_track,
                                      .spans = speedscope_on_spans,
                                      .full = speedscope_is_full};
+    pass->stacks = export_options_of(pass)->stacks;
+    pass->sink.stack = pass->stacks ? speedscope_on_stack : NULL;
     return true;
 }
 
@@ -293,6 +354,8 @@ static void free_speedscope(struct speedscope *speedscope)
     }
     spool_free(&speedscope->spool);
     viewer_text_free(&speedscope->text);
+    slow_stacks_free(&speedscope->slow);
+    slow_texts_free(&speedscope->slow_frames);
     free(speedscope->rows);
     free(speedscope->frames);
     free(speedscope->names);
@@ -312,7 +375,9 @@ static void write_file(struct speedscope *speedscope)
     out_text(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     out_format(out, "\"exporter\":\"rbwp %s\",\n\"activeProfileIndex\":0,\n\"profiles\":[",
                rbwp_version());
-    if (pass->trace)
+    if (pass->trace && pass->stacks)
+        write_samples(speedscope);
+    else if (pass->trace)
         write_profiles(speedscope);
     out_text(out, "],\n\"shared\":{\"frames\":[");
     if (pass->trace)
@@ -324,6 +389,9 @@ static void write_file(struct speedscope *speedscope)
 static enum exit_code speedscope_end(struct trace_pass *pass)
 {
     struct speedscope *speedscope = pass->state;
+    slow_stacks_finish(&speedscope->slow, pass->trace);
+    if (speedscope->slow.failed)
+        speedscope_fail(speedscope);
     write_file(speedscope);
     dropped_report(pass, "speedscope", speedscope->dropped);
     if (speedscope->misfits)

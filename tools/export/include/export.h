@@ -35,7 +35,7 @@ extern const struct result_column export_columns[];
 struct export_options {
     struct reading_options reading;
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
-    bool no_deflate, raw_text, block_processes, outer_ranges;
+    bool no_deflate, raw_text, block_processes, outer_ranges, stacks;
     uint32_t legion_version;        /* 1006 to 1008 or 1011; 0: 1008 */
     uint64_t columns;               /* bits of those that are wanted (span_columns.h); 0: all */
     bool json;                      /* say what was written */
