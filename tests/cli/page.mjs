@@ -152,6 +152,15 @@ function flame(page) {
   near(parseFloat(inside[2].style.width), 100 * totals.get(`disk writer;${inside[2].textContent}`) / totals.get("disk writer"), 1e-6, "inside");
 }
 
+/* The stacks of slow calls are drawn in the same way: what was called, below it the frames from the outermost on. */
+function slowStacks(page) {
+  const bars = () => page.openTable("Stacks of slow calls").querySelectorAll("button").filter(bar => bar.classList.contains("flame"));
+  assert.deepEqual(bars().map(bar => [bar.textContent, bar.style.top]), [["slow calls", "0px"], ["serve", "21px"], ["libx.so+0x510", "42px"], ["libx.so+0x520", "42px"],
+    ["mutex", "21px"], ["libx.so+0x510", "42px"]]);
+  near(parseFloat(bars()[1].style.width), 100 * 1100 / 1900, 1e-6, "serve");
+  assert.equal(bars()[4].title, "mutex: 800.0 ms, 42.1 % of the time of slow calls, 1 times");
+}
+
 /* ---- the timeline ------------------------------------------------------------------------------------------ */
 
 function timeline(page) {
@@ -740,6 +749,7 @@ for (const name of ["queued", "probes"]) {
   for (const button of page.byId("tabs").querySelectorAll("button")) button.click();
   page.idle();
 }
+slowStacks(open("slow"));
 const lost = name => open(name).byId("figures").textContent;
 assert.match(lost("dump"), /Records lost or not kept607,968$/);
 assert.match(lost("busy"), /Records lost0$/);

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 import rbwp_make as m
+import stalls_make
 
 HERE = pathlib.Path(__file__).resolve().parent
-INPUTS = "busy.bin queued.bin many_lanes.bin probes.bin dump.bin counted.bin killed.bin gaps.bin gpu_work.bin job merged".split()
+INPUTS = "busy.bin queued.bin many_lanes.bin probes.bin dump.bin counted.bin killed.bin gaps.bin gpu_work.bin slow.bin job merged".split()
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +24,7 @@ def files(run, program, golden, shared):
     run(program("MAKE_JOB"), *"-r 20 -s 2".split(), shared / "merged", "66")
     kept = m.table_section(b"KEPT", [struct.pack("<qQQQQQIIH6x", 1010, 607968, 0, 1, 0, 0, 2, 0, 0)])
     (shared / "dump.bin").write_bytes(m.with_trailer(m.file([m.block(7, 0, [(1020, "cb", 3), (1050, "ce")])]), m.info(stop=2000), kept))
+    stalls_make.stacked().write(shared / "slow.bin")
     for name in "gaps.bin", "gpu_work.bin":
         shutil.copy(golden / name, shared)
     shutil.copy(golden / "crash_killed.bin", shared / "killed.bin")

@@ -9,6 +9,7 @@ import os
 import threading
 
 import pytest
+from report_page import Page
 from stalls_make import MS, Recording, at, os_id, stacked, two
 
 
@@ -240,6 +241,12 @@ def test_arguments(rbwp, work):
     assert b"libx.so+0x520" in (work / "a.pftrace").read_bytes()
     rbwp("export", "--to", "sqlite", "-o", work / "a.sqlite", path)
     assert b"libx.so+0x520" in (work / "a.sqlite").read_bytes()
+
+
+def test_page(rbwp, work):
+    rbwp("report", "-f", "-o", work / "a.html", stacked().write(work / "a.bin"))
+    rows = Page(work / "a.html").data["slow_stacks"]
+    assert [(row["call"], row["frames"]) for row in rows] == [("mutex", "libx.so+0x510"), ("serve", "libx.so+0x510"), ("serve", "libx.so+0x520")]
 
 
 def test_opens_no_fifo(tracks, work):

@@ -260,6 +260,7 @@ const TABS = [
   ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
   ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, [], extent, "Of the run")],
   ["Flame", data.stacks.length, fillFlame],
+  ["Stacks of slow calls", (data.slow_stacks || []).length, fillSlow],
   ["Counters", counters.length, fillCounters],
   ["Nodes", nodeCount > 1, parent => fillNodeTable(parent)],
   ["Workers", workers.length, fillWorkers],

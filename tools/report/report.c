@@ -132,6 +132,12 @@ static void report_on_samples(void *context, uint32_t track, const struct trace_
         report_fail(report);
 }
 
+static void report_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct report *report = context;
+    report->stats_sink.stack(report->stats_sink.context, stack);
+}
+
 static void report_on_rows(void *context, const struct trace_rows *rows)
 {
     struct report *report = context;
@@ -189,6 +195,7 @@ static bool report_begin(struct trace_pass *pass)
                                         .orphans = filter_is_set(&pass->options->filter),
                                         .cells = true,
                                         .turns = true,
+                                        .stalls = !pass->maker->read,
                                         .inside = !pass->maker->read});
     report->stats_sink = stats_sink(&report->stats);
     timeline_start(&report->timeline);
@@ -200,6 +207,7 @@ static bool report_begin(struct trace_pass *pass)
                                      .spans = report_on_spans,
                                      .samples = report_on_samples,
                                      .link = report_on_link,
+                                     .stack = report->stats_sink.stack ? report_on_stack : NULL,
                                      .rows = report_on_rows,
                                      .loss = report_on_loss,
                                      .fact = report_on_fact,
@@ -305,6 +313,7 @@ static enum exit_code report_end(struct trace_pass *pass)
     if (pass->trace) {
         stats_set_run(&report->stats, trace_totals(pass->trace));
         stats_finish(&report->stats);
+        slow_stacks_finish(&report->stats.slow, pass->trace);
     } else {
         stats_merge_finish(&report->stats);
         name_sums(report);
@@ -347,7 +356,7 @@ static enum exit_code report_read_files(struct trace_pass *pass,
 }
 
 static const struct trace_maker report_maker = {
-    .clips = true, .begin = report_begin, .end = report_end};
+    .clips = true, .stacks = true, .begin = report_begin, .end = report_end};
 static const struct trace_maker report_files_maker = {
     .begin = report_begin, .read = report_read_files, .end = report_end};
 

@@ -479,6 +479,9 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_list(&writer, "findings", stats_findings_table.columns,
              ARRAY(report->findings.list, report->findings.count), put_finding);
     put_stacks(&writer);
+    if (stats->slow.count)
+        put_list(&writer, "slow_stacks", slow_stacks_table.columns,
+                 ARRAY(stats->slow.list, stats->slow.count), NULL);
     put_list(&writer, "losses", stats_loss_columns, ARRAY(stats->losses, stats->loss_count),
              put_loss);
     json_put_facts(&writer);
