@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call_cpu.h: a call gets its own row, though its begin was rounded otherwise; a call without a row
- * ran all the time from where that is known, and not where rows may be missing. trace_cpu_of: the
- * parts never add up to more than the duration. */
+ * ran all the time from where that is known, and not where rows may be missing. */
 #include "call_cpu.h"
 #include "unit.h"
-
-#include <string.h>
 
 enum { THREAD = 7 };
 
@@ -53,68 +50,52 @@ static struct call_cpu made(bool has_losses)
     return cpu;
 }
 
-static uint64_t unknown_ns(struct trace_cpu cpu)
+static enum call_ran of(struct call_cpu *cpu, int64_t begin, struct trace_detail *detail)
 {
-    return 50 - cpu.running_ns - cpu.runnable_ns - cpu.waiting_ns;
+    *detail = (struct trace_detail){0};
+    const enum call_ran ran = call_cpu_of(cpu, THREAD, begin, detail);
+    assert_int_equal(detail->flags & TRACE_HAS_CPU, ran == CALL_HAS_ROW ? TRACE_HAS_CPU : 0);
+    return ran;
 }
 
-static struct trace_cpu of(struct call_cpu *cpu, int64_t begin, uint8_t flags)
+static void assert_row(struct call_cpu *cpu, int64_t begin, int64_t running, int64_t runnable)
 {
-    struct trace_detail detail = {0};
-    struct trace_span span = {.start_ns = begin, .stop_ns = begin + 50, .flags = flags};
-    const bool found = call_cpu_of(cpu, THREAD, begin, &span, &detail);
-    return trace_cpu_of(&span, found ? &detail : NULL);
+    struct trace_detail detail;
+    assert_int_equal(of(cpu, begin, &detail), CALL_HAS_ROW);
+    assert_int_equal(detail.running_ns, running);
+    assert_int_equal(detail.runnable_ns, runnable);
 }
 
 static void test_own_rows(void **state)
 {
     struct call_cpu cpu = made(false);
     (void)state;
-    for (int64_t off = -1; off <= 1; off++) {
-        const struct trace_cpu parts = of(&cpu, 200 + off, 0);
-        assert_int_equal(parts.running_ns, 10);
-        assert_int_equal(parts.runnable_ns, 20);
-        assert_int_equal(parts.waiting_ns, 20);
-    }
-    assert_int_equal(of(&cpu, 303, 0).running_ns, 33);
-    assert_int_equal(of(&cpu, 303, 0).waiting_ns, 17);
-    assert_int_equal(of(&cpu, 300, 0).running_ns, 30); /* backwards, too */
-    assert_int_equal(unknown_ns(of(&cpu, 300, 0)), 20);
+    for (int64_t off = -1; off <= 1; off++)
+        assert_row(&cpu, 200 + off, 10, 20);
+    assert_row(&cpu, 303, 33, 0);
+    assert_row(&cpu, 300, 30, -1); /* backwards, too */
     call_cpu_free(&cpu);
 }
 
 static void test_without_rows(void **state)
 {
     struct call_cpu cpu = made(false);
+    struct trace_detail detail;
     (void)state;
-    assert_int_equal(unknown_ns(of(&cpu, 50, 0)), 50);
-    assert_int_equal(of(&cpu, 100, 0).running_ns, 50);
-    assert_int_equal(of(&cpu, 202, 0).running_ns, 50);
-    assert_int_equal(unknown_ns(of(&cpu, 202, TRACE_UNFINISHED | TRACE_OPEN)), 50);
-    assert_int_equal(unknown_ns(of(&cpu, 200, TRACE_CUT)), 50);
-    assert_int_equal(unknown_ns(of(&cpu, 900, 0)), 50);
+    assert_int_equal(of(&cpu, 50, &detail), CALL_NOT_KNOWN);
+    assert_int_equal(of(&cpu, 100, &detail), CALL_RAN);
+    assert_int_equal(of(&cpu, 202, &detail), CALL_RAN);
+    assert_int_equal(of(&cpu, 900, &detail), CALL_NOT_KNOWN);
     call_cpu_free(&cpu);
 }
 
 static void test_losses(void **state)
 {
     struct call_cpu cpu = made(true);
+    struct trace_detail detail;
     (void)state;
-    assert_int_equal(unknown_ns(of(&cpu, 202, 0)), 50);
-    assert_int_equal(of(&cpu, 200, 0).running_ns, 10);
-    call_cpu_free(&cpu);
-}
-
-/* A row that says more than the call was long. */
-static void test_parts_fit(void **state)
-{
-    struct call_cpu cpu = {0};
-    (void)state;
-    call_cpu_begin_file(&cpu, INT64_MIN, INT64_MAX);
-    add_call(&cpu, 200, 45, 1000);
-    call_cpu_end_file(&cpu, false);
-    assert_int_equal(of(&cpu, 200, 0).running_ns, 45);
-    assert_int_equal(of(&cpu, 200, 0).runnable_ns, 5);
+    assert_int_equal(of(&cpu, 202, &detail), CALL_NOT_KNOWN);
+    assert_row(&cpu, 200, 10, 20);
     call_cpu_free(&cpu);
 }
 
@@ -131,16 +112,17 @@ static void test_limits(void **state)
     add_call(&cpu, 200, 3, 0);
     add_call(&cpu, 300, 4, 0);
     call_cpu_end_file(&cpu, false);
-    assert_int_equal(of(&cpu, 200, 0).running_ns, 1);
-    assert_int_equal(of(&cpu, 300, 0).running_ns, 4);
+    assert_row(&cpu, 200, 1, 0);
+    assert_row(&cpu, 300, 4, 0);
     call_cpu_free(&cpu);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_rows), cmocka_unit_test(test_without_rows),
-        cmocka_unit_test(test_losses),   cmocka_unit_test(test_parts_fit),
+        cmocka_unit_test(test_own_rows),
+        cmocka_unit_test(test_without_rows),
+        cmocka_unit_test(test_losses),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

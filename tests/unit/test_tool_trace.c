@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace.h: numbers, kept texts, unique process names, sinks on another thread. */
+/* trace.h: numbers, kept texts, unique process names, sinks on another thread; trace_cpu_of. */
 #include "ordered_jobs.h"
 #include "trace.h"
 #include "trace_span.h"
@@ -266,6 +266,24 @@ static void totals(void **state)
     trace_free(trace);
 }
 
+/* A row that says more than the call was long: the parts never add up to more. */
+static void parts_of_a_call_fit(void **state)
+{
+    (void)state;
+    const struct trace_span span = {.start_ns = 200, .stop_ns = 250};
+    const struct trace_detail long_one = {
+        .flags = TRACE_HAS_CPU, .running_ns = 45, .runnable_ns = 1000};
+    const struct trace_detail half = {.flags = TRACE_HAS_CPU, .running_ns = 30, .runnable_ns = -1};
+    struct trace_cpu cpu = trace_cpu_of(&span, &long_one);
+    assert_int_equal(cpu.running_ns, 45);
+    assert_int_equal(cpu.runnable_ns, 5);
+    assert_int_equal(cpu.waiting_ns, 0);
+    cpu = trace_cpu_of(&span, &half);
+    assert_int_equal(cpu.running_ns, 30);
+    assert_int_equal(cpu.runnable_ns + cpu.waiting_ns, 0); /* of the rest nothing is known */
+    assert_false(trace_cpu_is_known(&(struct trace_cpu){0}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +292,7 @@ int main(void)
         cmocka_unit_test(process_names_are_unique),
         cmocka_unit_test(many_processes_are_named),
         cmocka_unit_test(totals),
+        cmocka_unit_test(parts_of_a_call_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

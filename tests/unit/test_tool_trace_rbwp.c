@@ -148,6 +148,32 @@ static void calls_have_arguments(void **state)
     close(file.fd);
 }
 
+/* A call without a row ran all the time; of one that did not end, or of a part, nothing is known.
+ */
+static void calls_that_ran(void **state)
+{
+    (void)state;
+    struct small_file file;
+    const struct filter_options window = {.from = {.set = true, .ns = 150}};
+    file_begin(&file);
+    FILE_RECORDS(&file, THREAD, 0, CALL(100), CALL_ENDS(200), CALL(210), CALL_ENDS(220), CALL(300));
+    FILE_TABLE(&file, KNOWN_SCHEMA(thread_cpu), 50, THREAD, 1);
+    end_session(&file, 0, NULL);
+    file_check(&file, &all, EXIT_GOOD,
+               "work bgwork @worker 100-200 1 item 3 ran\n"
+               "work bgwork @worker 210-220 2 item 3 ran\n"
+               "work bgwork @worker 300-1000 3 item 3 unfinished open\n"
+               "unfinished_spans 1\n"
+               "open_spans 1\n");
+    file_check(&file, &(struct trace_read_options){.filter = &window, .clip = true}, EXIT_GOOD,
+               "work bgwork @worker 150-200 1 item 3 cut\n"
+               "work bgwork @worker 210-220 2 item 3 ran\n"
+               "work bgwork @worker 300-1000 3 item 3 unfinished open\n"
+               "unfinished_spans 1\n"
+               "open_spans 1\n");
+    close(file.fd);
+}
+
 /* Ids are those that the spans have without a filter. */
 static void windows_leave_out_and_clip(void **state)
 {
@@ -214,6 +240,7 @@ int main(void)
         cmocka_unit_test(begins_without_ends),
         cmocka_unit_test(gpu_work_has_its_launch),
         cmocka_unit_test(calls_have_arguments),
+        cmocka_unit_test(calls_that_ran),
         cmocka_unit_test(windows_leave_out_and_clip),
         cmocka_unit_test(damage_and_losses_are_passed_on),
     };

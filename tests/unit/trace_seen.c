@@ -51,7 +51,8 @@ static void put_arg(struct seen *seen, const struct trace_detail *detail,
 
 static void put_place(struct seen *seen, const struct trace_span *span)
 {
-    static const char *const flags[] = {"unfinished", "late", "instant", "open", "cut", "waits"};
+    static const char *const flags[] = {"unfinished", "late",  "instant", "open",
+                                        "cut",        "waits", "",        "ran"};
     put_track(seen, " @", span->track);
     put(seen, " %" PRId64 "-%" PRId64 " %" PRIu64, span->start_ns, span->stop_ns, span->id);
     if (span->parent)

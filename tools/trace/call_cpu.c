@@ -181,11 +181,11 @@ static bool is_known(struct call_cpu *cpu, struct cpu_thread *thread, const stru
     return own && own->known;
 }
 
-bool call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
-                 struct trace_span *span, struct trace_detail *detail)
+enum call_ran call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
+                          struct trace_detail *detail)
 {
-    if (!cpu->count || span->flags & TRACE_CUT || begin_ns == INT64_MAX)
-        return false;
+    if (!cpu->count || begin_ns == INT64_MAX)
+        return CALL_NOT_KNOWN;
     struct cpu_thread *thread = find_thread(cpu, thread_id);
     const int64_t until_ns = begin_ns + ROUNDING_NS;
     const uint32_t rows = !thread ? 0
@@ -196,9 +196,7 @@ bool call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
         detail->flags |= TRACE_HAS_CPU;
         detail->running_ns = row->running_ns;
         detail->runnable_ns = row->runnable_ns;
-        return true;
+        return CALL_HAS_ROW;
     }
-    if (!(span->flags & TRACE_UNFINISHED) && is_known(cpu, thread, row, until_ns))
-        span->flags |= TRACE_RAN;
-    return false;
+    return is_known(cpu, thread, row, until_ns) ? CALL_RAN : CALL_NOT_KNOWN;
 }

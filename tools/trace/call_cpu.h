@@ -11,7 +11,7 @@
 
 #include "early_rows.h"
 #include "thread_map.h"
-#include "trace_span.h"
+#include "trace_detail.h"
 
 #define CALL_CPU_MAX (64u << 20) /* rows of a file; of the calls beyond nothing is known */
 
@@ -37,9 +37,13 @@ void call_cpu_forget(struct call_cpu *cpu);
 void call_cpu_end_file(struct call_cpu *cpu, bool has_losses);
 void call_cpu_free(struct call_cpu *cpu);
 
-/* Of the call of the thread that began then, on the file's axis: true if it has a row, which is
- * noted in *detail; else TRACE_RAN in the span's flags, if it ran all the time. */
-bool call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
-                 struct trace_span *span, struct trace_detail *detail);
+enum call_ran {
+    CALL_NOT_KNOWN,
+    CALL_RAN,    /* all the time, if it has ended: it has no row */
+    CALL_HAS_ROW /* which is noted in *detail */
+};
+/* Of the call of the thread that began then, on the file's axis. */
+enum call_ran call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
+                          struct trace_detail *detail);
 
 #endif /* CALL_CPU_H */

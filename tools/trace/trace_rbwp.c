@@ -464,7 +464,19 @@ static inline uint32_t slot_kind(struct rbwp_source *source, uint8_t slot)
     return *known - 1;
 }
 
-/* What was made of it, with what there is more to tell: nearly always nothing. */
+/* Whether the span's call ran. True with a row of it, which is in head then. */
+static bool note_cpu(struct rbwp_source *source, const struct record_pair *pair,
+                     struct trace_span *span, struct trace_detail *head)
+{
+    if (pair->end_ns >= source->died_ns || span->flags & TRACE_CUT)
+        return false;
+    const enum call_ran ran = call_cpu_of(&source->cpu, pair->thread_id, pair->begin_ns, head);
+    if (ran == CALL_RAN && !(span->flags & TRACE_UNFINISHED))
+        span->flags |= TRACE_RAN;
+    return ran == CALL_HAS_ROW;
+}
+
+/* What was made of it, with what there is more to say: nearly always nothing. */
 static inline bool rbwp_add_span(struct rbwp_source *source, const struct record_pair *pair,
                                  struct track_batch *batch)
 {
@@ -477,9 +489,8 @@ static inline bool rbwp_add_span(struct rbwp_source *source, const struct record
     struct trace_detail head = {
         .words = sizeof head / sizeof(uint64_t), .category = label, .launch_track = TRACE_NONE};
     const struct trace_detail *detail = NULL;
-    if (is_call && pair->end_ns < source->died_ns)
-        has_detail |= call_cpu_of(&source->cpu, pair->thread_id, pair->begin_ns,
-                                  &batch->spans[batch->count], &head);
+    if (is_call)
+        has_detail |= note_cpu(source, pair, &batch->spans[batch->count], &head);
     if (is_call && source->args.count)
         detail = call_args_of(&source->args, pair->thread_id, pair->begin_ns, &head);
     return track_batch_add(batch, detail || !has_detail ? detail : &head, outermost);
