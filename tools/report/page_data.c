@@ -2,12 +2,9 @@
 /* Packs data for the page. */
 #include "page_data.h"
 
-#include "arg_sums.h"
 #include "message.h"
 #include "page_text.h"
-#include "quantity.h"
 #include "temporary_file.h"
-#include "trace_span.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -102,72 +99,6 @@ bool page_data_element(struct page_data *data, const char *id, uint64_t number,
     page_data_put(data);
     page_data_close(data);
     return true;
-}
-
-static void args_put(struct buffer *bytes, const struct trace_span *span, uint32_t kind,
-                     struct trace_text list, struct trace_text cpu)
-{
-    buffer_varint(bytes, span->track);
-    buffer_varint(bytes, kind);
-    buffer_le(bytes, (uint64_t)span->start_ns, sizeof span->start_ns);
-    buffer_varint(bytes, list.bytes + cpu.bytes);
-    buffer_append(bytes, cpu.text, cpu.bytes); /* first: tooltips show few */
-    buffer_append(bytes, list.text, list.bytes);
-}
-
-/* As in a list of arguments (arg_sums.h); what is not known is not there. */
-static uint32_t put_part(char *to, const char *key, uint64_t ns)
-{
-    char text[QUANTITY_BYTES];
-    if (!ns)
-        return 0;
-    quantity_rough(text, ns, 4);
-    return (uint32_t)sprintf(to, "%c%c%c%s%s", 1, (int)strlen(key), (int)strlen(text), key, text);
-}
-
-static struct trace_text cpu_list(char *to, const struct trace_span *span,
-                                  const struct trace_detail *detail)
-{
-    uint32_t bytes = 0;
-    const struct trace_cpu cpu = trace_cpu_of(span, detail);
-    if (detail->flags & TRACE_HAS_CPU) {
-        bytes += put_part(to, "running", cpu.running_ns);
-        bytes += put_part(to + bytes, "runnable", cpu.runnable_ns);
-        bytes += put_part(to + bytes, "waiting", cpu.waiting_ns);
-    }
-    return (struct trace_text){to, bytes};
-}
-
-bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
-                   const struct trace_detail *detail, const struct trace_text *names,
-                   uint32_t name_count)
-{
-    char made[3 * (QUANTITY_BYTES + 16)];
-    const struct trace_text cpu =
-        detail ? cpu_list(made, span, detail) : (struct trace_text){NULL, 0};
-    if (!detail || detail->arg_count + cpu.bytes == 0)
-        return true;
-    if (args->bytes.count >= PAGE_ARGS_BYTES) {
-        args->dropped++;
-        return true;
-    }
-    struct trace_text list;
-    if (!arg_list_make(detail, names, name_count, &list))
-        return false;
-    if (list.bytes + cpu.bytes)
-        args_put(&args->bytes, span, kind, list, cpu);
-    free((char *)(uintptr_t)list.text);
-    return !args->bytes.failed;
-}
-
-bool page_args_write(const struct page_args *args, struct page_data *data)
-{
-    return page_data_element(data, "args", 0, &args->bytes);
-}
-
-void page_args_free(struct page_args *args)
-{
-    buffer_free(&args->bytes);
 }
 
 /* The data stand before the script, so that all of them are there when it runs. */

@@ -11,13 +11,8 @@
 
 #include "buffer.h"
 #include "out.h"
-#include "trace_text.h"
 
 #include <zlib.h>
-
-struct trace_detail;
-struct trace_span;
-struct trace_span;
 
 struct page_data {
     struct out *out;
@@ -39,29 +34,6 @@ void page_data_close(struct page_data *data);
 /* All bytes as one element: its id is id and the number. False without memory. */
 bool page_data_element(struct page_data *data, const char *id, uint64_t number,
                        const struct buffer *bytes);
-
-/* What programs noted of single calls, for the page.
- *
- * Element args0: for each span its track and the number of its kind (varints), its start (8 bytes,
- * ns, little-endian), and its arguments as arg_sums.h has them, with their length (a varint) in
- * front. So many as fit into PAGE_ARGS_BYTES, those that come first; of the others the number is
- * known. */
-
-enum { PAGE_ARGS_BYTES = 8 << 20 };
-
-/* Zero is none. */
-struct page_args {
-    struct buffer bytes;
-    uint64_t dropped; /* spans */
-};
-
-/* What it was about, and whether it ran, where that takes words. False without memory. names: by
- * number, of the trace. */
-bool page_args_add(struct page_args *args, const struct trace_span *span, uint32_t kind,
-                   const struct trace_detail *detail, const struct trace_text *names,
-                   uint32_t name_count);
-bool page_args_write(const struct page_args *args, struct page_data *data);
-void page_args_free(struct page_args *args);
 
 /* A page: its own text, which is built into the command, around data. */
 

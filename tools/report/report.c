@@ -1,18 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes the trace in and writes the page. */
+#include "arg_sums.h"
 #include "grow.h"
 #include "message.h"
 #include "page_data.h"
 #include "page_text.h"
 #include "progress.h"
+#include "quantity.h"
 #include "report_parts.h"
 #include "stats_files.h"
 #include "summary_cache.h"
 #include "trace_span.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STACKS_MOST = 4096 };
+_Static_assert(offsetof(struct report, stats) == 0, "a context is both");
+
+/* ---- arguments of calls ------------------------------------------------------------ */
+
+static void args_put(struct buffer *bytes, const struct trace_span *span, uint32_t kind,
+                     struct trace_text list, struct trace_text cpu)
+{
+    buffer_varint(bytes, span->track);
+    buffer_varint(bytes, kind);
+    buffer_le(bytes, (uint64_t)span->start_ns, sizeof span->start_ns);
+    buffer_varint(bytes, list.bytes + cpu.bytes);
+    buffer_append(bytes, cpu.text, cpu.bytes); /* first: tooltips show few */
+    buffer_append(bytes, list.text, list.bytes);
+}
+
+/* As in a list of arguments (arg_sums.h); what is not known is not there. */
+static uint32_t put_part(char *to, const char *key, uint64_t ns)
+{
+    char text[QUANTITY_BYTES];
+    if (!ns)
+        return 0;
+    quantity_rough(text, ns, 4);
+    return (uint32_t)sprintf(to, "%c%c%c%s%s", 1, (int)strlen(key), (int)strlen(text), key, text);
+}
+
+static struct trace_text cpu_list(char *to, const struct trace_span *span,
+                                  const struct trace_detail *detail)
+{
+    uint32_t bytes = 0;
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    if (detail->flags & TRACE_HAS_CPU) {
+        bytes += put_part(to, "running", cpu.running_ns);
+        bytes += put_part(to + bytes, "runnable", cpu.runnable_ns);
+        bytes += put_part(to + bytes, "waiting", cpu.waiting_ns);
+    }
+    return (struct trace_text){to, bytes};
+}
+
+/* What it was about, and whether it ran, where that takes words. False without memory. */
+static bool page_args_add(struct report *report, const struct trace_span *span, uint32_t kind,
+                          const struct trace_detail *detail)
+{
+    struct page_args *args = &report->args;
+    char made[3 * (QUANTITY_BYTES + 16)];
+    const struct trace_text cpu =
+        detail ? cpu_list(made, span, detail) : (struct trace_text){NULL, 0};
+    if (!detail || detail->arg_count + cpu.bytes == 0)
+        return true;
+    if (args->bytes.count >= PAGE_ARGS_BYTES) {
+        args->dropped++;
+        return true;
+    }
+    struct trace_text list;
+    if (!arg_list_make(detail, report->stats.names, report->stats.name_room, &list))
+        return false;
+    if (list.bytes + cpu.bytes)
+        args_put(&args->bytes, span, kind, list, cpu);
+    free((char *)(uintptr_t)list.text);
+    return !args->bytes.failed;
+}
 
 /* ---- taking the trace in --------------------------------------------------------- */
 
@@ -21,24 +86,6 @@ static void report_fail(struct report *report)
     if (!report->failed)
         message("out of memory; the report is not whole");
     report->failed = true;
-}
-
-static void report_on_process(void *context, const struct trace_process *process)
-{
-    struct report *report = context;
-    report->stats_sink.process(report->stats_sink.context, process);
-}
-
-static void report_on_track(void *context, const struct trace_track *track)
-{
-    struct report *report = context;
-    report->stats_sink.track(report->stats_sink.context, track);
-}
-
-static void report_on_name(void *context, uint32_t number, struct trace_text name)
-{
-    struct report *report = context;
-    report->stats_sink.name(report->stats_sink.context, number, name);
 }
 
 static void widen_focus(struct report *report, const struct trace_span *span)
@@ -95,9 +142,7 @@ static void report_on_span(struct report *report, const struct trace_span *span,
     if (stats_is_worker(&report->stats.tracks[span->track]) &&
         !(span->flags & (TRACE_INSTANT | TRACE_LATE)))
         stack_tree_add(&report->stacks, span, 0, number);
-    if (span->category == TRACE_CALL &&
-        !page_args_add(&report->args, span, number, detail, report->stats.names,
-                       report->stats.name_room))
+    if (span->category == TRACE_CALL && !page_args_add(report, span, number, detail))
         report_fail(report);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
     if (report->stats.tracks[span->track].track.kind == TRACE_LIFE)
@@ -113,7 +158,7 @@ static void report_on_spans(void *context, const struct trace_span *spans, size_
                             const struct trace_details *details)
 {
     struct report *report = context;
-    report->stats_sink.spans(report->stats_sink.context, spans, count, details);
+    report->stats_sink.spans(context, spans, count, details);
     if (report->stats.failed) /* it may not know the track */
         return;
     for (size_t i = 0; i < count; i++) {
@@ -127,34 +172,22 @@ static void report_on_samples(void *context, uint32_t track, const struct trace_
                               size_t count)
 {
     struct report *report = context;
-    report->stats_sink.samples(report->stats_sink.context, track, samples, count);
+    report->stats_sink.samples(context, track, samples, count);
     if (!counter_lines_add(&report->counters, track, samples, count))
         report_fail(report);
-}
-
-static void report_on_stack(void *context, const struct trace_stack *stack)
-{
-    struct report *report = context;
-    report->stats_sink.stack(report->stats_sink.context, stack);
-}
-
-static void report_on_rows(void *context, const struct trace_rows *rows)
-{
-    struct report *report = context;
-    report->stats_sink.rows(report->stats_sink.context, rows);
 }
 
 static void report_on_link(void *context, const struct trace_link *link)
 {
     struct report *report = context;
-    report->stats_sink.link(report->stats_sink.context, link);
+    report->stats_sink.link(context, link);
     timeline_add_link(&report->timeline, link);
 }
 
 static void report_on_loss(void *context, const struct trace_loss *loss)
 {
     struct report *report = context;
-    report->stats_sink.loss(report->stats_sink.context, loss);
+    report->stats_sink.loss(context, loss);
     if (loss->first_ns || loss->last_ns)
         detail_mark(&report->timeline.detail, loss->first_ns);
 }
@@ -162,8 +195,7 @@ static void report_on_loss(void *context, const struct trace_loss *loss)
 static void report_on_fact(void *context, const char *key, struct trace_text value)
 {
     struct report *report = context;
-    if (report->stats_sink.fact)
-        report->stats_sink.fact(report->stats_sink.context, key, value);
+    report->stats_sink.fact(context, key, value);
     if (!grow_array32(&report->facts, &report->fact_room, report->fact_count + 1,
                       sizeof *report->facts)) {
         report_fail(report);
@@ -173,12 +205,6 @@ static void report_on_fact(void *context, const char *key, struct trace_text val
     if (!fact.key || !fact.value)
         report_fail(report);
     report->facts[report->fact_count++] = fact;
-}
-
-static bool report_is_full(void *context)
-{
-    const struct report *report = context;
-    return report->stats.failed;
 }
 
 static bool report_begin(struct trace_pass *pass)
@@ -200,18 +226,13 @@ static bool report_begin(struct trace_pass *pass)
     report->stats_sink = stats_sink(&report->stats);
     timeline_start(&report->timeline);
     pass->state = report;
-    pass->sink = (struct trace_sink){.context = report,
-                                     .process = report_on_process,
-                                     .track = report_on_track,
-                                     .name = report_on_name,
-                                     .spans = report_on_spans,
-                                     .samples = report_on_samples,
-                                     .link = report_on_link,
-                                     .stack = report->stats_sink.stack ? report_on_stack : NULL,
-                                     .rows = report_on_rows,
-                                     .loss = report_on_loss,
-                                     .fact = report_on_fact,
-                                     .full = report_is_full};
+    pass->sink = report->stats_sink;
+    pass->sink.spans = report_on_spans;
+    pass->sink.samples = report_on_samples;
+    pass->sink.link = report_on_link;
+    pass->sink.message = NULL; /* the page shows none */
+    pass->sink.loss = report_on_loss;
+    pass->sink.fact = report_on_fact;
     return true;
 }
 
@@ -227,7 +248,7 @@ static void report_free(struct report *report)
     kinds_free(&report->kinds);
     waits_free(&report->waits);
     counter_lines_free(&report->counters);
-    page_args_free(&report->args);
+    buffer_free(&report->args.bytes);
     stack_tree_free(&report->stacks);
     findings_free(&report->findings);
     trace_free(report->names);
@@ -274,7 +295,7 @@ static bool report_write_data(void *context, struct page_data *data)
     bool good = timeline_write(&report->timeline, data, budget_bytes(report->options), &page.taken,
                                &page.levels);
     struct json json = {report, &page};
-    good = page_args_write(&report->args, data) && good;
+    good = page_data_element(data, "args", 0, &report->args.bytes) && good;
     return page_frame_json(data, write_json, &json) && good;
 }
 

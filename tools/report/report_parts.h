@@ -22,12 +22,24 @@ struct report_fact {
     char *key, *value;
 };
 
+/* What programs noted of single calls, for the page.
+ *
+ * Element args0: for each span its track and the number of its kind (varints), its start (8 bytes,
+ * ns, little-endian), and its arguments as arg_sums.h has them, with their length (a varint) in
+ * front. So many as fit into PAGE_ARGS_BYTES, those that come first; of the others the number is
+ * known. */
+enum { PAGE_ARGS_BYTES = 8 << 20 };
+struct page_args {
+    struct buffer bytes;
+    uint64_t dropped; /* spans */
+};
+
 struct report {
+    struct stats stats; /* first: what the page takes as they do, their sink takes */
+    struct trace_sink stats_sink;
     const struct report_options *options;
     struct trace *trace;
     struct trace *names; /* in place of one, of sums of files; NULL: they were read in one pass */
-    struct stats stats;
-    struct trace_sink stats_sink;
     struct kinds kinds;
     struct timeline timeline;
     struct waits waits;
