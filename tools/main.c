@@ -106,8 +106,7 @@ static enum exit_code run_with(const struct command *command, void *config, stru
 {
     if (words.count > 0 || !command->needs_file)
         return command->run(config, words);
-    message_usage("no FILE given ('-' is standard input)");
-    return EXIT_USAGE;
+    return message_usage("no FILE given ('-' is standard input)");
 }
 
 /* There may be more processes than files. */
@@ -145,10 +144,8 @@ static enum exit_code run_command(const struct command *command, char **words, i
 {
     struct option_error error;
     void *config = calloc(1, command->config_bytes);
-    if (!config) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!config)
+        return message_bad_data("out of memory");
     enum exit_code code = EXIT_USAGE;
     switch (options_parse(command->groups, config, words, &count, &error)) {
     case OPTIONS_HELP:
@@ -188,14 +185,12 @@ static enum exit_code unknown_command(const char *word)
 {
     int at = 0;
     const char *near = options_nearest(word, next_command, &at);
-    if (!near && access(word, F_OK) == 0) {
-        message_usage("'%s' is a file, a command comes first: rbwp info '%s' tells what is in it",
-                      word, word);
-        return EXIT_USAGE;
-    }
-    message_usage("unknown command '%s'%s%s%s", word, near ? ", did you mean '" : "",
-                  near ? near : "", near ? "'?" : "");
-    return EXIT_USAGE;
+    if (!near && access(word, F_OK) == 0)
+        return message_usage(
+            "'%s' is a file, a command comes first: rbwp info '%s' tells what is in it", word,
+            word);
+    return message_usage("unknown command '%s'%s%s%s", word, near ? ", did you mean '" : "",
+                         near ? near : "", near ? "'?" : "");
 }
 
 static enum exit_code show_completion(const char *shell)
@@ -207,8 +202,7 @@ static enum exit_code show_completion(const char *shell)
     enum exit_code code = out_close(&out);
     if (known)
         return code;
-    message_usage("unknown shell '%s': bash, zsh, fish", shell);
-    return EXIT_USAGE;
+    return message_usage("unknown shell '%s': bash, zsh, fish", shell);
 }
 
 static enum exit_code show_man(const char *word)
@@ -253,10 +247,8 @@ static enum exit_code run_help(char **words, int count)
 
 static enum exit_code run_word(char **words, int count)
 {
-    if (count == 0) {
-        message_usage("no command given");
-        return EXIT_USAGE;
-    }
+    if (count == 0)
+        return message_usage("no command given");
     const char *word = words[0];
     if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
         return run_help(words + 1, count - 1);

@@ -14,7 +14,5 @@ bool jobs_option_store(void *value, const char *text, struct option_error *error
         *(unsigned *)value = threads;
         return true;
     }
-    snprintf(error->text, sizeof error->text, "is no number of threads from 1 to %d",
-             JOB_THREADS_MAX);
-    return false;
+    return option_wrong(error, "is no number of threads from 1 to %d", JOB_THREADS_MAX);
 }

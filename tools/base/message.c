@@ -67,16 +67,50 @@ static void write_line(const char *text)
     }
 }
 
-void message(const char *format, ...)
+static void write_message(const char *format, va_list arguments)
 {
     char text[2048];
     int prefix = snprintf(text, sizeof text, "%s: ", program_name);
-    va_list arguments;
-    va_start(arguments, format);
     if (prefix > 0 && (size_t)prefix < sizeof text)
         vsnprintf(text + prefix, sizeof text - (size_t)prefix, format, arguments);
-    va_end(arguments);
     write_line(text);
+}
+
+void message(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_message(format, arguments);
+    va_end(arguments);
+}
+
+bool message_fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_message(format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+enum exit_code message_bad_data(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    write_message(format, arguments);
+    va_end(arguments);
+    return EXIT_BAD_DATA;
+}
+
+bool message_once(bool *failed, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!*failed)
+        write_message(format, arguments);
+    va_end(arguments);
+    *failed = true;
+    return false;
 }
 
 bool message_count(const char *name, uint64_t count, const char *what)
@@ -96,7 +130,7 @@ void message_plain(const char *format, ...)
     write_line(text);
 }
 
-void message_usage(const char *format, ...)
+enum exit_code message_usage(const char *format, ...)
 {
     char text[1024];
     va_list arguments;
@@ -104,4 +138,5 @@ void message_usage(const char *format, ...)
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     message("%s (see '%s --help')", text, program_name);
+    return EXIT_USAGE;
 }

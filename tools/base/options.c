@@ -6,6 +6,8 @@
  */
 #include "options.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +17,15 @@ static const struct option common_options[] = {
     {0},
 };
 static const struct option_group common_group = {"Other", common_options, 0};
+
+bool option_wrong(struct option_error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
 
 bool option_store_true(void *value, const char *text, struct option_error *error)
 {
@@ -26,10 +37,8 @@ bool option_store_true(void *value, const char *text, struct option_error *error
 
 bool option_store_text(void *value, const char *text, struct option_error *error)
 {
-    if (text[0] == '\0') {
-        snprintf(error->text, sizeof error->text, "is empty");
-        return false;
-    }
+    if (text[0] == '\0')
+        return option_wrong(error, "is empty");
     *(const char **)value = text;
     return true;
 }
@@ -44,13 +53,20 @@ bool option_number(const char *text, uint32_t low, uint32_t high, uint32_t *numb
     *number_out = (uint32_t)number;
     if (digits > 0 && text[digits] == '\0' && number >= low && number <= high)
         return true;
-    snprintf(error->text, sizeof error->text, "is no number from %u to %u", low, high);
-    return false;
+    return option_wrong(error, "is no number from %u to %u", low, high);
+}
+
+const char *option_words(const struct option *option)
+{
+    return option->choices && strstr(option->choices, "..") ? NULL : option->choices;
 }
 
 bool option_choice(const char *text, const char *choices, uint32_t *number_out,
                    struct option_error *error)
 {
+    uint32_t low, high;
+    if (sscanf(choices, "%" SCNu32 "..%" SCNu32, &low, &high) == 2)
+        return option_number(text, low, high, number_out, error);
     int used = snprintf(error->text, sizeof error->text, "is none of ");
     *number_out = 0;
     for (const char *at = choices; *at; ++*number_out) {
@@ -181,10 +197,10 @@ static enum option_result apply(struct parse *parse, const struct cursor *cursor
         return OPTIONS_HELP;
     if (option == &common_options[1])
         return OPTIONS_VERSION;
-    char *value = (char *)parse->config + cursor->group->offset + option->offset;
+    void *value = (char *)parse->config + cursor->group->offset + option->offset;
     struct option_error why = {""};
     if (option->store ? option->store(value, text, &why)
-                      : option_choice(text, option->choices, (uint32_t *)(void *)value, &why))
+                      : option_choice(text, option->choices, value, &why))
         return OPTIONS_DONE;
     snprintf(parse->error->text, sizeof parse->error->text, "--%s '%.80s' %.150s", option->name,
              text ? text : "", why.text);
@@ -290,7 +306,7 @@ void options_each(const struct option_group *groups,
 static bool tells_new_choice(const struct option *option)
 {
     char word[WORD_MAX + 1];
-    for (const char *at = option->choices; at && *at;) {
+    for (const char *at = option_words(option); at && *at;) {
         size_t bytes = strcspn(at, " ");
         snprintf(word, sizeof word, "%.*s", (int)bytes, at);
         if (!strstr(option->help, word))

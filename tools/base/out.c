@@ -167,14 +167,10 @@ static bool out_open_file(struct out *out, const struct out_options *options,
         out->unlink = options->path;
         return true;
     }
-    if (errno != EEXIST) {
-        message("%s: cannot be created: %s", options->path, strerror(errno));
-        return false;
-    }
-    if (!options->force) {
-        message("%s: exists; give -f to overwrite it", options->path);
-        return false;
-    }
+    if (errno != EEXIST)
+        return message_fail("%s: cannot be created: %s", options->path, strerror(errno));
+    if (!options->force)
+        return message_fail("%s: exists; give -f to overwrite it", options->path);
     out->fd = open_successor(options->path, inputs);
     out->replaces = out->fd >= 0;
     out->unnamed = out->replaces ? options->path : NULL;
@@ -187,10 +183,8 @@ bool out_open(struct out *out, const struct out_options *options, struct operand
 {
     *out = (struct out){.fd = STDOUT_FILENO, .name = "standard output"};
     out->buffer = malloc(OUT_BUFFER_BYTES);
-    if (!out->buffer) {
-        message("out of memory");
-        return false;
-    }
+    if (!out->buffer)
+        return message_fail("out of memory");
     if (!out_is_standard(options) && !out_open_file(out, options, inputs)) {
         free(out->buffer);
         return false;
@@ -379,9 +373,7 @@ static void run_piece(void *job)
 
 static void out_gzip_fail(struct gzip_layer *layer)
 {
-    if (!layer->failed)
-        message("out of memory; the output is cut");
-    layer->failed = true;
+    message_once(&layer->failed, "out of memory; the output is cut");
 }
 
 static void out_gzip_write_piece(struct out *out, const struct gzip_piece *piece)

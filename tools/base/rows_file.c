@@ -13,11 +13,8 @@ static bool told(struct rows_file *file, enum rbwp_status status)
 {
     if (status == RBWP_OK)
         return true;
-    if (!file->failed)
-        message("%s: cannot be written: %s", file->name,
-                status == RBWP_E_IO ? strerror(errno) : rbwp_status_text(status));
-    file->failed = true;
-    return false;
+    return message_once(&file->failed, "%s: cannot be written: %s", file->name,
+                        status == RBWP_E_IO ? strerror(errno) : rbwp_status_text(status));
 }
 
 static bool begin_table(struct rows_file *file, const struct rbwp_schema *schema, bool compress)

@@ -21,8 +21,7 @@ bool whole_file_begin(struct whole_file *file, const char *path, bool force)
     *file = (struct whole_file){.path = path, .fd = -1, .force = force};
     if (asprintf(&file->temporary, "%s.XXXXXX", path) < 0) {
         file->temporary = NULL;
-        message("out of memory");
-        return false;
+        return message_fail("out of memory");
     }
     file->fd = mkostemp(file->temporary, O_CLOEXEC);
     if (file->fd >= 0)

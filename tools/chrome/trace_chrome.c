@@ -56,8 +56,7 @@ static bool note_all(struct chrome_source *source, const struct trace_source *op
     struct json_scan *scan = malloc(sizeof *scan);
     if (!scan || !json_scan_start(scan, opened->fd)) {
         free(scan);
-        message("out of memory");
-        return false;
+        return message_fail("out of memory");
     }
     chrome_document_read(&document, scan);
     bool good = chrome_document_is_trace(&document, scan, opened->name);
@@ -82,10 +81,8 @@ static enum exit_code close_chrome(struct trace_source *opened)
 static bool open_chrome(struct trace_source *opened)
 {
     struct chrome_source *source = calloc(1, sizeof *source);
-    if (!source) {
-        message("out of memory");
-        return false;
-    }
+    if (!source)
+        return message_fail("out of memory");
     opened->state = source;
     chrome_clock_start(&source->clock);
     if (!note_all(source, opened, &opened->facts)) {
@@ -160,8 +157,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
         if (reading.spans)
             chrome_spans_free(reading.spans);
         free(scan);
-        message("out of memory");
-        return EXIT_BAD_DATA;
+        return message_bad_data("out of memory");
     }
     struct chrome_document document = {
         .clock = &source->clock, .take = take_event, .context = &reading};

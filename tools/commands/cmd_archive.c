@@ -9,7 +9,6 @@
 #include "jobs_option.h"
 #include "message.h"
 #include "out.h"
-#include "quantity.h"
 #include "text_name.h"
 #include "whole_file.h"
 
@@ -203,18 +202,12 @@ static enum exit_code archive_run(void *config, struct operands files)
 {
     const struct archive_options *options = config;
     enum exit_code code = EXIT_GOOD;
-    if (files.count == 0) {
-        message_usage("no FILE given");
-        return EXIT_USAGE;
-    }
-    if (options->output.path && files.count > 1) {
-        message_usage("-o is the name of one FILE's result");
-        return EXIT_USAGE;
-    }
-    if (out_is_standard(&options->output) && options->output.path) {
-        message_usage("the result is a file, not standard output");
-        return EXIT_USAGE;
-    }
+    if (files.count == 0)
+        return message_usage("no FILE given");
+    if (options->output.path && files.count > 1)
+        return message_usage("-o is the name of one FILE's result");
+    if (out_is_standard(&options->output) && options->output.path)
+        return message_usage("the result is a file, not standard output");
     for (int i = 0; i < files.count; i++) {
         const char *path = files.words[i];
         char *output = options->output.path ? strdup(options->output.path)

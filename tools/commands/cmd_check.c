@@ -388,10 +388,8 @@ static enum exit_code check_run(void *config, struct operands files)
 {
     const struct check_options *options = config;
     struct out out;
-    if ((options->json || options->csv) && options->quiet) {
-        message_usage("--%s and --quiet exclude each other", options->json ? "json" : "csv");
-        return EXIT_USAGE;
-    }
+    if ((options->json || options->csv) && options->quiet)
+        return message_usage("--%s and --quiet exclude each other", options->json ? "json" : "csv");
     if (!csv_is_known(result_has_list(check_documents, options->csv), options->csv, options->json))
         return EXIT_USAGE;
     if (!out_open(&out, &options->output, files))

@@ -24,16 +24,11 @@ struct ctl_options {
     bool json;
 };
 
-static bool store_level(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, 2, value, error);
-}
-
 static const struct option ctl_option_table[] = {
     {"output", 'o', "FILE", NULL, "the file, for start with keys as in -bgworkprofile_logfile",
      offsetof(struct ctl_options, file), option_store_text},
-    {"level", 'l', "N", "1 2", "start: at level 1 or 2", offsetof(struct ctl_options, level),
-     store_level},
+    {"level", 'l', "N", "1..2", "start: at level 1 or 2", offsetof(struct ctl_options, level),
+     NULL},
     {"last", 0, "DURATION", NULL, "dump: about the last 10s, by whole blocks",
      offsetof(struct ctl_options, last), option_store_text},
     {0},
@@ -212,10 +207,9 @@ static enum exit_code ctl_report(const struct controlled *process, char *const *
     struct out out;
     const bool looks = strcmp(words[0], "status") == 0;
     controlled_ask(process, 1, words, count, looks ? LOOK_WAIT_S : TELL_WAIT_S, &answer);
-    if (answer.refused) {
-        message("process %ld: %.*s", process->pid, (int)strcspn(answer.text, "\n"), answer.text);
-        return EXIT_BAD_DATA;
-    }
+    if (answer.refused)
+        return message_bad_data("process %ld: %.*s", process->pid, (int)strcspn(answer.text, "\n"),
+                                answer.text);
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
     if (json)
@@ -229,16 +223,12 @@ static enum exit_code ctl_report(const struct controlled *process, char *const *
 static bool make_absolute(const char *file, char path[PATH_BYTES])
 {
     char folder[PATH_BYTES] = "";
-    if (file && file[0] != '/' && !getcwd(folder, sizeof folder)) {
-        message("the folder has no name any more: give a path that begins with /");
-        return false;
-    }
+    if (file && file[0] != '/' && !getcwd(folder, sizeof folder))
+        return message_fail("the folder has no name any more: give a path that begins with /");
     int bytes =
         snprintf(path, PATH_BYTES, "%s%s%s", folder, folder[0] ? "/" : "", file ? file : "");
-    if (bytes < 0 || bytes >= PATH_BYTES) {
-        message("%s: the name is too long", file);
-        return false;
-    }
+    if (bytes < 0 || bytes >= PATH_BYTES)
+        return message_fail("%s: the name is too long", file);
     return true;
 }
 
@@ -282,10 +272,8 @@ static enum exit_code tell_pid(const struct ctl_options *options, struct operand
     char *end;
     errno = 0;
     long pid = strtol(operands.words[0], &end, 10);
-    if (*end || end == operands.words[0] || pid <= 0 || errno) {
-        message_usage("'%s' is no process id", operands.words[0]);
-        return EXIT_USAGE;
-    }
+    if (*end || end == operands.words[0] || pid <= 0 || errno)
+        return message_usage("'%s' is no process id", operands.words[0]);
     if (!fill_words(options, operands, &words))
         return EXIT_USAGE;
     enum exit_code code = EXIT_GOOD;
@@ -305,15 +293,11 @@ static enum exit_code ctl_run(void *config, struct operands operands)
 {
     struct controlled *list;
     size_t count;
-    if (operands.count > WORDS_MAX) {
-        message_usage("too many words");
-        return EXIT_USAGE;
-    }
+    if (operands.count > WORDS_MAX)
+        return message_usage("too many words");
     const struct ctl_options *options = config;
-    if (options->csv && operands.count > 0) {
-        message_usage("--csv is for the list of processes");
-        return EXIT_USAGE;
-    }
+    if (options->csv && operands.count > 0)
+        return message_usage("--csv is for the list of processes");
     if (!csv_is_known(result_has_list(ctl_columns, options->csv), options->csv, options->json))
         return EXIT_USAGE;
     if (!controlled_list(&list, &count))

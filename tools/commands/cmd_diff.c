@@ -44,10 +44,8 @@ static bool store_threshold(void *value, const char *text, struct option_error *
     if (at > text && *at == '.')
         for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
             part += (uint64_t)(*at - '0') * (unit /= 10);
-    if (at == text || at[-1] == '.' || (strcmp(at, "%") != 0 && *at) || whole >= 1000000) {
-        snprintf(error->text, sizeof error->text, "is not a percentage such as 10%% or 2.5%%");
-        return false;
-    }
+    if (at == text || at[-1] == '.' || (strcmp(at, "%") != 0 && *at) || whole >= 1000000)
+        return option_wrong(error, "is not a percentage such as 10%% or 2.5%%");
     options->threshold.set = true;
     options->threshold.milli_percent = whole * 1000 + part;
     return true;
@@ -57,16 +55,10 @@ static bool store_run(void *value, const char *text, struct option_error *error)
 {
     struct run_list *runs = value;
     if (runs->count == DIFF_RUNS_MAX - 1) { /* one may be an operand */
-        snprintf(error->text, sizeof error->text, "is one of more than %d", DIFF_RUNS_MAX);
-        return false;
+        return option_wrong(error, "is one of more than %d", DIFF_RUNS_MAX);
     }
     runs->list[runs->count++] = text;
     return true;
-}
-
-static bool diff_store_count(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 0, 1000000000, value, error);
 }
 
 static const struct option diff_option_table[] = {
@@ -80,8 +72,9 @@ static const struct option diff_option_table[] = {
      offsetof(struct diff_options, before), store_run},
     {"after", 0, "FILE", NULL, "another run of after", offsetof(struct diff_options, after),
      store_run},
-    {"min-count", 0, "N", NULL, "rows with fewer spans in before or after are not judged (0)",
-     offsetof(struct diff_options, min_count), diff_store_count},
+    {"min-count", 0, "N", "0..1000000000",
+     "rows with fewer spans in before or after are not judged (0)",
+     offsetof(struct diff_options, min_count), NULL},
     {"report", 0, "PAGE.html", NULL, "a page with both sides beside each other, too",
      offsetof(struct diff_options, page), option_store_text},
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),
@@ -221,10 +214,8 @@ static enum exit_code cmd_diff_run(void *config, struct operands files)
         !diff_collect(options, files, &runs))
         return EXIT_USAGE;
     runs.loads = calloc(runs.before + runs.after, sizeof *runs.loads);
-    if (!runs.loads) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!runs.loads)
+        return message_bad_data("out of memory");
     progress_allow(&options->reading.terminal);
     enum exit_code code = load_and_compare(options, &runs);
     free(runs.loads);

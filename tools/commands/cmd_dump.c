@@ -102,14 +102,10 @@ static enum exit_code look_for_nothing(const struct dump *dump, struct operands 
 static enum exit_code dump_run(void *config, struct operands files)
 {
     struct dump_options *options = config;
-    if (options->filter.duration.set && !options->spans) {
-        message_usage("--min-duration needs --spans: records have no duration");
-        return EXIT_USAGE;
-    }
-    if (options->rows_max.set && options->spans) {
-        message_usage("--rows does not go with --spans, which shows no tables");
-        return EXIT_USAGE;
-    }
+    if (options->filter.duration.set && !options->spans)
+        return message_usage("--min-duration needs --spans: records have no duration");
+    if (options->rows_max.set && options->spans)
+        return message_usage("--rows does not go with --spans, which shows no tables");
     struct dump dump = {.options = options};
     options->filter.found = &dump.found;
     if (!out_open(&dump.out, &options->output, files))

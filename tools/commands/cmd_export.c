@@ -6,11 +6,7 @@
 static const struct option_group export_groups[] = {
     {"Format", export_option_table, 0},
     {"Report", export_report_table, 0},
-    {"Reading", reading_option_table, offsetof(struct export_options, reading)},
-    {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, reading.filter)},
-    {"Inputs", input_option_table, offsetof(struct export_options, reading.inputs)},
-    {"Output", out_option_table, offsetof(struct export_options, reading.output)},
-    {"Terminal", progress_option_table, offsetof(struct export_options, reading.terminal)},
+    READING_GROUPS(struct export_options, FILTER_OPTIONS_UNTIL, progress_option_table),
     {0},
 };
 

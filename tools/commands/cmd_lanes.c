@@ -4,7 +4,6 @@
 #include "documents.h"
 #include "formats.h"
 #include "kernel_dumps.h"
-#include "message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +13,6 @@
 
 /* --to but for what each command adds, and what belongs to it. */
 #define KERNEL_FORMATS EXPORT_KERNEL_WORDS
-
-/* For stores of struct rbwp_lanes_layout's and other numbers. */
-static bool kernel_store_number(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, UINT32_MAX, value, error);
-}
 
 /* "100000000", "100MHz", "1.5GHz" */
 static bool kernel_store_hz(void *value, const char *text, struct option_error *error)
@@ -38,9 +31,7 @@ static bool kernel_store_hz(void *value, const char *text, struct option_error *
             *hz = number * units[i].hz;
             return true;
         }
-    snprintf(error->text, sizeof error->text,
-             "is no rate from 1 Hz to 10 GHz, as in 100000000 or 100MHz");
-    return false;
+    return option_wrong(error, "is no rate from 1 Hz to 10 GHz, as in 100000000 or 100MHz");
 }
 
 /* "RANK=NS", "RANK=NS:BOUND" */
@@ -59,11 +50,9 @@ static bool is_offset(const char *text)
 static bool store_offset(void *value, const char *text, struct option_error *error)
 {
     struct events_options *options = value;
-    if (options->offset_count == EVENTS_OFFSETS_MAX || !is_offset(text)) {
-        snprintf(error->text, sizeof error->text,
-                 is_offset(text) ? "is one too many" : "is no RANK=NS or RANK=NS:BOUND");
-        return false;
-    }
+    if (options->offset_count == EVENTS_OFFSETS_MAX || !is_offset(text))
+        return option_wrong(error,
+                            is_offset(text) ? "is one too many" : "is no RANK=NS or RANK=NS:BOUND");
     options->offsets[options->offset_count++] = text;
     return true;
 }
@@ -106,13 +95,12 @@ static const struct option buffer_options[] = {
     {"offset", 0, "RANK=NS", NULL,
      "by how much the rank's clock is ahead, RANK=NS:BOUND with its bound; repeatable", 0,
      store_offset},
-    {"max-events", 0, "N", NULL, "slots of arrays without a header",
-     offsetof(struct events_options, max_events), kernel_store_number},
+    {"max-events", 0, "N", "1..4294967295", "slots of arrays without a header",
+     offsetof(struct events_options, max_events), NULL},
     {"count", 0, "N", NULL, "the counter's value, likewise (up to the last one with a time)", 0,
      events_store_count},
     {"rank", 0, "N", NULL, "of the first of such files, the others follow (0)", 0, store_rank},
-    {"ranks", 0, "N", NULL, "in the job", offsetof(struct events_options, ranks),
-     kernel_store_number},
+    {"ranks", 0, "N", "1..4294967295", "in the job", offsetof(struct events_options, ranks), NULL},
     {0},
 };
 
@@ -170,8 +158,7 @@ static bool store_anchor(void *value, const char *text, struct option_error *err
         if (is_time(end + 1, host_end, host_ns) && !*host_end)
             return true;
     }
-    snprintf(error->text, sizeof error->text, "is no number of ticks, nor TICKS=NS");
-    return false;
+    return option_wrong(error, "is no number of ticks, nor TICKS=NS");
 }
 
 #define LANES_KERNEL(member) offsetof(struct lanes_options, kernel.member)
@@ -195,14 +182,13 @@ static const struct option lanes_content_options[] = {
 static const struct option layout_options[] = {
     {"dialect", 0, "NAME", "auto v1 flashinfer mirage v2",
      "whose records they are (auto: as their tags look)", LAYOUT_AT(dialect), NULL},
-    {"stride", 0, "N", NULL, "slots from a lane's record to its next (blocks * groups)",
-     LAYOUT_AT(stride), kernel_store_number},
-    {"blocks", 0, "N", NULL, "in the grid, where the header was not written", LAYOUT_AT(num_blocks),
-     kernel_store_number},
-    {"num-groups", 0, "N", NULL, "in a block, likewise", LAYOUT_AT(num_groups),
-     kernel_store_number},
-    {"max-records", 0, "N", NULL, "of a lane (as many as there is room for)",
-     LAYOUT_AT(max_records), kernel_store_number},
+    {"stride", 0, "N", "1..4294967295", "slots from a lane's record to its next (blocks * groups)",
+     LAYOUT_AT(stride), NULL},
+    {"blocks", 0, "N", "1..4294967295", "in the grid, where the header was not written",
+     LAYOUT_AT(num_blocks), NULL},
+    {"num-groups", 0, "N", "1..4294967295", "in a block, likewise", LAYOUT_AT(num_groups), NULL},
+    {"max-records", 0, "N", "1..4294967295", "of a lane (as many as there is room for)",
+     LAYOUT_AT(max_records), NULL},
     {"clock", 0, "RATE", NULL, "of the timer: 100MHz; 1GHz if the file does not say it",
      LANES_KERNEL(clock_hz), kernel_store_hz},
     {"anchor", 0, "TICKS", NULL,

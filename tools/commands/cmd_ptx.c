@@ -25,8 +25,7 @@ static enum exit_code ptx_run(void *config, struct operands words)
         bool configured = options->config && actions[i].run == ptx_tool_sanitize;
         if (words.count == 2 || (words.count == 1 && configured))
             return actions[i].run(options, (struct operands){words.words + 1, words.count - 1});
-        message_usage("give one FILE behind %s ('-' is standard input)", actions[i].word);
-        return EXIT_USAGE;
+        return message_usage("give one FILE behind %s ('-' is standard input)", actions[i].word);
     }
     if (words.count == 0)
         message_usage("say what to do: " ACTIONS);

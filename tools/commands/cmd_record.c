@@ -11,21 +11,6 @@
 
 #define DEFAULT_OUTPUT "rbwp.bin"
 
-static bool store_launches(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, 1000000, value, error);
-}
-
-static bool store_passes(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, 2, value, error);
-}
-
-static bool store_pid(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, INT32_MAX, value, error);
-}
-
 static bool store_time(void *value, const char *text, struct option_error *error)
 {
     int64_t *time_ns = value;
@@ -33,8 +18,7 @@ static bool store_time(void *value, const char *text, struct option_error *error
         return false;
     if (*time_ns >= 1000000 && *time_ns <= INT64_C(4000000) * 1000000000)
         return true;
-    snprintf(error->text, sizeof error->text, "is not a time from 1ms to 4000000s");
-    return false;
+    return option_wrong(error, "is not a time from 1ms to 4000000s");
 }
 
 /* Words with commas between them. */
@@ -52,11 +36,8 @@ static bool store_sources(void *value, const char *text, struct option_error *er
         size_t bytes = strcspn(text, ","), i = 0;
         while (i < 4 && (strlen(names[i].name) != bytes || memcmp(names[i].name, text, bytes) != 0))
             i++;
-        if (i == 4) {
-            snprintf(error->text, sizeof error->text,
-                     "not of: gpu, ranges, threads, work (with commas between)");
-            return false;
-        }
+        if (i == 4)
+            return option_wrong(error, "not of: gpu, ranges, threads, work (with commas between)");
         *sources |= names[i].source;
         text += bytes;
         if (!*text)
@@ -76,8 +57,7 @@ static bool store_signal(void *value, const char *text, struct option_error *err
             *(int *)value = names[i].number;
             return true;
         }
-    snprintf(error->text, sizeof error->text, "not one of: USR1, USR2, WINCH, URG");
-    return false;
+    return option_wrong(error, "not one of: USR1, USR2, WINCH, URG");
 }
 
 static const struct option record_option_table[] = {
@@ -95,8 +75,8 @@ static const struct option record_option_table[] = {
     {"capture-signal", 0, "SIGNAL", "USR1 USR2 WINCH URG",
      "GPUs and ranges: from one of these signals to the next",
      offsetof(struct record_options, capture_signal), store_signal},
-    {"pid", 0, "PID", NULL, "what this program records of itself, from now on",
-     offsetof(struct record_options, pid), store_pid},
+    {"pid", 0, "PID", "1..2147483647", "what this program records of itself, from now on",
+     offsetof(struct record_options, pid), NULL},
     {"ptx", 0, NULL, NULL, "times of a kernel's source lines, by probes in its PTX",
      offsetof(struct record_options, ptx), option_store_true},
     {"mode", 0, "MODE", "block single entire config cfg mma warp", "where probes go (default warp)",
@@ -109,10 +89,10 @@ static const struct option record_option_table[] = {
      offsetof(struct record_options, threads), option_store_text},
     {"capacity", 0, "N", NULL, "records that each has room for (default 256)",
      offsetof(struct record_options, capacity), option_store_text},
-    {"ptx-launches", 0, "N", NULL, "launches of each kernel that are recorded (default 8)",
-     offsetof(struct record_options, launches), store_launches},
-    {"passes", 0, "N", "1 2", "2: run it again with the probes that the first run needed",
-     offsetof(struct record_options, passes), store_passes},
+    {"ptx-launches", 0, "N", "1..1000000", "launches of each kernel that are recorded (default 8)",
+     offsetof(struct record_options, launches), NULL},
+    {"passes", 0, "N", "1..2", "2: run it again with the probes that the first run needed",
+     offsetof(struct record_options, passes), NULL},
     {"folder", 0, "DIR", NULL, "keep what was collected there",
      offsetof(struct record_options, folder), option_store_text},
     {"report", 0, "PAGE", NULL, "write the page of rbwp report too",
@@ -154,10 +134,8 @@ static enum exit_code cmd_record_run(void *config, struct operands program)
 {
     struct record_options *options = config;
     const char *wrong = record_refusal(options, program);
-    if (wrong) {
-        message_usage("%s", wrong);
-        return EXIT_USAGE;
-    }
+    if (wrong)
+        return message_usage("%s", wrong);
     if (!options->output.path)
         options->output.path = DEFAULT_OUTPUT;
     if (options->pid)

@@ -92,22 +92,16 @@ static bool find_names(struct repair *repair)
         options->output ? strdup(options->output) : repair_default_output(repair->path);
     if (!options->no_live)
         repair->live = options->live ? strdup(options->live) : live_path(repair->path);
-    if (!repair->output || (!repair->live && !options->no_live)) {
-        message("out of memory");
-        return false;
-    }
+    if (!repair->output || (!repair->live && !options->no_live))
+        return message_fail("out of memory");
     if (!options->live && repair->live && access(repair->live, F_OK) != 0) {
         free(repair->live); /* there is none beside the file */
         repair->live = NULL;
     }
-    if (same_file(repair->path, repair->output) || same_file(repair->live, repair->output)) {
-        message("%s: is an input too; write to another file", repair->output);
-        return false;
-    }
-    if (!options->force && access(repair->output, F_OK) == 0) {
-        message("%s: exists; give -f to overwrite it", repair->output);
-        return false;
-    }
+    if (same_file(repair->path, repair->output) || same_file(repair->live, repair->output))
+        return message_fail("%s: is an input too; write to another file", repair->output);
+    if (!options->force && access(repair->output, F_OK) == 0)
+        return message_fail("%s: exists; give -f to overwrite it", repair->output);
     return true;
 }
 
@@ -141,9 +135,8 @@ static bool repair_fill(struct repair *repair, int *fd)
     if (status == RBWP_OK)
         return true;
     bool live = strcmp(error.section, "live file") == 0;
-    message("%s: %s%s", live ? repair->live : repair->path, error.text,
-            live ? "; --no-live repairs without it" : "");
-    return false;
+    return message_fail("%s: %s%s", live ? repair->live : repair->path, error.text,
+                        live ? "; --no-live repairs without it" : "");
 }
 
 static bool repair_show_break(void *context, const struct rbwp_problem *problem)
@@ -161,10 +154,8 @@ static bool look_at_result(struct repair *repair, int fd)
     struct rbwp_error error;
     if (repair->result.unchanged)
         return true;
-    if (rbwp_verify_fd(fd, repair_show_break, repair, &verified, &error) < 0) {
-        message("%s: cannot be read again: %s", repair->output, error.text);
-        return false;
-    }
+    if (rbwp_verify_fd(fd, repair_show_break, repair, &verified, &error) < 0)
+        return message_fail("%s: cannot be read again: %s", repair->output, error.text);
     repair->breaks = verified.breaks;
     return true;
 }
@@ -355,14 +346,10 @@ static bool is_packed(const struct repair *repair)
 static enum exit_code repair_run(void *config, struct operands files)
 {
     struct repair repair = {.options = config};
-    if (files.count != 1 || strcmp(files.words[0], "-") == 0) {
-        message_usage("give one FILE (not standard input)");
-        return EXIT_USAGE;
-    }
-    if (repair.options->live && repair.options->no_live) {
-        message_usage("--live and --no-live exclude each other");
-        return EXIT_USAGE;
-    }
+    if (files.count != 1 || strcmp(files.words[0], "-") == 0)
+        return message_usage("give one FILE (not standard input)");
+    if (repair.options->live && repair.options->no_live)
+        return message_usage("--live and --no-live exclude each other");
     const char *csv = repair.options->csv;
     if (!csv_is_known(result_has_list(repair_documents, csv), csv, repair.options->json))
         return EXIT_USAGE;

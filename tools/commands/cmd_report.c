@@ -14,11 +14,9 @@ static bool store_megabytes(void *value, const char *text, struct option_error *
     char *end;
     errno = 0;
     unsigned long megabytes = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || megabytes > REPORT_DETAIL_MB_MAX) {
-        snprintf(error->text, sizeof error->text, "is not a number of megabytes up to %u",
-                 (unsigned)REPORT_DETAIL_MB_MAX);
-        return false;
-    }
+    if (text[0] < '0' || text[0] > '9' || *end || errno || megabytes > REPORT_DETAIL_MB_MAX)
+        return option_wrong(error, "is not a number of megabytes up to %u",
+                            (unsigned)REPORT_DETAIL_MB_MAX);
     options->detail.set = true;
     options->detail.megabytes = (uint32_t)megabytes;
     return true;
@@ -38,11 +36,7 @@ static const struct option report_option_table[] = {
 
 static const struct option_group report_groups[] = {
     {"Report", report_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct report_options, reading)},
-    {"Filters", filter_option_table, offsetof(struct report_options, reading.filter)},
-    {"Inputs", input_option_table, offsetof(struct report_options, reading.inputs)},
-    {"Output", out_option_table, offsetof(struct report_options, reading.output)},
-    {"Terminal", progress_option_table, offsetof(struct report_options, reading.terminal)},
+    READING_GROUPS(struct report_options, filter_option_table, progress_option_table),
     {0},
 };
 
@@ -50,10 +44,8 @@ static enum exit_code report_run(void *config, struct operands files)
 {
     const struct report_options *options = config;
     const char *path = options->reading.output.path;
-    if (!path && isatty(STDOUT_FILENO)) {
-        message_usage("a page is nothing for a terminal: give -o FILE.html");
-        return EXIT_USAGE;
-    }
+    if (!path && isatty(STDOUT_FILENO))
+        return message_usage("a page is nothing for a terminal: give -o FILE.html");
     return report_files(options, files);
 }
 

@@ -149,10 +149,8 @@ static enum exit_code split_run(void *config, struct operands files)
         wrong = "give one FILE ('-' is standard input)";
     else if (strcmp(files.words[0], "-") == 0 && !command->split.output)
         wrong = "give -o FILE: standard input has no name to make others of";
-    if (wrong) {
-        message_usage("%s", wrong);
-        return EXIT_USAGE;
-    }
+    if (wrong)
+        return message_usage("%s", wrong);
     if (!csv_is_known(result_has_list(split_columns, command->csv), command->csv, command->json))
         return EXIT_USAGE;
     if (!(command->split.live ? input_open_live(&input, files.words[0])

@@ -28,10 +28,8 @@ static enum exit_code stacks_run(void *config, struct operands files)
 {
     struct stacks_options *options = config;
     enum exit_code code = EXIT_BAD_DATA;
-    if (files.count == 0) {
-        message_usage("no FILE or PID given");
-        return EXIT_USAGE;
-    }
+    if (files.count == 0)
+        return message_usage("no FILE or PID given");
     if (!csv_is_known(result_has_list(stacks_columns, options->csv), options->csv, options->json))
         return EXIT_USAGE;
     char **words = calloc((size_t)files.count, sizeof *words);

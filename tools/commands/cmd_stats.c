@@ -78,10 +78,8 @@ static bool store_columns(void *value, const char *text, struct option_error *er
         size_t bytes = strcspn(at, ",");
         if (!stats_has_title(at, bytes))
             return unknown_column(error, "has a word that is");
-        if (has_word(text, at, bytes)) {
-            snprintf(error->text, sizeof error->text, "has %.*s twice", (int)bytes, at);
-            return false;
-        }
+        if (has_word(text, at, bytes))
+            return option_wrong(error, "has %.*s twice", (int)bytes, at);
         at += bytes;
         if (*at == '\0')
             break;
@@ -149,11 +147,7 @@ static const struct option stats_option_table[] = {
 
 static const struct option_group stats_groups[] = {
     {"Content", stats_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct stats_report_options, reading)},
-    {"Filters", filter_option_table, offsetof(struct stats_report_options, reading.filter)},
-    {"Inputs", input_option_table, offsetof(struct stats_report_options, reading.inputs)},
-    {"Output", out_option_table, offsetof(struct stats_report_options, reading.output)},
-    {"Terminal", terminal_option_table, offsetof(struct stats_report_options, reading.terminal)},
+    READING_GROUPS(struct stats_report_options, filter_option_table, terminal_option_table),
     {0},
 };
 

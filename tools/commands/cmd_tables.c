@@ -12,11 +12,6 @@ struct tables_options {
     struct out_options output;
 };
 
-static bool store_limit(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, UINT32_MAX, value, error);
-}
-
 static const struct option tables_option_table[] = {
     {"json", 0, NULL, NULL, "the list as JSON; several files give an array",
      offsetof(struct tables_options, json), option_store_true},
@@ -25,8 +20,8 @@ static const struct option tables_option_table[] = {
      offsetof(struct tables_options, table), option_store_text},
     {"as", 0, "FORMAT", "csv tsv ndjson", "how to write them: csv (default), tsv, ndjson",
      offsetof(struct tables_options, format), option_store_text},
-    {"limit", 0, "N", NULL, "the first N rows of each file", offsetof(struct tables_options, limit),
-     store_limit},
+    {"limit", 0, "N", "1..4294967295", "the first N rows of each file",
+     offsetof(struct tables_options, limit), NULL},
     {0},
 };
 
@@ -79,14 +74,10 @@ static enum exit_code tables_run(void *config, struct operands files)
     struct out out;
     enum cell_form form;
     bool filtered = filter_is_set(&options->filter) || options->filter.labels.count;
-    if (!options->table && (options->format || options->limit || filtered)) {
-        message_usage("--as, --limit and filters go with --table NAME");
-        return EXIT_USAGE;
-    }
-    if (options->table && options->csv) {
-        message_usage("--csv is for the list; --table NAME has --as csv");
-        return EXIT_USAGE;
-    }
+    if (!options->table && (options->format || options->limit || filtered))
+        return message_usage("--as, --limit and filters go with --table NAME");
+    if (options->table && options->csv)
+        return message_usage("--csv is for the list; --table NAME has --as csv");
     if (!find_form(options->format, &form) ||
         !csv_is_known(result_has_list(table_list_columns, options->csv), options->csv,
                       options->json))

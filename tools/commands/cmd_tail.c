@@ -351,10 +351,8 @@ static bool tail_store_count(void *value, const char *text, struct option_error 
     char *end;
     errno = 0;
     unsigned long long lines = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || lines > TAIL_LINES_MAX) {
-        snprintf(error->text, sizeof error->text, "is not a number up to %u", TAIL_LINES_MAX);
-        return false;
-    }
+    if (text[0] < '0' || text[0] > '9' || *end || errno || lines > TAIL_LINES_MAX)
+        return option_wrong(error, "is not a number up to %u", TAIL_LINES_MAX);
     *count = (struct tail_count){true, (uint32_t)lines};
     return true;
 }
@@ -725,15 +723,11 @@ static enum exit_code tail_run(void *config, struct operands files)
 {
     const struct tail_options *options = config;
     struct out out;
-    if (files.count != 1) {
-        message_usage("give one FILE");
-        return EXIT_USAGE;
-    }
-    if (options->follow && options->live) {
-        message_usage(
+    if (files.count != 1)
+        return message_usage("give one FILE");
+    if (options->follow && options->live)
+        return message_usage(
             "--live shows one moment and -f what comes, of FILE.live too: give one of them");
-        return EXIT_USAGE;
-    }
     if (!out_open(&out, &(struct out_options){0}, files))
         return EXIT_BAD_DATA;
     if (options->follow)

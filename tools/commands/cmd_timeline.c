@@ -3,16 +3,9 @@
 #include "documents.h"
 #include "timeline.h"
 
-enum { WIDTH_MIN = 40, WIDTH_MAX = 1000 };
-
-static bool store_width(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, WIDTH_MIN, WIDTH_MAX, value, error);
-}
-
 static const struct option timeline_option_table[] = {
-    {"width", 0, "N", NULL, "columns (default: the terminal's)",
-     offsetof(struct timeline_options, width), store_width},
+    {"width", 0, "N", "40..1000", "columns (default: the terminal's)",
+     offsetof(struct timeline_options, width), NULL},
     {"ascii", 0, NULL, NULL, "no block characters", offsetof(struct timeline_options, ascii),
      option_store_true},
     {"json", 0, NULL, NULL, "as JSON: columns of each track, with what took most of their time",
@@ -23,11 +16,7 @@ static const struct option timeline_option_table[] = {
 
 static const struct option_group timeline_groups[] = {
     {"View", timeline_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct timeline_options, reading)},
-    {"Filters", filter_option_table, offsetof(struct timeline_options, reading.filter)},
-    {"Inputs", input_option_table, offsetof(struct timeline_options, reading.inputs)},
-    {"Output", out_option_table, offsetof(struct timeline_options, reading.output)},
-    {"Terminal", terminal_option_table, offsetof(struct timeline_options, reading.terminal)},
+    READING_GROUPS(struct timeline_options, filter_option_table, terminal_option_table),
     {0},
 };
 

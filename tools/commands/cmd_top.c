@@ -10,36 +10,27 @@
 static bool store_interval(void *value, const char *text, struct option_error *error)
 {
     int64_t ns;
-    if (strspn(text, "0123456789.") == strlen(text)) {
-        snprintf(error->text, sizeof error->text, "needs a unit: 500ms, 2s");
-        return false;
-    }
+    if (strspn(text, "0123456789.") == strlen(text))
+        return option_wrong(error, "needs a unit: 500ms, 2s");
     if (!filter_parse_duration(text, &ns, error))
         return false;
-    if (ns < 100000000 || ns > INT64_C(3600000000000)) {
-        snprintf(error->text, sizeof error->text, "is not 100ms to 3600s");
-        return false;
-    }
+    if (ns < 100000000 || ns > INT64_C(3600000000000))
+        return option_wrong(error, "is not 100ms to 3600s");
     *(uint64_t *)value = (uint64_t)ns;
     return true;
-}
-
-static bool store_number(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, 1000000, value, error);
 }
 
 static const struct option top_option_table[] = {
     {"once", 0, NULL, NULL, "one look, for scripts", offsetof(struct top_options, once),
      option_store_true},
-    {"count", 'n', "N", NULL, "so many looks", offsetof(struct top_options, times), store_number},
+    {"count", 'n', "N", "1..1000000", "so many looks", offsetof(struct top_options, times), NULL},
     {"interval", 'd', "TIME", NULL, "between looks, and what each tells of: 500ms (default 2s)",
      offsetof(struct top_options, interval_ns), store_interval},
     {"sort", 's', "KEY", "busy calls mean max open name",
      "busy (default), calls, mean, max, open (longest), name", offsetof(struct top_options, order),
      NULL},
-    {"limit", 'l', "N", NULL, "the first N items", offsetof(struct top_options, lines),
-     store_number},
+    {"limit", 'l', "N", "1..1000000", "the first N items", offsetof(struct top_options, lines),
+     NULL},
     {"json", 0, NULL, NULL, "a JSON object a line for each item",
      offsetof(struct top_options, json), option_store_true},
     CSV_OPTION(offsetof(struct top_options, csv), "items"),

@@ -47,7 +47,7 @@ static void bash_word(void *context, const struct option *option)
 static void bash_choices(void *context, const struct option *option)
 {
     const struct writing *writing = context;
-    if (option->choices)
+    if (option_words(option))
         out_format(writing->out,
                    "    '%s --%s') COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
                    writing->command->name, option->name, option->choices);
@@ -93,7 +93,7 @@ static void zsh_option(void *context, const struct option *option)
     if (option->argument) {
         out_text(out, ":");
         quoted(out, option->argument, ":\\");
-        if (option->choices)
+        if (option_words(option))
             out_format(out, ":(%s)", option->choices);
         else
             out_text(out, strcmp(option->argument, "FILE") == 0 ? ":_files" : ": ");
@@ -144,7 +144,7 @@ static void fish_option(void *context, const struct option *option)
                writing->command->name, option->name);
     if (option->letter)
         out_format(out, " -s %c", option->letter);
-    if (option->choices)
+    if (option_words(option))
         out_format(out, " -x -a '%s'", option->choices);
     else if (option->argument)
         out_text(out, strcmp(option->argument, "FILE") == 0 ? " -r" : " -x");

@@ -62,10 +62,8 @@ bool controlled_list(struct controlled **list_out, size_t *count_out)
     char *line = NULL;
     bool memory = true;
     FILE *sockets = fopen("/proc/net/unix", "re");
-    if (!sockets) {
-        message("/proc/net/unix: %s", strerror(errno));
-        return false;
-    }
+    if (!sockets)
+        return message_fail("/proc/net/unix: %s", strerror(errno));
     while (memory && getline(&line, &line_room, sockets) > 0) {
         if (!read_line(line, &found))
             continue;

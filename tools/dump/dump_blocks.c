@@ -308,10 +308,8 @@ static bool start_blocks(struct block_dump *blocks, struct input *input, struct 
     bool named = filter_needs_names(&dump->options->filter);
     blocks->filtered = filter_is_set(&dump->options->filter);
     blocks->jobs = ordered_jobs_new(dump->threads, sizeof(struct block_job), run_job);
-    if (!blocks->jobs || (named && !names_load(names, input->reader))) {
-        message("out of memory");
-        return false;
-    }
+    if (!blocks->jobs || (named && !names_load(names, input->reader)))
+        return message_fail("out of memory");
     file_columns_fill();
     filter_start(&blocks->filter, &dump->options->filter, input->reader, named ? names : NULL);
     return table_dump_begin(&blocks->tables, dump, input);

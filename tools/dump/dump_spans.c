@@ -68,10 +68,8 @@ enum exit_code dump_spans(struct dump *dump, struct input *input)
                              .pair = dump_spans_write_pair,
                              .block_begins = dump_spans_begin_block,
                              .enough = output_failed};
-    if (!names_load(&spans.names, input->reader)) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!names_load(&spans.names, input->reader))
+        return message_bad_data("out of memory");
     filter_start(&spans.filter, &dump->options->filter, input->reader, &spans.names);
     enum exit_code code = pair_walk(&walk, input);
     filter_stop(&spans.filter);

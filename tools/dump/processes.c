@@ -417,10 +417,8 @@ static enum exit_code processes_gather(struct family *family, struct operands fi
         }
         bool taken = family_add(family, &input);
         input_leave(&input);
-        if (!taken) {
-            message("out of memory");
-            return EXIT_BAD_DATA;
-        }
+        if (!taken)
+            return message_bad_data("out of memory");
     }
     return family->count || files.count == 0 ? code : EXIT_BAD_DATA;
 }

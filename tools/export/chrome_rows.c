@@ -19,9 +19,7 @@
 
 void chrome_fail(struct chrome *chrome)
 {
-    if (!chrome->failed)
-        message("out of memory; the rest is dropped");
-    chrome->failed = true;
+    message_once(&chrome->failed, "out of memory; the rest is dropped");
 }
 
 /* Of Kineto's files: its rank is a node here. It stands before the events, for who reads the text.

@@ -60,8 +60,7 @@ static bool make_folder(const char *path)
 {
     if (mkdir(path, 0777) == 0 || errno == EEXIST)
         return true;
-    message("%s: cannot be made: %s", path, strerror(errno));
-    return false;
+    return message_fail("%s: cannot be made: %s", path, strerror(errno));
 }
 
 /* In memory that the caller frees; NULL with the message given. number: of the file among those of
@@ -174,11 +173,9 @@ static bool store_columns(void *value, const char *text, struct option_error *er
     for (const char *at = text;; at++) {
         size_t bytes = strcspn(at, ",");
         int column = span_column_named(at, bytes);
-        if (column < 0) {
-            snprintf(error->text, sizeof error->text, "has '%.*s', which is no column",
-                     (int)(bytes < 40 ? bytes : 40), at);
-            return false;
-        }
+        if (column < 0)
+            return option_wrong(error, "has '%.*s', which is no column",
+                                (int)(bytes < 40 ? bytes : 40), at);
         chosen |= UINT64_C(1) << column;
         at += bytes;
         if (!*at)
@@ -315,23 +312,16 @@ enum exit_code export_files(const struct export_options *options, struct operand
         options->to ? exporter_named(options->to) : exporter_for(options->reading.output.path);
     if (!exporter)
         return EXIT_USAGE;
-    if (exporter->maker.own_output && out_is_standard(&options->reading.output)) {
-        message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
-        return EXIT_USAGE;
-    }
-    if ((options->json || options->csv) && out_is_standard(&options->reading.output)) {
-        message_usage("--json and --csv need -o FILE: standard output has the export itself");
-        return EXIT_USAGE;
-    }
-    if (options->columns && !exporter->has_columns) {
-        message_usage("--columns is for npz and parquet, not for %s", exporter->name);
-        return EXIT_USAGE;
-    }
-    if (exporter->binary && !options->reading.output.path && isatty(STDOUT_FILENO)) {
-        message_usage("%s is nothing for a terminal: give -o FILE, or -o - to have it there",
-                      exporter->name);
-        return EXIT_USAGE;
-    }
+    if (exporter->maker.own_output && out_is_standard(&options->reading.output))
+        return message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
+    if ((options->json || options->csv) && out_is_standard(&options->reading.output))
+        return message_usage(
+            "--json and --csv need -o FILE: standard output has the export itself");
+    if (options->columns && !exporter->has_columns)
+        return message_usage("--columns is for npz and parquet, not for %s", exporter->name);
+    if (exporter->binary && !options->reading.output.path && isatty(STDOUT_FILENO))
+        return message_usage("%s is nothing for a terminal: give -o FILE, or -o - to have it there",
+                             exporter->name);
     progress_allow(&options->reading.terminal);
     struct export_summary summary = {.format = exporter->name};
     struct export_options wanted = *options;

@@ -285,10 +285,8 @@ static void chrome_on_spans(void *context, const struct trace_span *spans, size_
 static bool chrome_begin(struct trace_pass *pass)
 {
     struct chrome *chrome = calloc(1, sizeof *chrome);
-    if (!chrome) {
-        message("out of memory");
-        return false;
-    }
+    if (!chrome)
+        return message_fail("out of memory");
     chrome->pass = pass;
     chrome->keys.beside_ours = true;
     pass->state = chrome;

@@ -26,9 +26,7 @@ enum { COLUMN_PIECE_BYTES = 8 << 10 }; /* seven streams a lane */
 
 void firefox_fail(struct firefox *firefox)
 {
-    if (!firefox->failed)
-        message("out of memory; the rest is dropped");
-    firefox->failed = true;
+    message_once(&firefox->failed, "out of memory; the rest is dropped");
 }
 
 /* ---- columns --------------------------------------------------------------------- */

@@ -157,8 +157,7 @@ static bool kineto_begin(struct trace_pass *pass)
     if (!chrome || !kineto) {
         free(chrome);
         free(kineto);
-        message("out of memory");
-        return false;
+        return message_fail("out of memory");
     }
     chrome->pass = pass;
     chrome->kineto = kineto;

@@ -76,9 +76,7 @@ struct legion_export {
 
 static void legion_fail(struct legion_export *legion, const char *why)
 {
-    if (!legion->failed)
-        message("%s; the rest is dropped", why);
-    legion->failed = true;
+    message_once(&legion->failed, "%s; the rest is dropped", why);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -114,10 +112,8 @@ static bool open_node(struct legion_export *legion, struct legion_node *made,
                       const struct trace_process *process)
 {
     const struct export_options *options = export_options_of(legion->pass);
-    if (process->node >= NODES_MAX) {
-        message("node %" PRIu32 ": Legion has nodes 0 to 65535", process->node);
-        return false;
-    }
+    if (process->node >= NODES_MAX)
+        return message_fail("node %" PRIu32 ": Legion has nodes 0 to 65535", process->node);
     made->node = process->node;
     made->salt = salt_of(process);
     if (!make_path(legion, process->node, made->file.path, sizeof made->file.path))
@@ -148,8 +144,7 @@ static bool find_node(struct legion_export *legion, const struct trace_process *
     struct legion_node *made = calloc(1, sizeof *made);
     if (!made || !grow_zeroed32(&legion->nodes, &legion->node_room, i + 1, sizeof *legion->nodes)) {
         free(made);
-        message("out of memory");
-        return false;
+        return message_fail("out of memory");
     }
     if (!open_node(legion, made, process)) {
         free(made);
@@ -422,10 +417,9 @@ static bool legion_is_full(void *context)
 static bool legion_begin(struct trace_pass *pass)
 {
     const char *path = pass->options->output.path;
-    if (!path || strcmp(path, "-") == 0) {
-        message("a Legion Prof log is a file a node: give -o NAME, with %% for the node's number");
-        return false;
-    }
+    if (!path || strcmp(path, "-") == 0)
+        return message_fail(
+            "a Legion Prof log is a file a node: give -o NAME, with %% for the node's number");
     struct legion_export *legion = calloc(1, sizeof *legion);
     if (legion)
         legion->pieces = gzip_pieces_new(pass->threads);

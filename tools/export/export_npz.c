@@ -314,9 +314,7 @@ static const struct {
 
 static void npz_fail(struct npz_export *export)
 {
-    if (!export->failed)
-        message("out of memory; the file of arrays cannot be finished");
-    export->failed = true;
+    message_once(&export->failed, "out of memory; the file of arrays cannot be finished");
 }
 
 /* ---- texts ---------------------------------------------------------------------------- */

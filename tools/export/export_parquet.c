@@ -60,10 +60,7 @@ struct parquet_table {
 
 static bool parquet_tables_fail(struct parquet_tables *tables)
 {
-    if (!tables->failed)
-        message("out of memory; tables are dropped");
-    tables->failed = true;
-    return false;
+    return message_once(&tables->failed, "out of memory; tables are dropped");
 }
 
 /* ---- names of files ------------------------------------------------------------------ */
@@ -434,9 +431,7 @@ struct table {
 
 static void parquet_fail(struct table *table)
 {
-    if (!table->failed)
-        message("out of memory; the Parquet file cannot be finished");
-    table->failed = true;
+    message_once(&table->failed, "out of memory; the Parquet file cannot be finished");
 }
 
 /* ---- columns --------------------------------------------------------------------------- */
@@ -611,15 +606,11 @@ static struct table *parquet_make_table(struct trace_pass *pass)
 
 static bool parquet_begin(struct trace_pass *pass)
 {
-    if (isatty(pass->out.fd)) {
-        message("Parquet is no text for a terminal: give -o FILE");
-        return false;
-    }
+    if (isatty(pass->out.fd))
+        return message_fail("Parquet is no text for a terminal: give -o FILE");
     struct table *table = parquet_make_table(pass);
-    if (!table) {
-        message("out of memory");
-        return false;
-    }
+    if (!table)
+        return message_fail("out of memory");
     pass->state = table;
     pass->sink = span_columns_sink(&table->columns);
     pass->sink.table = take_table;

@@ -188,10 +188,8 @@ static bool perfetto_is_full(void *context)
 static bool perfetto_begin(struct trace_pass *pass)
 {
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
-    if (!perfetto) {
-        message("out of memory");
-        return false;
-    }
+    if (!perfetto)
+        return message_fail("out of memory");
     if (!packet_file_start(&perfetto->file, &pass->out, pass->threads,
                            !export_options_of(pass)->no_deflate)) {
         free(perfetto);

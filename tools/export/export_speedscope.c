@@ -63,9 +63,7 @@ struct speedscope {
 
 static void speedscope_fail(struct speedscope *speedscope)
 {
-    if (!speedscope->failed)
-        message("out of memory; the rest is dropped");
-    speedscope->failed = true;
+    message_once(&speedscope->failed, "out of memory; the rest is dropped");
 }
 
 /* ---- frames ---------------------------------------------------------------------- */
@@ -328,10 +326,8 @@ static bool speedscope_is_full(void *context)
 static bool speedscope_begin(struct trace_pass *pass)
 {
     struct speedscope *speedscope = calloc(1, sizeof *speedscope);
-    if (!speedscope) {
-        message("out of memory");
-        return false;
-    }
+    if (!speedscope)
+        return message_fail("out of memory");
     speedscope->pass = pass;
     speedscope->spool = SPOOL_EMPTY;
     speedscope->spool.piece_bytes = SPEEDSCOPE_PIECE_BYTES;

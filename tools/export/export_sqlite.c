@@ -432,8 +432,7 @@ static bool create_file(struct database *database)
     bool force = database->pass->options->output.force;
     if (asprintf(&database->tmp, "%s.tmp", database->path) < 0) {
         database->tmp = NULL;
-        message("out of memory");
-        return false;
+        return message_fail("out of memory");
     }
     if (force)
         unlink(database->tmp);
@@ -513,10 +512,8 @@ static bool sqlite_begin(struct trace_pass *pass)
     if (!out_may_create(&pass->options->output, pass->inputs))
         return false;
     struct database *database = calloc(1, sizeof *database);
-    if (!database) {
-        message("out of memory");
-        return false;
-    }
+    if (!database)
+        return message_fail("out of memory");
     *database = (struct database){.pass = pass, .path = pass->options->output.path};
     if (!create_file(database)) {
         free(database->tmp);

@@ -6,9 +6,9 @@
 static bool begin(struct trace_pass *pass)
 {
     (void)pass;
-    message("built without SQLite: install its library (Debian: libsqlite3-dev), configure and "
-            "build again; or use --to parquet");
-    return false;
+    return message_fail(
+        "built without SQLite: install its library (Debian: libsqlite3-dev), configure and "
+        "build again; or use --to parquet");
 }
 
 const struct exporter exporter_sqlite = {

@@ -85,9 +85,7 @@ static const uint8_t *chunk_output(const struct packet_chunk *chunk, uint8_t hea
 
 static void packet_file_fail(struct packet_file *file, const char *why)
 {
-    if (!file->failed)
-        message("spans are missing: %s", why);
-    file->failed = true;
+    message_once(&file->failed, "spans are missing: %s", why);
 }
 
 static void packet_file_write_chunk(struct packet_file *file, const struct packet_chunk *chunk)

@@ -12,9 +12,7 @@
 
 void perfetto_fail(struct perfetto *perfetto)
 {
-    if (!perfetto->failed)
-        message("out of memory; the rest is dropped");
-    perfetto->failed = true;
+    message_once(&perfetto->failed, "out of memory; the rest is dropped");
 }
 
 /* ---- packets other than events ------------------------------------------------------ */

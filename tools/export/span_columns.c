@@ -28,9 +28,7 @@ struct span_run {
 
 static void span_columns_fail(struct span_columns *columns)
 {
-    if (!columns->failed)
-        message("out of memory; columns of spans cannot be finished");
-    columns->failed = true;
+    message_once(&columns->failed, "out of memory; columns of spans cannot be finished");
 }
 
 static const struct span_known *known_of(const struct span_columns *columns,

@@ -17,9 +17,7 @@ struct spool_stored {
 
 void spool_fail(struct spool *spool, const char *why)
 {
-    if (!spool->failed)
-        message("%s; the rest is dropped", why);
-    spool->failed = true;
+    message_once(&spool->failed, "%s; the rest is dropped", why);
 }
 
 void spool_free(struct spool *spool)
@@ -100,10 +98,8 @@ bool spool_read(const struct spool *spool, const struct spool_piece *piece, void
 
 void spool_fail_to_read(struct spool *spool, int reason)
 {
-    if (!spool->failed)
-        message("a temporary file cannot be read back: %s",
-                reason ? strerror(reason) : "it is cut");
-    spool->failed = true;
+    message_once(&spool->failed, "a temporary file cannot be read back: %s",
+                 reason ? strerror(reason) : "it is cut");
 }
 
 void spool_copy(struct spool *spool, uint32_t number, struct out *out)

@@ -20,9 +20,7 @@
 
 void sqlite_fail(struct database *database, const char *why)
 {
-    if (!database->failed)
-        message("%s: cannot be written: %s", database->path, why);
-    database->failed = true;
+    message_once(&database->failed, "%s: cannot be written: %s", database->path, why);
 }
 
 void sqlite_number(struct sqlite_row *row, int64_t value)

@@ -17,8 +17,7 @@
 
 static bool filter_options_refuse(struct option_error *error, const char *text)
 {
-    snprintf(error->text, sizeof error->text, "%s", text);
-    return false;
+    return option_wrong(error, "%s", text);
 }
 
 /* Nanoseconds of a unit, 0 if there is no such unit. */
@@ -83,9 +82,7 @@ static bool store_time(void *value, const char *text, struct option_error *error
     /* Whoever writes a unit counts from the start; nobody's trace is of the seventies. */
     if (time->relative || is_digit(text[strlen(text) - 1]) || time->ns >= YEAR_1980_NS)
         return true;
-    snprintf(error->text, sizeof error->text, "is in 1970: write +%.40s for a time since the start",
-             text);
-    return false;
+    return option_wrong(error, "is in 1970: write +%.40s for a time since the start", text);
 }
 
 static bool store_duration(void *value, const char *text, struct option_error *error)

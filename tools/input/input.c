@@ -40,19 +40,13 @@ static bool open_descriptor(struct input *input, struct stat *status)
             return false;
     } else {
         input->fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (input->fd < 0) {
-            message("%s: cannot be opened: %s", input->name, strerror(errno));
-            return false;
-        }
+        if (input->fd < 0)
+            return message_fail("%s: cannot be opened: %s", input->name, strerror(errno));
     }
-    if (fstat(descriptor_of(input), status) != 0) {
-        message("%s: cannot be read: %s", input->name, strerror(errno));
-        return false;
-    }
-    if (S_ISDIR(status->st_mode)) {
-        message("%s: is a folder; name the RBWP files in it", input->name);
-        return false;
-    }
+    if (fstat(descriptor_of(input), status) != 0)
+        return message_fail("%s: cannot be read: %s", input->name, strerror(errno));
+    if (S_ISDIR(status->st_mode))
+        return message_fail("%s: is a folder; name the RBWP files in it", input->name);
     return true;
 }
 
@@ -79,8 +73,7 @@ static bool open_reader(struct input *input, bool spool_first)
     struct rbwp_reader_options options = {.size = sizeof options, .follow = input->follow};
     if (rbwp_reader_open_fd(fd, &options, &input->reader, &error) == RBWP_OK)
         return true;
-    message("%s: %s", input->name, error.text);
-    return false;
+    return message_fail("%s: %s", input->name, error.text);
 }
 
 static bool may_have_live(const struct input *input)
@@ -239,10 +232,8 @@ bool input_has_died(const struct input *input)
 bool input_open_live(struct input *input, const char *path)
 {
     char *live = live_path(path);
-    if (!live) {
-        message("out of memory");
-        return false;
-    }
+    if (!live)
+        return message_fail("out of memory");
     bool is_there = strcmp(path, "-") != 0 && access(live, F_OK) == 0;
     bool opened = is_there ? open_recovered(input, path, live) : input_open(input, path, true);
     free(live);

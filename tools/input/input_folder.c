@@ -93,19 +93,16 @@ bool input_folder_add(struct operands *files, const char *folder)
 {
     struct dirent **names;
     int before = files->count, count = scandir(folder, &names, is_named, by_name);
-    if (count < 0) {
-        message("%s: cannot be opened: %s", folder, strerror(errno));
-        return false;
-    }
+    if (count < 0)
+        return message_fail("%s: cannot be opened: %s", folder, strerror(errno));
     bool good = true;
     for (int i = 0; i < count; i++) {
         good = good && input_folder_add_file(files, folder, names[i]->d_name);
         free(names[i]);
     }
     free(names);
-    if (good && files->count == before) {
-        message("%s: is a folder without RBWP files named *.bin or *.rbwa; name the files", folder);
-        return false;
-    }
+    if (good && files->count == before)
+        return message_fail(
+            "%s: is a folder without RBWP files named *.bin or *.rbwa; name the files", folder);
     return good;
 }

@@ -65,18 +65,15 @@ static bool add_word(struct operands *files, const char *word)
 
 static bool add_names(struct operands *files, const char *name, const char *list, size_t bytes)
 {
-    if (bytes > 0 && strlen(list) == bytes && strchr(list, '\n')) {
-        message("%s: its names end in new lines; they are to end in zero bytes, as 'find -print0' "
-                "writes them",
-                name);
-        return false;
-    }
+    if (bytes > 0 && strlen(list) == bytes && strchr(list, '\n'))
+        return message_fail(
+            "%s: its names end in new lines; they are to end in zero bytes, as 'find -print0' "
+            "writes them",
+            name);
     for (size_t at = 0; at < bytes; at += strlen(list + at) + 1) {
-        if (strcmp(list + at, "-") == 0 || list[at] == '\0') {
-            message("%s: %s", name,
-                    list[at] ? "standard input is no name" : "a name in it is empty");
-            return false;
-        }
+        if (strcmp(list + at, "-") == 0 || list[at] == '\0')
+            return message_fail("%s: %s", name,
+                                list[at] ? "standard input is no name" : "a name in it is empty");
         if (!input_list_add_file(files, list + at))
             return false;
     }
@@ -90,10 +87,8 @@ static bool add_list(struct operands *files, const char *path)
     bool is_stdin = strcmp(path, "-") == 0;
     const char *name = is_stdin ? "standard input" : path;
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0) {
-        message("%s: cannot be opened: %s", name, strerror(errno));
-        return false;
-    }
+    if (fd < 0)
+        return message_fail("%s: cannot be opened: %s", name, strerror(errno));
     size_t bytes;
     char *list = read_to_end(fd, LIST_BYTES_MAX, &bytes);
     if (!list)

@@ -29,11 +29,8 @@ static bool parse(struct shard *shard, const char *text, struct option_error *er
     char number[16];
     const char *slash = strchr(text, '/');
     size_t bytes = slash ? (size_t)(slash - text) : sizeof number;
-    if (bytes >= sizeof number) {
-        snprintf(error->text, sizeof error->text,
-                 "is not auto or i/N, the first of four being 0/4");
-        return false;
-    }
+    if (bytes >= sizeof number)
+        return option_wrong(error, "is not auto or i/N, the first of four being 0/4");
     memcpy(number, text, bytes);
     number[bytes] = '\0';
     return shard_set(shard, number, slash + 1, error);
@@ -47,9 +44,7 @@ static bool shard_find(struct shard *shard, struct option_error *error)
     if (text && *text) {
         if (parse(shard, text, &why))
             return true;
-        snprintf(error->text, sizeof error->text, "takes RBWP_SHARD, which is '%.20s': %.80s", text,
-                 why.text);
-        return false;
+        return option_wrong(error, "takes RBWP_SHARD, which is '%.20s': %.80s", text, why.text);
     }
     for (int i = 0; i < LAUNCHERS; i++) {
         const char *number = getenv(launchers[i].number), *of = getenv(launchers[i].of);
@@ -57,14 +52,13 @@ static bool shard_find(struct shard *shard, struct option_error *error)
             continue;
         if (shard_set(shard, number, of, &why))
             return true;
-        snprintf(error->text, sizeof error->text, "takes %s and %s, which are '%.20s' and '%.20s'",
-                 launchers[i].number, launchers[i].of, number, of);
-        return false;
+        return option_wrong(error, "takes %s and %s, which are '%.20s' and '%.20s'",
+                            launchers[i].number, launchers[i].of, number, of);
     }
-    snprintf(error->text, sizeof error->text,
-             "finds no launcher: neither RBWP_SHARD nor a rank and size of Open MPI, PMI or Slurm "
-             "are set; start it with srun or mpirun, or say which part it is");
-    return false;
+    return option_wrong(
+        error,
+        "finds no launcher: neither RBWP_SHARD nor a rank and size of Open MPI, PMI or Slurm "
+        "are set; start it with srun or mpirun, or say which part it is");
 }
 
 bool shard_store(void *value, const char *text, struct option_error *error)

@@ -83,10 +83,8 @@ static bool take_member(void *context, const struct tar_member *member)
     }
     char *word;
     if (!grow_array(&archive.files, &archive.room, archive.count + 1, sizeof *archive.files) ||
-        asprintf(&word, "-:%s", member->name) < 0) {
-        message("out of memory");
-        return false;
-    }
+        asprintf(&word, "-:%s", member->name) < 0)
+        return message_fail("out of memory");
     archive.files[archive.count++] = (struct file){word, member->offset, member->bytes};
     return true;
 }
@@ -99,21 +97,17 @@ static int by_word(const void *a, const void *b)
 static bool list_files(struct operands *files)
 {
     const char *why = tar_members(archive.fd, take_member, NULL);
-    if (why) {
-        message("standard input: the tar archive cannot be read: %s", why);
-        return false;
-    }
-    if (archive.count == 0) {
-        message("standard input: is a tar archive without RBWP files named *.bin or *.rbwa");
-        return false;
-    }
+    if (why)
+        return message_fail("standard input: the tar archive cannot be read: %s", why);
+    if (archive.count == 0)
+        return message_fail(
+            "standard input: is a tar archive without RBWP files named *.bin or *.rbwa");
     qsort(archive.files, archive.count, sizeof *archive.files, by_word);
     bool good = true;
     for (size_t i = 0; i < archive.count && good; i++) {
-        if (i > 0 && by_word(&archive.files[i - 1], &archive.files[i]) == 0) {
-            message("standard input: %s is twice in the tar archive", archive.files[i].word + 2);
-            return false;
-        }
+        if (i > 0 && by_word(&archive.files[i - 1], &archive.files[i]) == 0)
+            return message_fail("standard input: %s is twice in the tar archive",
+                                archive.files[i].word + 2);
         good = input_words_copy(files, archive.files[i].word);
     }
     return good;

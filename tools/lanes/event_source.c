@@ -13,10 +13,8 @@ static bool open_dump(struct event_file *file)
     struct rbwp_events_dump dump = {.size = sizeof dump};
     struct rbwp_error error;
     if (rbwp_events_decode_dump(file->dump.bytes, file->dump.count, &dump, &file->source, &error) !=
-        RBWP_OK) {
-        message("%s: %s", file->dump.name, error.text);
-        return false;
-    }
+        RBWP_OK)
+        return message_fail("%s: %s", file->dump.name, error.text);
     uint64_t stored = dump.counter < dump.max_events ? dump.counter : dump.max_events;
     file->rank = dump.rank;
     file->ranks = dump.ranks;
@@ -40,11 +38,9 @@ static bool has_fields(const struct dump_bytes *dump)
 {
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++) {
         const struct dump_field *field = field_named(dump, rbwp_events_column_name(i));
-        if (!field || field->bytes != rbwp_events_column_bytes(i)) {
-            message("%s: its records have no field %s of %u bytes", dump->name,
-                    rbwp_events_column_name(i), rbwp_events_column_bytes(i));
-            return false;
-        }
+        if (!field || field->bytes != rbwp_events_column_bytes(i))
+            return message_fail("%s: its records have no field %s of %u bytes", dump->name,
+                                rbwp_events_column_name(i), rbwp_events_column_bytes(i));
     }
     return true;
 }
@@ -57,10 +53,8 @@ static bool open_records(struct event_file *file)
     if (!has_fields(dump))
         return false;
     file->columns = malloc(count ? count * RBWP_EVENTS_BYTES : 1);
-    if (!file->columns) {
-        message("out of memory");
-        return false;
-    }
+    if (!file->columns)
+        return message_fail("out of memory");
     uint8_t *to = file->columns;
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++) {
         const struct dump_field *field = field_named(dump, rbwp_events_column_name(i));
@@ -77,12 +71,11 @@ static bool open_arrays(struct event_file *file, uint32_t max_events)
     const uint8_t *at = file->dump.bytes;
     uint64_t count = max_events ? max_events : file->dump.count / RBWP_EVENTS_BYTES;
     if (count * RBWP_EVENTS_BYTES > file->dump.count ||
-        (!max_events && file->dump.count % RBWP_EVENTS_BYTES)) {
-        message("%s: %zu bytes are not 13 arrays of %s events, nor does it begin "
-                "with " RBWP_EVENTS_DUMP_MAGIC,
-                file->dump.name, file->dump.count, max_events ? "so many" : "64 bytes of");
-        return false;
-    }
+        (!max_events && file->dump.count % RBWP_EVENTS_BYTES))
+        return message_fail("%s: %zu bytes are not 13 arrays of %s events, nor does it begin "
+                            "with " RBWP_EVENTS_DUMP_MAGIC,
+                            file->dump.name, file->dump.count,
+                            max_events ? "so many" : "64 bytes of");
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++) {
         file->source.columns[i] = at;
         at += count * rbwp_events_column_bytes(i);
@@ -145,8 +138,7 @@ static bool event_source_look_at(struct event_file *file)
     struct rbwp_error error;
     if (rbwp_events_decode(&file->source, NULL, NULL, &file->stats, &error) == RBWP_OK)
         return true;
-    message("%s: %s", file->dump.name, error.text);
-    return false;
+    return message_fail("%s: %s", file->dump.name, error.text);
 }
 
 bool event_file_open(struct event_file *file, const char *path, uint32_t number,

@@ -91,8 +91,7 @@ static bool read_events(const struct event_file *file, bool raw, struct events *
         rbwp_events_decode(&file->source, events_keep, events, &stats, NULL) == RBWP_OK &&
         (raw || find_rows(events)))
         return true;
-    message("out of memory");
-    return false;
+    return message_fail("out of memory");
 }
 
 static void free_events(struct events *events)
@@ -477,11 +476,9 @@ static int by_rank(const void *a, const void *b)
 static bool ranks_differ(const struct events_job *job)
 {
     for (int i = 1; i < job->count; i++)
-        if (job->files[i].rank == job->files[i - 1].rank) {
-            message("%s and %s are both of rank %" PRIu32, job->files[i - 1].dump.name,
-                    job->files[i].dump.name, job->files[i].rank);
-            return false;
-        }
+        if (job->files[i].rank == job->files[i - 1].rank)
+            return message_fail("%s and %s are both of rank %" PRIu32, job->files[i - 1].dump.name,
+                                job->files[i].dump.name, job->files[i].rank);
     return true;
 }
 
@@ -490,10 +487,8 @@ static bool events_read_files(struct events_job *job, struct operands files)
     bool any = false;
     job->has_host_times = true;
     job->files = calloc((size_t)files.count, sizeof *job->files);
-    if (!job->files) {
-        message("out of memory");
-        return false;
-    }
+    if (!job->files)
+        return message_fail("out of memory");
     for (int i = 0; i < files.count; i++) {
         struct event_file *file = &job->files[job->count];
         if (!event_file_open(file, files.words[i], (uint32_t)i, job->options)) {
@@ -626,15 +621,11 @@ enum exit_code events_run(const struct events_options *options, struct operands 
     struct events_job job = {.options = options};
     enum exit_code code = EXIT_USAGE;
     bool iris = kernel_wants(&options->kernel, "iris");
-    if (!iris && (options->merge || options->raw_cycles)) {
-        message_usage("--merge and --raw-cycles are for --to iris");
-        return EXIT_USAGE;
-    }
+    if (!iris && (options->merge || options->raw_cycles))
+        return message_usage("--merge and --raw-cycles are for --to iris");
     if (iris && !options->merge && files.count > 1 &&
-        out_is_standard(&options->kernel.export.reading.output)) {
-        message_usage("several ranks are several files: give -o FILE, or --merge");
-        return EXIT_USAGE;
-    }
+        out_is_standard(&options->kernel.export.reading.output))
+        return message_usage("several ranks are several files: give -o FILE, or --merge");
     if (id_names_parse(&job.names, "--events", options->kernel.events))
         code = events_read_files(&job, files) ? events_make(&job, files) : EXIT_BAD_DATA;
     for (int i = 0; i < job.count; i++)

@@ -72,17 +72,13 @@ static bool write_profile(int fd, const char *name, bool stays, struct operands 
 static enum exit_code make_profile(const struct out_options *output, struct operands files,
                                    const struct kernel_maker *maker)
 {
-    if (out_is_standard(output)) {
-        message_usage("a profile cannot go to standard output: give -o FILE");
-        return EXIT_USAGE;
-    }
+    if (out_is_standard(output))
+        return message_usage("a profile cannot go to standard output: give -o FILE");
     if (!out_may_create(output, files))
         return EXIT_BAD_DATA;
     int fd = open(output->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        message("%s: cannot be created: %s", output->path, strerror(errno));
-        return EXIT_BAD_DATA;
-    }
+    if (fd < 0)
+        return message_bad_data("%s: cannot be created: %s", output->path, strerror(errno));
     bool good = write_profile(fd, output->path, true, files, maker);
     if (close(fd) != 0) {
         message("%s: cannot be written: %s", output->path, strerror(errno));

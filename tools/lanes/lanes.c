@@ -286,10 +286,8 @@ static bool lanes_look_at(struct lanes *lanes, struct lanes_file *file)
     if (rbwp_lanes_find_layout(file->dump.bytes, file->dump.count, &layout, &file->layout,
                                &error) != RBWP_OK ||
         rbwp_lanes_decode(file->dump.bytes, file->dump.count, &file->layout, NULL, NULL,
-                          &file->stats, &error) != RBWP_OK) {
-        message("%s: %s", file->dump.name, error.text);
-        return false;
-    }
+                          &file->stats, &error) != RBWP_OK)
+        return message_fail("%s: %s", file->dump.name, error.text);
     tell_damage(file);
     tell_rest(file);
     if (rbwp_lanes_damage(&file->stats) || file->dump.cut)
@@ -301,10 +299,8 @@ static bool lanes_look_at(struct lanes *lanes, struct lanes_file *file)
 static bool lanes_read_files(struct lanes *lanes, struct operands files)
 {
     lanes->files = calloc((size_t)files.count, sizeof *lanes->files);
-    if (!lanes->files) {
-        message("out of memory");
-        return false;
-    }
+    if (!lanes->files)
+        return message_fail("out of memory");
     for (int i = 0; i < files.count; i++) {
         struct lanes_file *file = &lanes->files[lanes->count];
         if (!dump_bytes_read(&file->dump, files.words[i])) {
@@ -522,10 +518,8 @@ enum exit_code lanes_run(const struct lanes_options *options, struct operands fi
 {
     struct lanes lanes = {.options = options};
     enum exit_code code = EXIT_USAGE;
-    if (kernel_wants(&options->kernel, "warpscope") && files.count > 1) {
-        message_usage("--to warpscope takes one file: it has no place for several launches");
-        return EXIT_USAGE;
-    }
+    if (kernel_wants(&options->kernel, "warpscope") && files.count > 1)
+        return message_usage("--to warpscope takes one file: it has no place for several launches");
     if (id_names_parse(&lanes.events, "--events", options->kernel.events) &&
         id_names_parse(&lanes.groups, "--groups", options->kernel.groups))
         code = lanes_read_files(&lanes, files) ? lanes_make(&lanes, files) : EXIT_BAD_DATA;

@@ -440,9 +440,8 @@ enum { LINE_MAX_BYTES = 16 << 10, NEWEST_VERSION = 1011 };
 
 static bool legion_log_refuse(const struct legion_log *log, const char *what, const char *where)
 {
-    message("%s: no Legion Prof log that can be read: %s%s%.60s", log->name, what,
-            *where ? " in: " : "", where);
-    return false;
+    return message_fail("%s: no Legion Prof log that can be read: %s%s%.60s", log->name, what,
+                        *where ? " in: " : "", where);
 }
 
 /* Terminated, without the line feed; false when there is none. */
@@ -499,10 +498,8 @@ static bool legion_log_read_head(struct legion_log *log, char *line)
 static bool read_declarations(struct legion_log *log)
 {
     char *line = malloc(LINE_MAX_BYTES);
-    if (!line) {
-        message("out of memory");
-        return false;
-    }
+    if (!line)
+        return message_fail("out of memory");
     bool good = legion_log_read_head(log, line);
     while (good && (good = read_line(log, line)) && *line)
         good = add_declaration(log, line);
@@ -523,8 +520,7 @@ bool legion_log_open(struct legion_log *log, int fd, const char *name)
     log->text = malloc(LEGION_TEXT_MAX);
     if (!log->text || !unpack_start(&log->bytes, fd)) {
         free(log->text);
-        message("out of memory");
-        return false;
+        return message_fail("out of memory");
     }
     if (read_declarations(log))
         return true;

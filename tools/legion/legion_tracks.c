@@ -138,9 +138,8 @@ uint32_t legion_names_row(const struct legion_names *names, struct trace *trace,
 
 static void legion_tracks_fail(struct legion_tracks *tracks)
 {
-    if (!tracks->failed)
-        message("%s: too many processors or out of memory; spans are missing", tracks->name);
-    tracks->failed = true;
+    message_once(&tracks->failed, "%s: too many processors or out of memory; spans are missing",
+                 tracks->name);
 }
 
 /* ---- processors ------------------------------------------------------------------ */

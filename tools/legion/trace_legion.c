@@ -393,10 +393,8 @@ static bool open_legion(struct trace_source *opened)
     struct legion_log log;
     bool ours = false;
     struct legion_source *source = calloc(1, sizeof *source);
-    if (!source) {
-        message("out of memory");
-        return false;
-    }
+    if (!source)
+        return message_fail("out of memory");
     if (!legion_log_open(&log, opened->fd, opened->name)) {
         free(source);
         return false;

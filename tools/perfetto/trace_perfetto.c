@@ -361,10 +361,8 @@ static bool read_packets(struct perfetto_source *source, const struct trace_sour
 {
     struct perfetto_packets packets;
     struct wire_message packet;
-    if (!perfetto_packets_start(&packets, opened->fd)) {
-        message("out of memory");
-        return false;
-    }
+    if (!perfetto_packets_start(&packets, opened->fd))
+        return message_fail("out of memory");
     source->kinds = 0;
     source->other_kinds = source->no_times = source->no_state = source->bad = 0;
     while (!source->tracks.full && !source->state.full && !source->clocks.failed &&
@@ -434,10 +432,8 @@ static bool open_perfetto(struct trace_source *opened)
 {
     char problem[160];
     struct perfetto_source *source = calloc(1, sizeof *source);
-    if (!source) {
-        message("out of memory");
-        return false;
-    }
+    if (!source)
+        return message_fail("out of memory");
     opened->state = source;
     source->first_ns = INT64_MAX;
     source->last_ns = INT64_MIN;
@@ -533,10 +529,8 @@ static enum exit_code read_perfetto(struct trace_source *opened, struct trace *t
     char problem[160];
     struct perfetto_spans *spans =
         perfetto_spans_start(&source->tracks, &source->state, opened, trace, options);
-    if (!spans) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!spans)
+        return message_bad_data("out of memory");
     spans->ours = source->ours;
     bool whole = read_packets(source, opened, pass_event, spans, trace, problem, sizeof problem);
     whole = whole && tell_problems(source, opened->name, problem);

@@ -278,10 +278,8 @@ enum exit_code ptx_tool_annotate(const struct ptx_tool_options *tool, struct ope
     struct stat status;
     if (stat(files.words[0], &status) == 0 && S_ISDIR(status.st_mode))
         return annotate_folder(tool, files);
-    if (!tool->map) {
-        message_usage("annotate needs the probes: --map MAP, or a folder of launches");
-        return EXIT_USAGE;
-    }
+    if (!tool->map)
+        return message_usage("annotate needs the probes: --map MAP, or a folder of launches");
     if (!ptx_map_read(&map, tool->map))
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;

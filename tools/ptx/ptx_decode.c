@@ -372,11 +372,10 @@ enum exit_code ptx_tool_decode(const struct ptx_tool_options *tool, struct opera
     struct decoding decoding = {.tool = tool, .inputs = files};
     if (tool->profile)
         return decode_folder(tool, files.words[0]);
-    if (!tool->map && !tool->config) {
-        message_usage("decode needs the probes: --map MAP, --config of a compatible tool, or "
-                      "--rbwp FILE and a folder");
-        return EXIT_USAGE;
-    }
+    if (!tool->map && !tool->config)
+        return message_usage(
+            "decode needs the probes: --map MAP, --config of a compatible tool, or "
+            "--rbwp FILE and a folder");
     enum exit_code code = EXIT_BAD_DATA;
     if (read_inputs(&decoding)) {
         tell_losses(&decoding);
@@ -421,10 +420,8 @@ enum exit_code ptx_tool_sanitize(const struct ptx_tool_options *tool, struct ope
         return EXIT_BAD_DATA;
     if (files.count && stat(files.words[0], &status) == 0 && S_ISDIR(status.st_mode))
         return sanitize_folder(tool, &config, files.words[0]);
-    if (!tool->config && !tool->loc_map) {
-        message_usage("sanitize needs the source lines: --loc-map FILE, or --config");
-        return EXIT_USAGE;
-    }
+    if (!tool->config && !tool->loc_map)
+        return message_usage("sanitize needs the source lines: --loc-map FILE, or --config");
     snprintf(csv, sizeof csv, "%s/%s", config.output_dir, config.raw_csv);
     snprintf(locs, sizeof locs, "%s/%s", config.analysis_dir, config.loc_map);
     snprintf(active, sizeof active, "%s/%s", config.analysis_dir, config.active_list);

@@ -116,10 +116,8 @@ static bool add_device(struct ptx_rows *rows, const struct ptx_launch *launch)
     if (!*launch->device_name)
         return true;
     if (!grow_array32(&rows->devices, &rows->device_room, rows->device_count + 1,
-                      sizeof *rows->devices)) {
-        message("out of memory");
-        return false;
-    }
+                      sizeof *rows->devices))
+        return message_fail("out of memory");
     rows->devices[rows->device_count++] = launch->device;
     const uint64_t cells[] = {CUDA_PROCESSOR | launch->device,
                               rows_file_name(&rows->file, launch->device_name), launch->sms};
@@ -303,10 +301,8 @@ static bool add_blocks(struct filling *filling)
     uint32_t ids = filling->map->ids < most ? filling->map->ids : most;
     bool good = true;
     filling->names = calloc((size_t)ids + 1, sizeof *filling->names);
-    if (!filling->names) {
-        message("out of memory");
-        return false;
-    }
+    if (!filling->names)
+        return message_fail("out of memory");
     for (uint32_t lane = 0; lane < filling->matrix->lanes && good; lane++)
         good = ptx_folder_add_lane(filling, lane);
     free(filling->names);
@@ -527,10 +523,8 @@ static bool write_file(struct ptx_walk *walk, const struct out_options *output,
                        struct ptx_folder_told *told)
 {
     int fd = open(output->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        message("%s: cannot be created: %s", output->path, strerror(errno));
-        return false;
-    }
+    if (fd < 0)
+        return message_fail("%s: cannot be created: %s", output->path, strerror(errno));
     bool good = write_profile(walk, fd, output->path, told);
     if (close(fd) != 0) {
         message("%s: cannot be written: %s", output->path, strerror(errno));
@@ -546,10 +540,8 @@ enum exit_code ptx_folder_write(const char *path, const struct out_options *outp
 {
     struct ptx_walk walk = {.path = path};
     *told = (struct ptx_folder_told){0};
-    if (out_is_standard(output)) {
-        message_usage("a profile cannot go to standard output: give it a name");
-        return EXIT_USAGE;
-    }
+    if (out_is_standard(output))
+        return message_usage("a profile cannot go to standard output: give it a name");
     bool good = out_may_create(output, (struct operands){0}) && ptx_walk_begin(&walk) &&
                 write_file(&walk, output, told);
     ptx_walk_end(&walk);

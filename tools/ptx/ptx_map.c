@@ -333,10 +333,8 @@ bool ptx_map_locs(const struct ptx_map *map, struct ptx_loc_map *locs)
 {
     *locs = (struct ptx_loc_map){0};
     for (uint32_t i = 0; i < map->count; i++)
-        if (!ptx_loc_map_add(locs, map->probes[i].id, map->probes[i].loc)) {
-            message("out of memory");
-            return false;
-        }
+        if (!ptx_loc_map_add(locs, map->probes[i].id, map->probes[i].loc))
+            return message_fail("out of memory");
     ptx_loc_map_finish(locs);
     return true;
 }

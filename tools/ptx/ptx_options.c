@@ -5,60 +5,27 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool one_of(const char *text, const char *const *words, int count, int *which_out,
-                   struct option_error *error)
-{
-    size_t used = 0;
-    for (*which_out = 0; *which_out < count; ++*which_out)
-        if (strcmp(text, words[*which_out]) == 0)
-            return true;
-    used = (size_t)snprintf(error->text, sizeof error->text, "is none of");
-    for (int i = 0; i < count; i++)
-        used += (size_t)snprintf(error->text + used, sizeof error->text - used, " %s", words[i]);
-    return false;
-}
+#define MODES "block single entire config cfg mma warp" /* in the order of enum ptx_mode */
 
 static bool store_mode(void *value, const char *text, struct option_error *error)
 {
     struct ptx_tool_options *options = value;
-    const char *names[PTX_MODE_COUNT];
-    int which;
-    for (int i = 0; i < PTX_MODE_COUNT; i++)
-        names[i] = ptx_mode_name((enum ptx_mode)i);
-    options->mode_given = one_of(text, names, PTX_MODE_COUNT, &which, error);
+    uint32_t which;
+    options->mode_given = option_choice(text, MODES, &which, error);
     if (options->mode_given)
         options->probes.mode = (enum ptx_mode)which;
     return options->mode_given;
 }
 
+/* In these enums 0 is what the mode has. */
 static bool store_cells(void *value, const char *text, struct option_error *error)
 {
-    static const char *const words[] = {"compat", "wide"};
-    int which;
-    if (!one_of(text, words, 2, &which, error))
-        return false;
-    *(enum ptx_cells *)value = which ? PTX_CELLS_WIDE : PTX_CELLS_COMPAT;
-    return true;
+    return option_choice(text, "compat wide", value, error) && ++*(enum ptx_cells *)value;
 }
 
 static bool store_lane(void *value, const char *text, struct option_error *error)
 {
-    static const char *const words[] = {"thread", "warp"};
-    int which;
-    if (!one_of(text, words, 2, &which, error))
-        return false;
-    *(enum ptx_lane *)value = which ? PTX_LANE_WARP : PTX_LANE_THREAD;
-    return true;
-}
-
-static bool store_binding(void *value, const char *text, struct option_error *error)
-{
-    static const char *const words[] = {"variable", "append", "param"};
-    int which;
-    if (!one_of(text, words, 3, &which, error))
-        return false;
-    *(enum ptx_binding *)value = (enum ptx_binding)which;
-    return true;
+    return option_choice(text, "thread warp", value, error) && ++*(enum ptx_lane *)value;
 }
 
 static bool store_param(void *value, const char *text, struct option_error *error)
@@ -66,11 +33,6 @@ static bool store_param(void *value, const char *text, struct option_error *erro
     struct ptx_options *options = value;
     options->binding = PTX_BIND_PARAM;
     return option_store_text(&options->param, text, error);
-}
-
-static bool store_capacity(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, INT32_MAX, value, error);
 }
 
 static bool store_pair_cost(void *value, const char *text, struct option_error *error)
@@ -124,9 +86,8 @@ static bool store_threads(void *value, const char *text, struct option_error *er
         if (*text++ != ',')
             break;
     }
-    snprintf(error->text, sizeof error->text,
-             "is no set: up to %d of N, A-B or A-B/STEP, by commas", PTX_RANGES_MAX);
-    return false;
+    return option_wrong(error, "is no set: up to %d of N, A-B or A-B/STEP, by commas",
+                        PTX_RANGES_MAX);
 }
 
 /* ---- tables ---------------------------------------------------------------------------- */
@@ -134,8 +95,8 @@ static bool store_threads(void *value, const char *text, struct option_error *er
 #define AT(member) offsetof(struct ptx_tool_options, member)
 
 static const struct option ptx_probe_table[] = {
-    {"mode", 'm', "MODE", "block single entire config cfg mma warp",
-     "what a probe is around: block (default), see the manual", 0, store_mode},
+    {"mode", 'm', "MODE", MODES, "what a probe is around: block (default), see the manual", 0,
+     store_mode},
     {"kernel", 0, "NAME", NULL, "this kernel; '*' is all of them; default: the first, or all shown",
      AT(probes.kernel), option_store_text},
     {"file", 0, "N", NULL, "lines of this file of .loc: number, path or all", AT(file),
@@ -144,12 +105,12 @@ static const struct option ptx_probe_table[] = {
      AT(probes), store_threads},
     {"per", 0, "LANE", "thread warp", "what records: a thread, or a warp's first one",
      AT(probes.lane), store_lane},
-    {"capacity", 0, "N", NULL, "records that each of them has room for; default 256",
-     AT(probes.capacity), store_capacity},
+    {"capacity", 0, "N", "1..2147483647", "records that each of them has room for; default 256",
+     AT(probes.capacity), NULL},
     {"cells", 0, "KIND", "compat wide", "records of 16 bytes, or of 32 with time, SM and warp",
      AT(probes.cells), store_cells},
     {"bind", 0, "HOW", "variable append param", "where the buffer's address comes from",
-     AT(probes.binding), store_binding},
+     AT(probes.binding), NULL},
     {"param", 0, "NAME", NULL, "from this parameter of the kernel", AT(probes), store_param},
     {"active", 0, "FILE", NULL, "only the probes of this list (active_probes.json)", AT(active),
      option_store_text},

@@ -41,10 +41,8 @@ bool ptx_gather(struct ptx_gathered *gathered, const struct ptx_matrix *matrix,
 {
     size_t cells = (size_t)matrix->rows * matrix->lanes;
     if (!grow_array(&gathered->timed, &gathered->room, gathered->count + cells,
-                    sizeof *gathered->timed)) {
-        message("out of memory");
-        return false;
-    }
+                    sizeof *gathered->timed))
+        return message_fail("out of memory");
     for (uint32_t row = 0; row < matrix->rows; row++)
         for (uint32_t lane = 0; lane < matrix->lanes; lane++) {
             const struct ptx_cell *cell = ptx_matrix_at(matrix, row, lane);

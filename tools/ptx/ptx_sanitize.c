@@ -158,10 +158,8 @@ bool ptx_sanitizer_add(struct ptx_sanitizer *sanitizer, const struct ptx_matrix 
     uint32_t room = sanitizer->site_count, sites = greatest_id(matrix) + 1;
     if (!grow_zeroed32(&sanitizer->sites, &room, sites, sizeof *sanitizer->sites) ||
         !grow_array(&sanitizer->edges, &sanitizer->edge_room, sanitizer->edge_count + cells,
-                    sizeof *sanitizer->edges)) {
-        message("out of memory");
-        return false;
-    }
+                    sizeof *sanitizer->edges))
+        return message_fail("out of memory");
     sanitizer->site_count = room;
     find_alive(sanitizer, matrix);
     for (uint32_t lane = 0; sanitizer->how.merge && lane < matrix->lanes; lane++)
@@ -181,8 +179,7 @@ bool ptx_sanitizer_lists(struct ptx_sanitizer *sanitizer, struct ptx_active *act
     merge(sanitizer, locs);
     if (list_sites(sanitizer, locs, active))
         return true;
-    message("out of memory");
-    return false;
+    return message_fail("out of memory");
 }
 
 bool ptx_sanitize(struct ptx_active *active, const struct ptx_matrix *matrix,

@@ -157,10 +157,8 @@ static bool show_function(struct out *out, const struct ptx_source *source,
 {
     struct shown shown = {.module = &source->module, .function = function};
     struct ptx_error error;
-    if (!ptx_lines(&shown.lines, shown.module, function)) {
-        message("out of memory");
-        return false;
-    }
+    if (!ptx_lines(&shown.lines, shown.module, function))
+        return message_fail("out of memory");
     bool good = ptx_flow(&shown.flow, shown.module, function, &error);
     if (!good)
         ptx_source_error(source, &error);

@@ -197,8 +197,7 @@ static bool take_options(struct ptx_tool_options *tool, char *text)
             return true;
         snprintf(error.text, sizeof error.text, "'%.100s' is no option", words[0]);
     }
-    message("RBWP_PTX_OPTIONS: %s", error.text);
-    return false;
+    return message_fail("RBWP_PTX_OPTIONS: %s", error.text);
 }
 
 /* One file of the folder, named by the hash. */
@@ -250,8 +249,7 @@ static bool write_text(struct stand_in *self, const struct ptx_probes *probes)
     int fd = count < PATH_MAX ? mkostemps(self->text_path, 4, O_CLOEXEC) : -1;
     if (fd < 0) {
         self->text_path[0] = '\0';
-        message("no temporary file: %s", strerror(errno));
-        return false;
+        return message_fail("no temporary file: %s", strerror(errno));
     }
     bool written = write_all(fd, probes->text, probes->bytes);
     if (!written)
@@ -286,10 +284,8 @@ static bool make_text(struct stand_in *self)
     struct ptx_instrumented made;
     const char *given = getenv("RBWP_PTX_OPTIONS");
     char *options = strdup(given ? given : "--mode warp --kernel *");
-    if (!options) {
-        message("out of memory");
-        return false;
-    }
+    if (!options)
+        return message_fail("out of memory");
     bool good = take_options(&tool, options) && instrument(&made, &tool, self->argv[self->input]);
     if (good) {
         good = write_text(self, &made.probes) && write_map(&made);

@@ -190,9 +190,8 @@ static bool find_library(unsigned sources, char library[PATH_MAX])
         i++;
     if (record_find(libraries[i].variable, libraries[i].name, library))
         return true;
-    message("%s is not beside it (%s names it): nothing is recorded", libraries[i].name,
-            libraries[i].variable);
-    return false;
+    return message_fail("%s is not beside it (%s names it): nothing is recorded", libraries[i].name,
+                        libraries[i].variable);
 }
 
 /* ---- the environment ------------------------------------------------------------------- */
@@ -205,12 +204,11 @@ static bool set_preload(const char *library, struct record_environment *environm
     bool some = others && *others;
     int count =
         snprintf(value, sizeof value, "%s%s%s", library, some ? ":" : "", some ? others : "");
-    if (strpbrk(library, ": ")) {
-        message("%s: a library with a blank or colon in its name cannot be preloaded: nothing is "
-                "recorded",
-                library);
-        return false;
-    }
+    if (strpbrk(library, ": "))
+        return message_fail(
+            "%s: a library with a blank or colon in its name cannot be preloaded: nothing is "
+            "recorded",
+            library);
     return count < (int)sizeof value && record_set(environment, "LD_PRELOAD", value);
 }
 
@@ -219,10 +217,8 @@ static bool set_file(const char *variable, const char *before, const char *file,
                      struct record_environment *environment)
 {
     char here[PATH_MAX] = "", value[3 * PATH_MAX];
-    if (file[0] != '/' && !getcwd(here, sizeof here)) {
-        message("%s: %s: nothing is recorded", file, strerror(errno));
-        return false;
-    }
+    if (file[0] != '/' && !getcwd(here, sizeof here))
+        return message_fail("%s: %s: nothing is recorded", file, strerror(errno));
     int count =
         snprintf(value, sizeof value, "%s%s%s%s%s", before, here, *here ? "/" : "", file, behind);
     return count < (int)sizeof value && record_set(environment, variable, value);
@@ -429,10 +425,8 @@ static bool set_caches(const char *folder, struct record_environment *environmen
 {
     char triton[PATH_MAX], inductor[PATH_MAX];
     if (!make_below(folder, "triton-cache", triton) ||
-        !make_below(folder, "inductor-cache", inductor)) {
-        message("%s: no room for a cache: nothing is recorded", folder);
-        return false;
-    }
+        !make_below(folder, "inductor-cache", inductor))
+        return message_fail("%s: no room for a cache: nothing is recorded", folder);
     return record_set(environment, "TRITON_CACHE_DIR", triton) &&
            record_set(environment, "TORCHINDUCTOR_CACHE_DIR", inductor) &&
            record_set(environment, "TRITON_CACHE_MANAGER", NULL) &&
@@ -469,11 +463,10 @@ static bool record_ptx_set_up(const struct record_options *options, const char *
     char stand_in[PATH_MAX], library[PATH_MAX], words[1024];
     const char *other = getenv("CUDA_INJECTION64_PATH");
     if (!record_find("RBWP_PTXAS_STAND_IN", "rbwp-ptxas", stand_in) ||
-        !record_find("RBWP_INJECT", "librbwp-inject.so", library)) {
-        message("rbwp-ptxas and librbwp-inject.so are not beside it (RBWP_PTXAS_STAND_IN and "
-                "RBWP_INJECT name them): nothing is recorded");
-        return false;
-    }
+        !record_find("RBWP_INJECT", "librbwp-inject.so", library))
+        return message_fail(
+            "rbwp-ptxas and librbwp-inject.so are not beside it (RBWP_PTXAS_STAND_IN and "
+            "RBWP_INJECT name them): nothing is recorded");
     if (other && *other && strcmp(other, library) != 0)
         message("in the place of %s (CUDA_INJECTION64_PATH)", other);
     return record_ptx_options(options, words, sizeof words) && set_caches(folder, environment) &&

@@ -26,10 +26,8 @@ static const int handed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 bool record_set(struct record_environment *environment, const char *name, const char *value)
 {
     char *copy = value ? strdup(value) : NULL;
-    if ((value && !copy) || environment->count == RECORD_WORDS_MAX) {
-        message("out of memory");
-        return false;
-    }
+    if ((value && !copy) || environment->count == RECORD_WORDS_MAX)
+        return message_fail("out of memory");
     environment->variables[environment->count].name = name;
     environment->variables[environment->count++].value = copy;
     return true;

@@ -242,8 +242,7 @@ static bool is_trusted(const char *path)
     if (file_is && folder_is && !(file.st_mode & S_IWOTH) &&
         (!(around.st_mode & S_IWOTH) || (around.st_mode & S_ISVTX)))
         return true;
-    message("%s: others than this user and root may write it: it is not taken", path);
-    return false;
+    return message_fail("%s: others than this user and root may write it: it is not taken", path);
 }
 
 /* The first file that a pattern names. A link stays one: rbwp-ptxas knows itself by its name. */

@@ -45,11 +45,9 @@ static bool find_profile(uint32_t pid, char path[PATH_MAX])
     bool found = false;
     snprintf(name, sizeof name, "/proc/%" PRIu32 "/maps", pid);
     FILE *maps = fopen(name, "re");
-    if (!maps) {
-        message("process %" PRIu32 ": %s", pid,
-                errno == ENOENT ? "there is none" : strerror(errno));
-        return false;
-    }
+    if (!maps)
+        return message_fail("process %" PRIu32 ": %s", pid,
+                            errno == ENOENT ? "there is none" : strerror(errno));
     while (!found && (bytes = getline(&line, &room, maps)) > 0) {
         line[bytes - 1] = '\0';
         char *slash = strchr(line, '/');
@@ -121,10 +119,8 @@ enum exit_code record_process(const struct record_options *options)
         close(process);
     snprintf(live, sizeof live, "%s.live", file);
     if (!record_file_cut(file, output, access(live, F_OK) == 0, from_ns,
-                         process_now_ns(CLOCK_REALTIME))) {
-        message("%s: nothing was recorded in that time", file);
-        return EXIT_BAD_DATA;
-    }
+                         process_now_ns(CLOCK_REALTIME)))
+        return message_bad_data("%s: nothing was recorded in that time", file);
     char *words[] = {(char *)(uintptr_t)output, NULL};
     struct operands one = {words, 1};
     if (!record_summary_say(one, 0) || (options->report && !record_page(options, one)))

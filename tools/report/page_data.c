@@ -18,8 +18,7 @@ bool page_data_start(struct page_data *data, struct out *out)
     *data = (struct page_data){.out = out};
     if (deflateInit2(&data->stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK)
         return true;
-    message("out of memory");
-    return false;
+    return message_fail("out of memory");
 }
 
 void page_data_stop(struct page_data *data)
@@ -32,10 +31,8 @@ bool page_data_pack(struct page_data *data, const void *bytes, size_t count)
 {
     size_t bound = deflateBound(&data->stream, (uLong)count);
     data->packed.count = 0;
-    if (!buffer_reserve(&data->packed, bound) || count > UINT_MAX || bound > UINT_MAX) {
-        message("out of memory; the report is not whole");
-        return false;
-    }
+    if (!buffer_reserve(&data->packed, bound) || count > UINT_MAX || bound > UINT_MAX)
+        return message_fail("out of memory; the report is not whole");
     data->stream.next_in = (z_const Bytef *)(uintptr_t)bytes;
     data->stream.avail_in = (uInt)count;
     data->stream.next_out = data->packed.bytes;

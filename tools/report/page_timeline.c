@@ -60,9 +60,7 @@ static void detail_stop(struct detail *detail)
 
 static void detail_fail(struct detail *detail, const char *why)
 {
-    if (!detail->failed)
-        message("single spans are missing in the report: %s", why);
-    detail->failed = true;
+    message_once(&detail->failed, "single spans are missing in the report: %s", why);
 }
 
 /* ---- making tiles ------------------------------------------------------------ */
@@ -384,9 +382,7 @@ void timeline_stop(struct timeline *timeline)
 
 static void timeline_fail(struct timeline *timeline)
 {
-    if (!timeline->failed)
-        message("out of memory; the report's timeline is not whole");
-    timeline->failed = true;
+    message_once(&timeline->failed, "out of memory; the report's timeline is not whole");
 }
 
 /* ---- rows -------------------------------------------------------------------- */

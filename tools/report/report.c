@@ -83,9 +83,7 @@ static bool page_args_add(struct report *report, const struct trace_span *span, 
 
 static void report_fail(struct report *report)
 {
-    if (!report->failed)
-        message("out of memory; the report is not whole");
-    report->failed = true;
+    message_once(&report->failed, "out of memory; the report is not whole");
 }
 
 static void widen_focus(struct report *report, const struct trace_span *span)
@@ -369,10 +367,8 @@ static enum exit_code report_read_files(struct trace_pass *pass,
 {
     struct report *report = pass->state;
     report->names = trace_new(&(struct trace_sink){0}, pass->origin_ns);
-    if (!report->names) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!report->names)
+        return message_bad_data("out of memory");
     return stats_files_read(pass, sources, report->options->cache, &report->stats);
 }
 

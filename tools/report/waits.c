@@ -44,9 +44,7 @@ static void keep_longest(struct waits *waits, struct wait wait)
 
 static void waits_fail(struct waits *waits)
 {
-    if (!waits->failed)
-        message("out of memory; waits are missing");
-    waits->failed = true;
+    message_once(&waits->failed, "out of memory; waits are missing");
 }
 
 void waits_add(struct waits *waits, const struct trace_span *span)

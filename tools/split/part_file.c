@@ -40,8 +40,7 @@ struct row_to {
 
 static bool no_memory(void)
 {
-    message("out of memory");
-    return false;
+    return message_fail("out of memory");
 }
 
 static void part_tables_free(struct part_tables *tables)
@@ -217,10 +216,9 @@ static bool part_file_put_rows(struct table_parts *parts, const struct rbwp_rows
         if (!part_file_put_row(parts, part, rows, to[i].row)) {
             if (!part_file_seal(parts, part, table, rows->thread_id, &sealed))
                 return false;
-            if (!part_file_put_row(parts, part, rows, to[i].row)) {
-                message("%s: a row of a table is too long to be written again", parts->input->name);
-                return false;
-            }
+            if (!part_file_put_row(parts, part, rows, to[i].row))
+                return message_fail("%s: a row of a table is too long to be written again",
+                                    parts->input->name);
         }
         if (!note_row(table, rows->first_row + to[i].row))
             return no_memory();
@@ -338,10 +336,8 @@ bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp
 bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block)
 {
     if (!grow_zeroed32(&part->thread_records, &part->thread_room, thread + 1,
-                       sizeof *part->thread_records)) {
-        message("out of memory");
-        return false;
-    }
+                       sizeof *part->thread_records))
+        return message_fail("out of memory");
     if (part->records == 0)
         part->first_ns = block->first_ns, part->last_ns = block->last_ns;
     part->first_ns = block->first_ns < part->first_ns ? block->first_ns : part->first_ns;

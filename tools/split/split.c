@@ -46,9 +46,7 @@ struct split {
 
 static void split_fail(struct split *split)
 {
-    if (!split->failed)
-        message("out of memory");
-    split->failed = true;
+    message_once(&split->failed, "out of memory");
 }
 
 /* ---- windows --------------------------------------------------------------------------- */
@@ -472,8 +470,7 @@ enum exit_code split_file(const struct split_options *options, struct input *inp
     *result_out = (struct split_result){.parts = calloc(SPLIT_PARTS_MAX, sizeof(struct part_file))};
     if (!split || !result_out->parts) {
         free(split);
-        message("out of memory");
-        return EXIT_BAD_DATA;
+        return message_bad_data("out of memory");
     }
     split->options = options;
     split->input = input;

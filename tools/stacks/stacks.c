@@ -509,10 +509,8 @@ static bool stacks_begin(struct trace_pass *pass)
 {
     const struct stacks_options *options = pass->asked;
     struct stacks *stacks = calloc(1, sizeof *stacks);
-    if (!stacks) {
-        message("out of memory");
-        return false;
-    }
+    if (!stacks)
+        return message_fail("out of memory");
     stacks->pass = pass;
     stacks->now_ns = INT64_MIN;
     stacks->colors = terminal_colors(&options->reading.terminal, pass->out.fd);

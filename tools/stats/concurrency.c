@@ -33,9 +33,7 @@ void concurrency_start(struct concurrency *concurrency)
 
 static void concurrency_fail(struct concurrency *concurrency, const char *why)
 {
-    if (!concurrency->failed)
-        message("concurrency is not known: %s", why);
-    concurrency->failed = true;
+    message_once(&concurrency->failed, "concurrency is not known: %s", why);
 }
 
 /* ---- coming in ---------------------------------------------------------------------- */

@@ -92,9 +92,7 @@ static const struct merge_order events_order = {.what = "calls and messages",
 
 static void critical_path_fail(struct critical_path *path)
 {
-    if (!path->failed)
-        message("out of memory: no critical path can be told");
-    path->failed = true;
+    message_once(&path->failed, "out of memory: no critical path can be told");
 }
 
 static void critical_path_on_process(void *context, const struct trace_process *process)

@@ -213,10 +213,8 @@ static void critical_report_put_text(struct out *out, const struct critical_repo
 static bool critical_report_begin(struct trace_pass *pass)
 {
     struct critical_path *path = malloc(sizeof *path);
-    if (!path) {
-        message("out of memory");
-        return false;
-    }
+    if (!path)
+        return message_fail("out of memory");
     critical_path_start(path, &pass->trace);
     pass->sink = critical_path_sink(path);
     pass->state = path;
@@ -230,11 +228,10 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
     struct critical_report_view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
         return EXIT_PARTIAL; /* the user was told */
-    if (path->messages == 0) {
-        message("no message has both of its ends in these files: there is no path through them "
-                "(messages are recorded at level 2)");
-        return EXIT_BAD_DATA;
-    }
+    if (path->messages == 0)
+        return message_bad_data(
+            "no message has both of its ends in these files: there is no path through them "
+            "(messages are recorded at level 2)");
     bool good = make_lines(&view);
     if (!good)
         message("out of memory");

@@ -17,9 +17,7 @@
 
 void stats_fail(struct stats *stats)
 {
-    if (!stats->failed)
-        message("out of memory; the rest is dropped");
-    stats->failed = true;
+    message_once(&stats->failed, "out of memory; the rest is dropped");
 }
 
 bool stats_grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes)

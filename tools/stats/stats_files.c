@@ -117,10 +117,8 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
     struct stats_options options = all->options;
     if (options.top < TOP_LEAST)
         options.top = TOP_LEAST;
-    if (!jobs) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!jobs)
+        return message_bad_data("out of memory");
     for (int i = 0; i < sources->count && !all->failed; i++) {
         if (!shard_has(pass->options->inputs.shard, sources->list[i].number))
             continue;

@@ -26,10 +26,8 @@ static bool stats_report_begin(struct trace_pass *pass)
     const struct stats_report_options *options = pass->asked;
     bool one_pass = !pass->maker->read;
     struct stats *stats = malloc(sizeof *stats);
-    if (!stats) {
-        message("out of memory");
-        return false;
-    }
+    if (!stats)
+        return message_fail("out of memory");
     stats_start(
         stats, &(struct stats_options){
                    .top = options->top.set ? options->top.count : TOP_DEFAULT,

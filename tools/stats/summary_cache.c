@@ -135,9 +135,8 @@ bool summary_cache_open(const char *place)
     if (strcmp(place, SUMMARY_BESIDE) == 0 || mkdir(place, 0777) == 0 ||
         (stat(place, &status) == 0 && S_ISDIR(status.st_mode)))
         return true;
-    message("%s: no folder for sums can be made: %s", place,
-            errno == EEXIST ? "there is a file of that name" : strerror(errno));
-    return false;
+    return message_fail("%s: no folder for sums can be made: %s", place,
+                        errno == EEXIST ? "there is a file of that name" : strerror(errno));
 }
 
 /* ---- which file ------------------------------------------------------------------------- */

@@ -20,9 +20,7 @@ static int64_t bounded(int64_t time_ns)
 
 static void time_grid_fail(struct time_grid *grid)
 {
-    if (!grid->failed)
-        message("out of memory; the rest is dropped");
-    grid->failed = true;
+    message_once(&grid->failed, "out of memory; the rest is dropped");
 }
 
 /* ---- cells ----------------------------------------------------------------------------- */

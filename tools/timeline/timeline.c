@@ -662,10 +662,8 @@ static bool begin(struct trace_pass *pass)
 {
     const struct timeline_options *options = pass->asked;
     struct timeline *timeline = calloc(1, sizeof *timeline);
-    if (!timeline) {
-        message("out of memory");
-        return false;
-    }
+    if (!timeline)
+        return message_fail("out of memory");
     uint32_t width = options->width ? options->width : terminal_width(pass->out.fd);
     timeline->pass = pass;
     timeline->options = options;

@@ -46,10 +46,8 @@ static bool align_parse_time(const char *text, int64_t *ns_out, struct option_er
     bool negative = text[0] == '-';
     if (!filter_parse_duration(text + (negative || text[0] == '+'), ns_out, error))
         return false;
-    if (*ns_out > INT64_C(1) << 60) {
-        snprintf(error->text, sizeof error->text, "is too large");
-        return false;
-    }
+    if (*ns_out > INT64_C(1) << 60)
+        return option_wrong(error, "is too large");
     *ns_out = negative ? -*ns_out : *ns_out;
     return true;
 }
@@ -90,10 +88,8 @@ static bool align_offsets_read(struct align_offsets *offsets, const char *path)
     char line[256];
     bool good = true;
     FILE *file = fopen(path, "re");
-    if (!file) {
-        message("%s: cannot be opened: %s", path, strerror(errno));
-        return false;
-    }
+    if (!file)
+        return message_fail("%s: cannot be opened: %s", path, strerror(errno));
     for (unsigned number = 1; good && fgets(line, sizeof line, file); number++) {
         struct align_offset offset;
         struct option_error error;
@@ -133,16 +129,12 @@ static bool store_shift(void *value, const char *text, struct option_error *erro
     struct align_options *options = value;
     int64_t ns;
     const char *equals = strrchr(text, '=');
-    if (!equals || equals == text) {
-        snprintf(error->text, sizeof error->text, "is not FILE=+TIME or FILE=-TIME");
-        return false;
-    }
+    if (!equals || equals == text)
+        return option_wrong(error, "is not FILE=+TIME or FILE=-TIME");
     if (!align_parse_time(equals + 1, &ns, error))
         return false;
-    if (options->shift_count == ALIGN_SHIFTS_MAX) {
-        snprintf(error->text, sizeof error->text, "is one shift too many");
-        return false;
-    }
+    if (options->shift_count == ALIGN_SHIFTS_MAX)
+        return option_wrong(error, "is one shift too many");
     options->shifts[options->shift_count++] = text;
     return true;
 }
@@ -520,8 +512,7 @@ static bool times_are_possible(const struct trace_source *source)
     for (int i = 0; i < 3; i++) {
         if (times[i] > -TIME_LIMIT && times[i] < TIME_LIMIT)
             continue;
-        message("%s: its times are impossible: it cannot be merged", source->name);
-        return false;
+        return message_fail("%s: its times are impossible: it cannot be merged", source->name);
     }
     return true;
 }
@@ -532,21 +523,16 @@ static bool fit_together(const struct aligner *aligner, int i)
     const struct trace_source *a = &aligner->sources[i];
     for (int j = 0; j < i; j++) {
         const struct trace_source *b = &aligner->sources[j];
-        if (a->facts.nodes && b->facts.nodes && a->facts.nodes != b->facts.nodes) {
-            message("%s: is of a job of %" PRIu32 " nodes, but %s of one of %" PRIu32, a->name,
-                    a->facts.nodes, b->name, b->facts.nodes);
-            return false;
-        }
-        if (made_of_same(a, b)) {
-            message("%s: has the recording that %s is, or has: it would count twice", a->name,
-                    b->name);
-            return false;
-        }
-        if (a->format == b->format && same_session(&a->facts, &b->facts)) {
-            message("%s: is of the same %s as %s; is it given twice?", a->name,
-                    names_its_process(&a->facts) ? "process and session" : "node and run", b->name);
-            return false;
-        }
+        if (a->facts.nodes && b->facts.nodes && a->facts.nodes != b->facts.nodes)
+            return message_fail("%s: is of a job of %" PRIu32 " nodes, but %s of one of %" PRIu32,
+                                a->name, a->facts.nodes, b->name, b->facts.nodes);
+        if (made_of_same(a, b))
+            return message_fail("%s: has the recording that %s is, or has: it would count twice",
+                                a->name, b->name);
+        if (a->format == b->format && same_session(&a->facts, &b->facts))
+            return message_fail(
+                "%s: is of the same %s as %s; is it given twice?", a->name,
+                names_its_process(&a->facts) ? "process and session" : "node and run", b->name);
     }
     return true;
 }

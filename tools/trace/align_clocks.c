@@ -77,10 +77,8 @@ bool align_by_clocks(const struct trace_source *source, int64_t base_ns, struct 
     uint64_t bound_ns;
     uint32_t impossible;
     struct trace_axis_point *points = calloc(facts->clock_count, sizeof *points);
-    if (!points) {
-        message("%s: out of memory for its comparisons of clocks", source->name);
-        return false;
-    }
+    if (!points)
+        return message_fail("%s: out of memory for its comparisons of clocks", source->name);
     uint32_t count = find_points(facts, points, &bound_ns, &impossible);
     if (impossible)
         message("%s: %" PRIu32 " of its %" PRIu32

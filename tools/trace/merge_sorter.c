@@ -41,9 +41,7 @@ void merge_sorter_stop(struct merge_sorter *sorter)
 
 static void merge_sorter_fail(struct merge_sorter *sorter, const char *why)
 {
-    if (!sorter->failed)
-        message("%s are missing: %s", sorter->order->what, why);
-    sorter->failed = true;
+    message_once(&sorter->failed, "%s are missing: %s", sorter->order->what, why);
 }
 
 /* False when out of memory. */

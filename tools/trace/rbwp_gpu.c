@@ -150,10 +150,8 @@ static bool gpu_join_finish(struct gpu_join *join,
                             void *context)
 {
     struct group *group = calloc(1, sizeof *group);
-    if (!group) {
-        message("GPU spans are missing: out of memory");
-        return false;
-    }
+    if (!group)
+        return message_fail("GPU spans are missing: out of memory");
     group->found = found;
     group->context = context;
     merge_sorter_finish(&join->items, rbwp_gpu_take, group);

@@ -80,12 +80,10 @@ static bool tell_gap(const struct trace_source *before, const struct trace_sourc
     const struct trace_identity *a = &before->facts.identity, *b = &next->facts.identity;
     if (!is_gap(before, next))
         return true;
-    if (a->part && b->part > a->part + 1) {
-        message("%s: goes on with part %" PRIu32 " of a recording, after part %" PRIu32
-                " in %s: what is in the parts between is dropped",
-                next->name, b->part, a->part, before->name);
-        return false;
-    }
+    if (a->part && b->part > a->part + 1)
+        return message_fail("%s: goes on with part %" PRIu32 " of a recording, after part %" PRIu32
+                            " in %s: what is in the parts between is dropped",
+                            next->name, b->part, a->part, before->name);
     message_plain("%s: nothing is known of %.3f s between it and %s", next->name,
                   (double)(b->from_ns - before->facts.last_ns) / 1e9, before->name);
     return true;

@@ -275,9 +275,7 @@ bool trace_is_full(const struct trace *trace)
 
 void trace_out_of_memory(struct trace *trace)
 {
-    if (!trace->failed)
-        message("out of memory; the rest is dropped");
-    trace->failed = true;
+    message_once(&trace->failed, "out of memory; the rest is dropped");
 }
 
 /* ---- texts ---------------------------------------------------------------- */

@@ -350,10 +350,8 @@ static enum exit_code open_sources(struct trace_sources *sources, struct operand
     enum exit_code code = EXIT_GOOD;
     sources->list = calloc((size_t)files.count, sizeof *sources->list);
     sources->alignments = calloc((size_t)files.count, sizeof *sources->alignments);
-    if (!sources->list || !sources->alignments) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!sources->list || !sources->alignments)
+        return message_bad_data("out of memory");
     allow_descriptors(files.count);
     for (int i = 0; i < files.count; i++) {
         struct trace_source *source = &sources->list[sources->count];
@@ -570,10 +568,8 @@ enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
 {
     struct trace_pass pass = {.maker = maker, .asked = asked, .options = options, .inputs = files};
     pass.threads = job_threads_new(options->threads);
-    if (!pass.threads) {
-        message("out of memory");
-        return EXIT_BAD_DATA;
-    }
+    if (!pass.threads)
+        return message_bad_data("out of memory");
     struct trace_sources sources = {0};
     enum exit_code code = open_sources(&sources, files, options->live);
     if (!options->align.force)

@@ -95,9 +95,7 @@ static bool recognises(const uint8_t *head, size_t bytes)
 
 static void rbwp_fail(struct rbwp_source *source)
 {
-    if (!source->failed)
-        message("%s: out of memory; spans are missing", source->input->name);
-    source->failed = true;
+    message_once(&source->failed, "%s: out of memory; spans are missing", source->input->name);
 }
 
 static void leave_out_threads(struct rbwp_source *source, uint32_t most, const char *where)

@@ -166,10 +166,8 @@ static bool recognise(struct trace_source *source)
     const uint8_t *seen = head;
     size_t bytes = source_read_head(source->fd, head, sizeof head);
     if (bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
-        if (!unpack_head(head, bytes, unpacked, sizeof unpacked, &bytes)) {
-            message("%s: no memory to read it", source->name);
-            return false;
-        }
+        if (!unpack_head(head, bytes, unpacked, sizeof unpacked, &bytes))
+            return message_fail("%s: no memory to read it", source->name);
         seen = unpacked;
     }
     source->format = formats[0];

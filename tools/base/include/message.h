@@ -9,9 +9,7 @@
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "command.h"
 
 /* "rbwp-dump" or "rbwp dump": stands before messages and in hints. Kept, not copied. */
 void message_set_program(const char *program);
@@ -19,12 +17,17 @@ const char *message_program(void);
 
 /* "PROGRAM: text". */
 void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same where a function ends without success: false, or EXIT_BAD_DATA. */
+bool message_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+enum exit_code message_bad_data(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same unless *failed, which is true then; false. */
+bool message_once(bool *failed, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "PROGRAM: NAME: COUNT what", unless that is 0; whether it is. */
 bool message_count(const char *name, uint64_t count, const char *what);
 /* "text" alone, for reports that begin with the input's name. */
 void message_plain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* "PROGRAM: text (see 'PROGRAM --help')": a usage error. */
-void message_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "PROGRAM: text (see 'PROGRAM --help')". EXIT_USAGE. */
+enum exit_code message_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Lines that wait: work on several threads tells of it in its order. Zero is none. */
 struct message_held {

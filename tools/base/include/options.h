@@ -28,13 +28,17 @@ struct option {
     const char *name;     /* long name without dashes; NULL ends a table */
     char letter;          /* 0 = none */
     const char *argument; /* what it takes, for the help; NULL = nothing */
-    const char *choices;  /* words a completion may offer, blank between them; NULL = any */
+    const char *choices;  /* words a completion may offer, blank between them, or a range of
+                             numbers: "1..9"; NULL = any */
     const char *help;     /* one line */
     size_t offset;        /* of the value in the group's part of the config */
     /* Stores text (NULL without argument). False with error filled if it cannot be. NULL: it is one
-     * of the choices, and its place among them is kept, 32 bits. */
+     * of the choices; 32 bits are kept, the number or the place among the words. */
     bool (*store)(void *value, const char *text, struct option_error *error);
 };
+
+/* The words among the choices; NULL: there are none. */
+const char *option_words(const struct option *option);
 
 struct option_group {
     const char *title;
@@ -46,11 +50,15 @@ struct option_group {
 bool option_store_true(void *value, const char *text, struct option_error *error);
 bool option_store_text(void *value, const char *text, struct option_error *error);
 
+/* For stores: fills error; false. */
+bool option_wrong(struct option_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* For stores: a decimal number from low to high; false with error filled. */
 bool option_number(const char *text, uint32_t low, uint32_t high, uint32_t *number_out,
                    struct option_error *error);
 
-/* The same: the place of text among words with blanks between. */
+/* The same: one of the choices of an option. */
 bool option_choice(const char *text, const char *choices, uint32_t *number_out,
                    struct option_error *error);
 

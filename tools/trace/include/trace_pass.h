@@ -30,6 +30,16 @@ struct reading_options {
     struct terminal_options terminal; /* whether progress is shown, and colors */
 };
 extern const struct option reading_option_table[]; /* of struct reading_options: live, threads */
+/* The groups of options of a command, in whose config struct reading_options is the member reading.
+ */
+#define READING_GROUPS(config, filters, terminals)                                                 \
+    {"Reading", reading_option_table, offsetof(config, reading)},                                  \
+        {"Filters", filters, offsetof(config, reading.filter)},                                    \
+        {"Inputs", input_option_table, offsetof(config, reading.inputs)},                          \
+        {"Output", out_option_table, offsetof(config, reading.output)},                            \
+    {                                                                                              \
+        "Terminal", terminals, offsetof(config, reading.terminal)                                  \
+    }
 
 struct trace_pass {
     const struct trace_maker *maker;
