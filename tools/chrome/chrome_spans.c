@@ -6,7 +6,6 @@
  */
 #include "chrome_spans.h"
 
-#include "chrome_own.h"
 #include "kineto_words.h"
 #include "message.h"
 #include "rbwp_annotate.h"
@@ -365,7 +364,7 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
     const struct trace_detail *detail = make_detail(spans, event, &span);
     int64_t narrower = 2 * narrower_ns(spans, event, span.category);
     if (event->phase == 'X' && event->duration_ns < 0)
-        spans->backwards++;
+        spans->open.backwards++;
     else if (event->phase == 'X')
         span.stop_ns += event->duration_ns > narrower ? event->duration_ns - narrower : 0;
     else
@@ -385,8 +384,8 @@ static void take_begin(struct chrome_spans *spans, const struct chrome_event *ev
 {
     struct trace_span span = chrome_spans_make_span(spans, event, track);
     span.id = number; /* until it ends */
-    spans->crowded += !open_spans_push(&spans->open, track->async ? async_key(event) : number,
-                                       &span, make_detail(spans, event, &span));
+    (void)open_spans_push(&spans->open, track->async ? async_key(event) : number, &span,
+                          make_detail(spans, event, &span));
 }
 
 /* The end may have arguments, too. */
@@ -410,12 +409,9 @@ static void take_end(struct chrome_spans *spans, const struct chrome_event *even
     struct trace_span span;
     struct trace_detail *begun;
     int64_t stop_ns = spans->zero_ns + event->time_ns;
-    if (!open_spans_pop(&spans->open, track->async ? async_key(event) : number, &span, &begun)) {
-        spans->strays++;
+    if (!open_spans_end(&spans->open, track->async ? async_key(event) : number, stop_ns, &span,
+                        &begun))
         return;
-    }
-    spans->backwards += stop_ns < span.start_ns;
-    span.stop_ns = stop_ns < span.start_ns ? span.start_ns : stop_ns;
     (void)chrome_spans_add_span(spans, event, &span, end_detail(spans, event, &span, begun));
     free(begun);
 }
@@ -651,13 +647,7 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     bool whole = message_count(spans->opened->name, spans->bad_times,
                                "events have times that cannot be; dropped");
     whole &= message_count(spans->opened->name, spans->no_times, "events have no time; dropped");
-    whole &= message_count(spans->opened->name, spans->backwards,
-                           "events end before they begin; shown as points");
-    whole &= message_count(spans->opened->name, spans->strays, "ends have no begin; dropped");
-    whole &= message_count(spans->opened->name, spans->crowded,
-                           "begins are too many to be open at once, or for the memory; dropped");
-    whole &= message_count(spans->opened->name, spans->detail.cut + spans->open.cut,
-                           "arguments are too long or too many; cut or dropped");
+    whole &= open_spans_report(&spans->open, spans->opened->name, spans->detail.cut);
     message_count(spans->opened->name, spans->not_numbers,
                   "values of counters are no numbers; dropped");
     message_count(spans->opened->name, spans->unfinished,

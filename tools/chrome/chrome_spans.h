@@ -129,9 +129,8 @@ struct chrome_spans {
         int64_t start_ns;
     } last;
     bool by_correlation; /* nothing else tells which call launched a kernel */
-    uint64_t bad_times, no_times, strays, unfinished, backwards;
+    uint64_t bad_times, no_times, unfinished;
     uint64_t not_numbers;            /* values of counters */
-    uint64_t crowded;                /* begins that found no room */
     uint64_t dropped[CHROME_PHASES]; /* by phase; 0: none or no single character */
 };
 

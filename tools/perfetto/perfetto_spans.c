@@ -307,12 +307,8 @@ static void take_end(struct perfetto_spans *spans, uint64_t key, int64_t time_ns
 {
     struct trace_span span;
     struct trace_detail *detail;
-    if (!open_spans_pop(&spans->open, key, &span, &detail)) {
-        spans->strays++;
+    if (!open_spans_end(&spans->open, key, time_ns, &span, &detail))
         return;
-    }
-    spans->backwards += time_ns < span.start_ns;
-    span.stop_ns = time_ns < span.start_ns ? span.start_ns : time_ns;
     perfetto_spans_add_span(spans, &span, detail);
     free(detail);
 }
@@ -349,8 +345,7 @@ static void take_typed(struct perfetto_spans *spans, const struct perfetto_packe
     case PF_SLICE_BEGIN:
         span = perfetto_spans_make_span(spans, packet, event, track, time_ns);
         span.id = key; /* until it ends */
-        spans->crowded +=
-            !open_spans_push(&spans->open, key, &span, span_detail_finish(&spans->detail));
+        (void)open_spans_push(&spans->open, key, &span, span_detail_finish(&spans->detail));
         break;
     case PF_SLICE_END:
         take_end(spans, key, time_ns);
@@ -412,13 +407,7 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool whole = sample_sorter_finish(&spans->samples, spans->trace);
     deferred_losses_emit(&spans->losses, spans->trace);
-    whole &= message_count(spans->opened->name, spans->backwards,
-                           "events end before they begin; shown as points");
-    whole &= message_count(spans->opened->name, spans->strays, "ends have no begin; dropped");
-    whole &= message_count(spans->opened->name, spans->crowded,
-                           "begins are too many to be open at once, or for the memory; dropped");
-    whole &= message_count(spans->opened->name, spans->detail.cut + spans->open.cut,
-                           "arguments are too long or too many; cut or dropped");
+    whole &= open_spans_report(&spans->open, spans->opened->name, spans->detail.cut);
     message_count(spans->opened->name, spans->unfinished,
                   "begins have no end; shown until their track's last");
     message_count(spans->opened->name, spans->flows.lone, "ends of flows lead nowhere; dropped");

@@ -92,7 +92,7 @@ struct perfetto_spans {
     struct open_spans open;
     struct detail_maker detail;
     struct text_buffer json;
-    uint64_t strays, unfinished, backwards, crowded, dropped;
+    uint64_t unfinished, dropped;
     struct deferred_losses losses; /* our own exports', and gaps that a trace itself tells of */
 };
 

@@ -3,6 +3,7 @@
 #include "open_spans.h"
 #include "grow.h"
 #include "hash.h"
+#include "message.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
@@ -51,6 +52,7 @@ bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_s
 {
     uint32_t at = id_hash(key) % OPEN_SPANS_CELLS, *cell = &open->cells[at];
     uint32_t taken = take_free(open);
+    open->crowded += !taken;
     if (!taken)
         return false;
     open->entries[taken - 1] = (struct open_entry){key, *cell, *span, copy_detail(open, detail)};
@@ -84,6 +86,30 @@ bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *sp
         return false;
     release(open, link, span_out, detail_out);
     return true;
+}
+
+bool open_spans_end(struct open_spans *open, uint64_t key, int64_t stop_ns,
+                    struct trace_span *span_out, struct trace_detail **detail_out)
+{
+    if (!open_spans_pop(open, key, span_out, detail_out)) {
+        open->strays++;
+        return false;
+    }
+    open->backwards += stop_ns < span_out->start_ns;
+    span_out->stop_ns = stop_ns < span_out->start_ns ? span_out->start_ns : stop_ns;
+    return true;
+}
+
+bool open_spans_report(const struct open_spans *open, const char *name, uint64_t cut)
+{
+    bool whole =
+        message_count(name, open->backwards, "events end before they begin; shown as points");
+    whole &= message_count(name, open->strays, "ends have no begin; dropped");
+    whole &= message_count(name, open->crowded,
+                           "begins are too many to be open at once, or for the memory; dropped");
+    return message_count(name, open->cut + cut,
+                         "arguments are too long or too many; cut or dropped") &&
+           whole;
 }
 
 bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out,

@@ -29,6 +29,9 @@ struct open_spans {
     uint64_t detail_bytes;            /* of all that are open */
     uint64_t cut;                     /* details for which there was no room */
     bool failed;                      /* out of memory: details are missing */
+    uint64_t crowded;                 /* begins that found no room */
+    uint64_t strays;                  /* ends without a begin */
+    uint64_t backwards;               /* that end before they begin */
 };
 
 /* detail: what more the span has, NULL for nothing; it is copied. False when there is no room. Zero
@@ -38,9 +41,15 @@ bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_s
 /* *detail_out is to be freed; NULL: it has none. */
 bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out,
                     struct trace_detail **detail_out);
+/* The same for an end at that time: *span_out ends there, or where it begins. */
+bool open_spans_end(struct open_spans *open, uint64_t key, int64_t stop_ns,
+                    struct trace_span *span_out, struct trace_detail **detail_out);
 /* Any one of those that are left; false when none is. */
 bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out,
                         struct trace_detail **detail_out);
+/* Says what was dropped or cut, with other arguments of that file that were; whether it was
+ * nothing. */
+bool open_spans_report(const struct open_spans *open, const char *name, uint64_t cut);
 void open_spans_free(struct open_spans *open);
 
 #endif /* OPEN_SPANS_H */
