@@ -104,10 +104,7 @@ struct chrome {
     uint16_t *steps; /* of the spans of a batch, by which they are shorter */
     uint32_t step_room;
     uint64_t events, early;
-    bool failed;
 };
-
-void chrome_fail(struct chrome *chrome);
 
 /* ---- pieces of events -------------------------------------------------------------- */
 
@@ -190,7 +187,6 @@ void chrome_take_samples(void *context, uint32_t number, const struct trace_samp
                          size_t count);
 void chrome_take_loss(void *context, const struct trace_loss *loss);
 void chrome_take_fact(void *context, const char *key, struct trace_text value);
-bool chrome_is_full(void *context);
 /* "otherData":{...}. */
 void chrome_write_facts(struct chrome *chrome);
 /* Behind the last byte: tells what was dropped, and frees. */

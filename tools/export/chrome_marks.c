@@ -39,7 +39,7 @@ void chrome_take_samples(void *context, uint32_t number, const struct trace_samp
     struct chrome *chrome = context;
     const struct trace_track *track = trace_track_of(chrome->pass->trace, number);
     uint32_t tid = chrome_tid(chrome, number, 0);
-    for (size_t i = 0; i < count && !chrome->failed; i++)
+    for (size_t i = 0; i < count && !chrome->pass->failed; i++)
         write_sample(chrome, track, tid, &samples[i]);
 }
 
@@ -75,7 +75,7 @@ void chrome_take_fact(void *context, const char *key, struct trace_text value)
 {
     struct chrome *chrome = context;
     if (!kept_facts_add(&chrome->facts, key, value))
-        chrome_fail(chrome);
+        trace_pass_fail(chrome->pass);
 }
 
 void chrome_write_facts(struct chrome *chrome)
@@ -97,18 +97,12 @@ void chrome_write_facts(struct chrome *chrome)
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
-bool chrome_is_full(void *context)
-{
-    const struct chrome *chrome = context;
-    return chrome->failed || out_failed(&chrome->pass->out);
-}
-
 enum exit_code chrome_end(struct chrome *chrome, const char *format)
 {
     dropped_report(chrome->pass, format, chrome->dropped);
     if (chrome->text.failed)
-        chrome_fail(chrome);
-    bool whole = !chrome->failed;
+        trace_pass_fail(chrome->pass);
+    bool whole = !chrome->pass->failed;
     chrome_rows_free(chrome);
     kept_facts_free(&chrome->facts);
     pending_links_free(&chrome->links);

@@ -8,7 +8,6 @@
  */
 #include "hash.h"
 #include "kineto_json.h"
-#include "message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,11 +15,6 @@
 
 #define NS_PER_S INT64_C(1000000000)
 #define KINETO_GRID_NS (INT64_C(7889238) * NS_PER_S) /* a quarter of a year */
-
-void chrome_fail(struct chrome *chrome)
-{
-    message_once(&chrome->failed, "out of memory; the rest is dropped");
-}
 
 /* Of Kineto's files: its rank is a node here. It stands before the events, for who reads the text.
  */
@@ -89,11 +83,9 @@ void chrome_take_process(void *context, const struct trace_process *process)
 {
     struct chrome *chrome = context;
     struct out *out = &chrome->pass->out;
-    if (!grow_zeroed32(&chrome->pids, &chrome->pid_count, process->number + 1,
-                       sizeof *chrome->pids)) {
-        chrome_fail(chrome);
+    if (!trace_pass_grow(chrome->pass, &chrome->pids, &chrome->pid_count, process->number + 1,
+                         sizeof *chrome->pids))
         return;
-    }
     uint32_t pid = viewer_pid(&chrome->ids, process->os_id);
     chrome->pids[process->number] = pid;
     chrome_rows_begin_metadata(chrome, "process_name", pid, NO_THREAD);
@@ -120,10 +112,9 @@ void chrome_take_process(void *context, const struct trace_process *process)
 void chrome_take_name(void *context, uint32_t number, struct trace_text name)
 {
     struct chrome *chrome = context;
-    if (!grow_zeroed32(&chrome->names, &chrome->name_count, number + 1, sizeof *chrome->names)) {
-        chrome_fail(chrome);
+    if (!trace_pass_grow(chrome->pass, &chrome->names, &chrome->name_count, number + 1,
+                         sizeof *chrome->names))
         return;
-    }
     struct trace_text made = viewer_text(&chrome->text, name);
     if (made.text == chrome->text.text)
         chrome->text =
@@ -141,7 +132,7 @@ static bool counter_repeats(struct chrome *chrome, const struct trace_track *tra
         text_hash(TEXT_HASH_FIRST ^ track->process, track->name.text, track->name.bytes);
     uint32_t before = chrome->counters.count, number = thread_map_number(&chrome->counters, hash);
     if (number == THREAD_NONE)
-        chrome_fail(chrome);
+        trace_pass_fail(chrome->pass);
     return number != before;
 }
 
@@ -185,11 +176,9 @@ static void take_group(struct chrome *chrome, struct chrome_row *row,
 void chrome_take_track(void *context, const struct trace_track *track)
 {
     struct chrome *chrome = context;
-    if (!grow_zeroed32(&chrome->rows, &chrome->row_count, track->number + 1,
-                       sizeof *chrome->rows)) {
-        chrome_fail(chrome);
+    if (!trace_pass_grow(chrome->pass, &chrome->rows, &chrome->row_count, track->number + 1,
+                         sizeof *chrome->rows))
         return;
-    }
     struct chrome_row *row = &chrome->rows[track->number];
     row->pid = chrome->pids[track->process];
     if (is_block(chrome, track))
@@ -254,10 +243,8 @@ uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
     struct chrome_row *row = &chrome->rows[number];
     if (lane < row->lane_count && row->lanes[lane].place_bytes)
         return row->lanes[lane].tid;
-    if (!grow_zeroed32(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
-        chrome_fail(chrome);
+    if (!trace_pass_grow(chrome->pass, &row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes))
         return 0;
-    }
     const struct trace_track *track = trace_track_of(chrome->pass->trace, number);
     if (track->parent != TRACE_NONE)
         (void)chrome_tid(chrome, track->parent, 0);

@@ -122,7 +122,7 @@ static void chrome_on_link(void *context, const struct trace_link *link)
                               .pid = chrome->rows[link->from_track].pid,
                               .tid = chrome_tid(chrome, link->from_track, 0)};
     if (!arrow.number) {
-        chrome_fail(chrome);
+        trace_pass_fail(chrome->pass);
         return;
     }
     if (!link->from_span)
@@ -256,13 +256,14 @@ static void find_steps(struct chrome *chrome, struct chrome_row *row,
                        const struct trace_span *spans, uint32_t count)
 {
     if (!grow_zeroed32(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
-        chrome_fail(chrome);
-    for (uint32_t i = 0; i < count && !chrome->failed; i++) {
+        trace_pass_fail(chrome->pass);
+    for (uint32_t i = 0; i < count && !chrome->pass->failed; i++) {
         if (spans[i].row >= row->lane_count || !row->lanes[spans[i].row].place_bytes)
             (void)chrome_tid(chrome, spans[i].track, spans[i].row);
-        if (!chrome->failed && !chrome_ends_take(&row->lanes[spans[i].row].ends, spans[i].start_ns,
-                                                 spans[i].stop_ns, i, chrome->steps))
-            chrome_fail(chrome);
+        if (!chrome->pass->failed &&
+            !chrome_ends_take(&row->lanes[spans[i].row].ends, spans[i].start_ns, spans[i].stop_ns,
+                              i, chrome->steps))
+            trace_pass_fail(chrome->pass);
     }
     for (uint32_t i = 0; i < row->lane_count; i++)
         chrome_ends_finish_batch(&row->lanes[i].ends, chrome->steps);
@@ -275,7 +276,7 @@ static void chrome_on_spans(void *context, const struct trace_span *spans, size_
     struct chrome_row *row = &chrome->rows[spans[0].track];
     row->has_spans = true;
     find_steps(chrome, row, spans, (uint32_t)count);
-    for (size_t i = 0; i < count && !chrome->failed; i++)
+    for (size_t i = 0; i < count && !chrome->pass->failed; i++)
         chrome_write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]), chrome->steps[i],
                           &row->lanes[spans[i].row]);
 }
@@ -300,7 +301,7 @@ static bool chrome_begin(struct trace_pass *pass)
         .link = chrome_on_link,
         .loss = chrome_take_loss,
         .fact = chrome_take_fact,
-        .full = chrome_is_full,
+        .full = trace_pass_is_full,
     };
     out_text(&pass->out, "{\"traceEvents\":[");
     return true;

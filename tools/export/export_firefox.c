@@ -24,11 +24,6 @@
 enum { COLUMN_PIECE_BYTES = 8 << 10 }; /* seven streams a lane */
 #define EXACT_MAX (INT64_C(1) << 53)   /* integers that JavaScript has all of */
 
-void firefox_fail(struct firefox *firefox)
-{
-    message_once(&firefox->failed, "out of memory; the rest is dropped");
-}
-
 /* ---- columns --------------------------------------------------------------------- */
 
 static uint32_t add_streams(struct firefox *firefox, int count)
@@ -100,10 +95,9 @@ static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
         firefox->misfits++;
         return;
     }
-    if (!grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open)) {
-        firefox_fail(firefox);
+    if (!trace_pass_grow(firefox->pass, &lane->open, &lane->room, lane->depth + 1,
+                         sizeof *lane->open))
         return;
-    }
     lane->open[lane->depth++] = (struct firefox_open){span->stop_ns, stack};
     firefox_enter(firefox, lane, span->start_ns, stack);
 }
@@ -155,10 +149,9 @@ struct trace_text firefox_field_key(struct firefox *firefox, uint32_t name)
 {
     enum { PREFIX_BYTES = 4 };
     struct trace_text text = viewer_text(&firefox->text, trace_name_of(firefox->pass->trace, name));
-    if (!grow_zeroed32(&firefox->key, &firefox->key_room, PREFIX_BYTES + text.bytes, 1)) {
-        firefox_fail(firefox);
+    if (!trace_pass_grow(firefox->pass, &firefox->key, &firefox->key_room,
+                         PREFIX_BYTES + text.bytes, 1))
         return trace_text("");
-    }
     memcpy(firefox->key, "arg.", PREFIX_BYTES);
     memcpy(firefox->key + PREFIX_BYTES, text.text, text.bytes);
     return (struct trace_text){firefox->key, PREFIX_BYTES + text.bytes};
@@ -169,7 +162,7 @@ static void firefox_put_arg(struct firefox *firefox, const struct trace_detail *
 {
     struct out *out = &firefox->data;
     if (thread_map_number(&firefox->fields, arg->key) == THREAD_NONE)
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
     struct trace_text key = firefox_field_key(firefox, arg->key);
     out_text(out, ",");
     json_string(out, key.text, key.bytes);
@@ -207,7 +200,7 @@ static void make_tail(struct firefox *firefox, const struct trace_span *span,
         firefox_put_arg(firefox, detail, &trace_args_of(detail)[i]);
     out_flush(&firefox->data);
     if (firefox->tail.failed)
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
 }
 
 /* ---- the sink ---------------------------------------------------------------------- */
@@ -235,10 +228,9 @@ static struct firefox_lane *lane_of(struct firefox *firefox, struct firefox_row 
     uint32_t streams = add_streams(firefox, LANE_STREAMS);
     if (streams == SPOOL_NONE)
         return NULL;
-    if (!grow_zeroed32(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
-        firefox_fail(firefox);
+    if (!trace_pass_grow(firefox->pass, &row->lanes, &row->lane_count, number + 1,
+                         sizeof *row->lanes))
         return NULL;
-    }
     row->lanes[number] =
         (struct firefox_lane){.begun = true, .streams = streams, .stack = FIREFOX_NONE};
     return &row->lanes[number];
@@ -249,7 +241,7 @@ static void firefox_on_spans(void *context, const struct trace_span *spans, size
 {
     struct firefox *firefox = context;
     struct firefox_row *row = &firefox->rows[spans[0].track];
-    for (size_t i = 0; i < count && !firefox->failed; i++) {
+    for (size_t i = 0; i < count && !firefox->pass->failed; i++) {
         struct firefox_lane *lane = lane_of(firefox, row, spans[i].row);
         if (!lane)
             return;
@@ -311,11 +303,9 @@ static void firefox_on_process(void *context, const struct trace_process *proces
 static void firefox_on_track(void *context, const struct trace_track *track)
 {
     struct firefox *firefox = context;
-    if (!grow_zeroed32(&firefox->rows, &firefox->row_room, track->number + 1,
-                       sizeof *firefox->rows)) {
-        firefox_fail(firefox);
+    if (!trace_pass_grow(firefox->pass, &firefox->rows, &firefox->row_room, track->number + 1,
+                         sizeof *firefox->rows))
         return;
-    }
     firefox->rows[track->number] = (struct firefox_row){.track = *track, .streams = SPOOL_NONE};
     firefox->row_count = track->number + 1;
 }
@@ -342,20 +332,20 @@ static void firefox_on_loss(void *context, const struct trace_loss *loss)
     snprintf(value, sizeof value, "%" PRIu64 " %s", loss->count,
              loss->refused ? "calls refused" : "records");
     if (!kept_facts_add(&firefox->losses, key, trace_text(value)))
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
 }
 
 static void firefox_on_fact(void *context, const char *key, struct trace_text value)
 {
     struct firefox *firefox = context;
     if (!kept_facts_add(&firefox->facts, key, value))
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
 }
 
 static bool firefox_is_full(void *context)
 {
     const struct firefox *firefox = context;
-    return firefox->failed || firefox->spool.failed || out_failed(&firefox->pass->out);
+    return firefox->pass->failed || firefox->spool.failed || out_failed(&firefox->pass->out);
 }
 
 /* ---- begin and end ----------------------------------------------------------------- */
@@ -435,8 +425,8 @@ static enum exit_code firefox_end(struct trace_pass *pass)
         message("firefox: %" PRIu64 " spans are markers, but not in the call tree",
                 firefox->misfits);
     if (firefox->text.failed)
-        firefox_fail(firefox);
-    bool whole = !firefox->failed && !firefox->spool.failed;
+        trace_pass_fail(firefox->pass);
+    bool whole = !firefox->pass->failed && !firefox->spool.failed;
     free_firefox(firefox);
     return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }

@@ -32,7 +32,6 @@ struct folded {
     struct slow_stacks slow;
     bool has_work; /* stacks are of work; else of ranges and the like */
     struct dropped dropped;
-    bool told;
 };
 
 /* ---- spans --------------------------------------------------------------------------- */
@@ -73,9 +72,8 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
             if (works || !folded->has_work)
                 stack_tree_add(&folded->stacks, &spans[i], spans[i].track, spans[i].name);
         }
-    if (folded->stacks.failed && !folded->told)
-        message("out of memory; the rest is dropped");
-    folded->told = folded->stacks.failed;
+    if (folded->stacks.failed)
+        trace_pass_fail(folded->pass);
 }
 
 /* ---- lines --------------------------------------------------------------------------- */
@@ -141,12 +139,6 @@ static void write_slow(struct folded *folded)
 
 /* ---- begin and end --------------------------------------------------------------------- */
 
-static bool folded_is_full(void *context)
-{
-    const struct folded *folded = context;
-    return folded->stacks.failed || out_failed(&folded->pass->out);
-}
-
 static bool folded_begin(struct trace_pass *pass)
 {
     struct folded *folded = calloc(1, sizeof *folded);
@@ -157,8 +149,8 @@ static bool folded_begin(struct trace_pass *pass)
     }
     folded->pass = pass;
     pass->state = folded;
-    pass->sink =
-        (struct trace_sink){.context = folded, .spans = folded_on_spans, .full = folded_is_full};
+    pass->sink = (struct trace_sink){
+        .context = folded, .spans = folded_on_spans, .full = trace_pass_is_full};
     pass->stacks = export_options_of(pass)->stacks;
     pass->sink.stack = pass->stacks ? folded_on_stack : NULL;
     return true;

@@ -70,7 +70,7 @@ static void kineto_on_spans(void *context, const struct trace_span *spans, size_
 {
     struct chrome *chrome = context;
     chrome->rows[spans[0].track].has_spans = true;
-    for (size_t i = 0; i < count && !chrome->failed; i++)
+    for (size_t i = 0; i < count && !chrome->pass->failed; i++)
         kineto_write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]));
 }
 
@@ -174,7 +174,7 @@ static bool kineto_begin(struct trace_pass *pass)
         .link = kineto_take_link,
         .loss = chrome_take_loss,
         .fact = chrome_take_fact,
-        .full = chrome_is_full,
+        .full = trace_pass_is_full,
     };
     return true;
 }

@@ -71,12 +71,12 @@ struct legion_export {
     struct dropped dropped;
     uint64_t clamped;
     uint64_t launches, creators; /* links that came, those of them that are told */
-    bool failed, crowded;
+    bool crowded;
 };
 
 static void legion_fail(struct legion_export *legion, const char *why)
 {
-    message_once(&legion->failed, "%s; the rest is dropped", why);
+    message_once(&legion->pass->failed, "%s; the rest is dropped", why);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -158,8 +158,8 @@ static void legion_on_process(void *context, const struct trace_process *process
 {
     struct legion_export *legion = context;
     uint32_t index;
-    if (!legion->failed && !find_node(legion, process, &index))
-        legion->failed = true; /* with the message given */
+    if (!legion->pass->failed && !find_node(legion, process, &index))
+        legion->pass->failed = true; /* with the message given */
 }
 
 /* ---- processors ------------------------------------------------------------------ */
@@ -215,17 +215,15 @@ static void legion_on_track(void *context, const struct trace_track *track)
     struct legion_export *legion = context;
     const struct trace_process *process = trace_process_of(legion->pass->trace, track->process);
     struct legion_track made = {.known = true, .kind = track->kind};
-    if (legion->failed || !find_node(legion, process, &made.node))
+    if (legion->pass->failed || !find_node(legion, process, &made.node))
         return;
     struct legion_node *node = legion->nodes[made.node];
     bool real =
         track->id >> 56 == 0x1d && (track->kind == TRACE_GPU || track->kind == TRACE_PROCESSOR);
     made.proc = real ? track->id : worker_id(legion, node);
-    if (!grow_zeroed32(&legion->tracks, &legion->track_room, track->number + 1,
-                       sizeof *legion->tracks)) {
-        legion_fail(legion, "out of memory");
+    if (!trace_pass_grow(legion->pass, &legion->tracks, &legion->track_room, track->number + 1,
+                         sizeof *legion->tracks))
         return;
-    }
     legion->tracks[track->number] = made;
     if (is_new(legion, &node->procs, made.proc))
         legion_file_proc(&node->file, made.proc, proc_kind(track));
@@ -236,10 +234,9 @@ static void legion_on_track(void *context, const struct trace_track *track)
 /* A hash of the name; the next free number when another name has it. */
 static uint32_t name_id(struct legion_export *legion, uint32_t name)
 {
-    if (!grow_zeroed32(&legion->name_ids, &legion->name_room, name + 1, sizeof *legion->name_ids)) {
-        legion_fail(legion, "out of memory");
+    if (!trace_pass_grow(legion->pass, &legion->name_ids, &legion->name_room, name + 1,
+                         sizeof *legion->name_ids))
         return 0;
-    }
     if (legion->name_ids[name])
         return legion->name_ids[name] - 1;
     struct trace_text text = trace_name_of(legion->pass->trace, name);
@@ -247,7 +244,7 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
     for (uint32_t i = 0; i < text.bytes; i++)
         id = (id ^ (uint8_t)text.text[i]) * 0x01000193;
     id = (id ^ id >> 28) & LEGION_OWN_MASK;
-    while (!legion->failed && !is_new(legion, &legion->ids, id))
+    while (!legion->pass->failed && !is_new(legion, &legion->ids, id))
         id = (id + 1) & LEGION_OWN_MASK;
     legion->name_ids[name] = id + 1;
     return id;
@@ -341,7 +338,7 @@ static uint64_t write_task(struct legion_export *legion, const struct legion_tra
     task.create = task.start;
     add_launch(legion, detail, &task);
     if (!linked_spans_add(&legion->tasks, span->id))
-        legion_fail(legion, "out of memory");
+        trace_pass_fail(legion->pass);
     legion_file_task(&node->file, &task);
     return task.event;
 }
@@ -349,10 +346,9 @@ static uint64_t write_task(struct legion_export *legion, const struct legion_tra
 static struct open_lane *find_lane(struct legion_export *legion, struct legion_track *track,
                                    const struct trace_span *span)
 {
-    if (!grow_zeroed32(&track->lanes, &track->lane_room, span->row + 1u, sizeof *track->lanes)) {
-        legion_fail(legion, "out of memory");
+    if (!trace_pass_grow(legion->pass, &track->lanes, &track->lane_room, span->row + 1u,
+                         sizeof *track->lanes))
         return NULL;
-    }
     struct open_lane *lane = &track->lanes[span->row];
     while (lane->depth && lane->open[lane->depth - 1].stop_ns <= span->start_ns)
         lane->depth--;
@@ -365,7 +361,7 @@ static void legion_push(struct legion_export *legion, struct open_lane *lane, in
     if (grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         lane->open[lane->depth++] = (struct open_task){stop_ns, event};
     else
-        legion_fail(legion, "out of memory");
+        trace_pass_fail(legion->pass);
 }
 
 /* A late span comes behind what it encloses: it can have no calls. What sticks out of its lane,
@@ -394,7 +390,7 @@ static void legion_on_spans(void *context, const struct trace_span *spans, size_
     legion->dropped.details += dropped_arguments(spans, count, details);
     struct legion_track *track =
         spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
-    for (size_t i = 0; track && track->known && i < count && !legion->failed; i++)
+    for (size_t i = 0; track && track->known && i < count && !legion->pass->failed; i++)
         legion_on_span(legion, track, &spans[i], trace_detail_of(details, &spans[i]));
 }
 
@@ -404,12 +400,6 @@ static void legion_on_link(void *context, const struct trace_link *link)
     struct legion_export *legion = context;
     legion->launches += link->kind == TRACE_LAUNCH;
     legion->dropped.links += link->kind != TRACE_LAUNCH;
-}
-
-static bool legion_is_full(void *context)
-{
-    const struct legion_export *legion = context;
-    return legion->failed;
 }
 
 /* ---- the exporter ---------------------------------------------------------------- */
@@ -435,7 +425,7 @@ static bool legion_begin(struct trace_pass *pass)
                                      .track = legion_on_track,
                                      .spans = legion_on_spans,
                                      .link = legion_on_link,
-                                     .full = legion_is_full};
+                                     .full = trace_pass_is_full};
     return true;
 }
 
@@ -462,11 +452,11 @@ static enum exit_code legion_end(struct trace_pass *pass)
         message("%" PRIu64 " times before the run's zero time were moved to it", legion->clamped);
     if (legion->crowded)
         message("more than 3072 threads on a node: the last share a processor");
-    if (legion->failed)
+    if (legion->pass->failed)
         code = EXIT_BAD_DATA;
     if (legion->launches > legion->creators)
         legion->dropped.links += legion->launches - legion->creators;
-    if (!legion->failed)
+    if (!legion->pass->failed)
         dropped_report(pass, "legion", legion->dropped);
     for (uint32_t i = 0; i < legion->track_room; i++) {
         for (uint32_t lane = 0; lane < legion->tracks[i].lane_room; lane++)

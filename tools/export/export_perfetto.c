@@ -138,7 +138,7 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
         grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         lane->open[lane->depth++] = (int64_t)clock_ns(span->stop_ns);
     else
-        perfetto_fail(perfetto);
+        trace_pass_fail(perfetto->pass);
 }
 
 static void perfetto_on_spans(void *context, const struct trace_span *spans, size_t count,
@@ -147,7 +147,7 @@ static void perfetto_on_spans(void *context, const struct trace_span *spans, siz
     struct perfetto *perfetto = context;
     struct row *row = &perfetto->rows[spans[0].track];
     row->has_spans = true;
-    for (size_t i = 0; i < count && !perfetto->failed; i++) {
+    for (size_t i = 0; i < count && !perfetto->pass->failed; i++) {
         const struct trace_span *span = &spans[i];
         struct lane_state *lane = span->row < row->lane_count ? &row->lanes[span->row] : NULL;
         if (!lane || !lane->sequence)
@@ -179,12 +179,6 @@ static void perfetto_on_samples(void *context, uint32_t track, const struct trac
 
 /* ---- begin and end ------------------------------------------------------------------- */
 
-static bool perfetto_is_full(void *context)
-{
-    const struct perfetto *perfetto = context;
-    return perfetto->failed || out_failed(&perfetto->pass->out);
-}
-
 static bool perfetto_begin(struct trace_pass *pass)
 {
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
@@ -206,7 +200,7 @@ static bool perfetto_begin(struct trace_pass *pass)
         .link = perfetto_take_link,
         .loss = perfetto_take_loss,
         .fact = perfetto_take_fact,
-        .full = perfetto_is_full,
+        .full = trace_pass_is_full,
     };
     return true;
 }
@@ -231,8 +225,8 @@ static enum exit_code perfetto_end(struct trace_pass *pass)
         perfetto_write_facts(perfetto);
     dropped_report(pass, "perfetto", perfetto->dropped);
     if (perfetto->text.failed)
-        perfetto_fail(perfetto);
-    bool whole = packet_file_finish(&perfetto->file) && !perfetto->failed;
+        trace_pass_fail(perfetto->pass);
+    bool whole = packet_file_finish(&perfetto->file) && !perfetto->pass->failed;
     viewer_ids_free(&perfetto->ids);
     viewer_text_free(&perfetto->text);
     pending_links_free(&perfetto->links);

@@ -58,32 +58,22 @@ struct speedscope {
     uint64_t profiles, misfits;
     struct dropped dropped;
     struct viewer_text text;
-    bool failed;
 };
-
-static void speedscope_fail(struct speedscope *speedscope)
-{
-    message_once(&speedscope->failed, "out of memory; the rest is dropped");
-}
 
 /* ---- frames ---------------------------------------------------------------------- */
 
 static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 {
-    if (!grow_zeroed32(&speedscope->frames, &speedscope->frame_room, name + 1,
-                       sizeof *speedscope->frames)) {
-        speedscope_fail(speedscope);
+    if (!trace_pass_grow(speedscope->pass, &speedscope->frames, &speedscope->frame_room, name + 1,
+                         sizeof *speedscope->frames))
         return 0;
-    }
     uint32_t *frame = &speedscope->frames[name];
     if (*frame)
         return *frame - 1;
     uint32_t number = speedscope->frame_count;
-    if (!grow_zeroed32(&speedscope->names, &speedscope->name_room, number + 1,
-                       sizeof *speedscope->names)) {
-        speedscope_fail(speedscope);
+    if (!trace_pass_grow(speedscope->pass, &speedscope->names, &speedscope->name_room, number + 1,
+                         sizeof *speedscope->names))
         return 0;
-    }
     speedscope->names[number] = name;
     speedscope->frame_count++;
     *frame = number + 1;
@@ -146,10 +136,9 @@ static struct profile *profile_of(struct speedscope *speedscope, struct speedsco
     uint32_t stream = spool_add_stream(&speedscope->spool);
     if (stream == SPOOL_NONE)
         return NULL;
-    if (!grow_zeroed32(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
-        speedscope_fail(speedscope);
+    if (!trace_pass_grow(speedscope->pass, &row->lanes, &row->lane_count, lane + 1,
+                         sizeof *row->lanes))
         return NULL;
-    }
     row->lanes[lane] = (struct profile){.begun = true, .stream = stream};
     return &row->lanes[lane];
 }
@@ -163,10 +152,9 @@ static void speedscope_on_span(struct speedscope *speedscope, struct profile *pr
         speedscope->misfits++;
         return;
     }
-    if (!grow_zeroed32(&profile->open, &profile->room, profile->depth + 1, sizeof *profile->open)) {
-        speedscope_fail(speedscope);
+    if (!trace_pass_grow(speedscope->pass, &profile->open, &profile->room, profile->depth + 1,
+                         sizeof *profile->open))
         return;
-    }
     uint32_t frame = frame_of(speedscope, span->name);
     profile->open[profile->depth++] = (struct open_frame){span->stop_ns, frame};
     add_event(speedscope, profile, true, frame, span->start_ns);
@@ -182,7 +170,7 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
         return;
     }
     speedscope->dropped.details += dropped_arguments(spans, count, details);
-    for (size_t i = 0; i < count && !speedscope->failed; i++) {
+    for (size_t i = 0; i < count && !speedscope->pass->failed; i++) {
         struct profile *profile = NULL;
         if (spans[i].flags & TRACE_INSTANT)
             speedscope->dropped.points++;
@@ -194,11 +182,9 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
 static void speedscope_on_track(void *context, const struct trace_track *track)
 {
     struct speedscope *speedscope = context;
-    if (!grow_zeroed32(&speedscope->rows, &speedscope->row_room, track->number + 1,
-                       sizeof *speedscope->rows)) {
-        speedscope_fail(speedscope);
+    if (!trace_pass_grow(speedscope->pass, &speedscope->rows, &speedscope->row_room,
+                         track->number + 1, sizeof *speedscope->rows))
         return;
-    }
     speedscope->rows[track->number].track = *track;
     speedscope->row_count = track->number + 1;
 }
@@ -240,7 +226,7 @@ static void write_profiles(struct speedscope *speedscope)
     struct speedscope_row *rows = speedscope->rows;
     uint32_t *order = track_order_all(rows, sizeof *rows, speedscope->row_count);
     if (!order) {
-        speedscope_fail(speedscope);
+        trace_pass_fail(speedscope->pass);
         return;
     }
     for (uint32_t i = 0; i < speedscope->row_count; i++) {
@@ -320,7 +306,8 @@ static void write_samples(struct speedscope *speedscope)
 static bool speedscope_is_full(void *context)
 {
     const struct speedscope *speedscope = context;
-    return speedscope->failed || speedscope->spool.failed || out_failed(&speedscope->pass->out);
+    return speedscope->pass->failed || speedscope->spool.failed ||
+           out_failed(&speedscope->pass->out);
 }
 
 static bool speedscope_begin(struct trace_pass *pass)
@@ -364,7 +351,7 @@ static void write_file(struct speedscope *speedscope)
     int64_t origin_ns = pass->trace ? trace_origin_ns(pass->trace) : 0;
     speedscope->print = spool_print_new(&speedscope->spool, &pass->out, origin_ns, pass->threads);
     if (!speedscope->print) {
-        speedscope_fail(speedscope);
+        trace_pass_fail(speedscope->pass);
         return;
     }
     struct out *out = spool_print_between(speedscope->print);
@@ -394,8 +381,8 @@ static enum exit_code speedscope_end(struct trace_pass *pass)
         message("speedscope: %" PRIu64 " spans dropped that overlap others of their row",
                 speedscope->misfits);
     if (speedscope->text.failed)
-        speedscope_fail(speedscope);
-    bool whole = !speedscope->failed && !speedscope->spool.failed && !speedscope->misfits;
+        trace_pass_fail(speedscope->pass);
+    bool whole = !speedscope->pass->failed && !speedscope->spool.failed && !speedscope->misfits;
     free_speedscope(speedscope);
     return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }

@@ -20,14 +20,14 @@ uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, uint32_t nam
 {
     uint32_t frame = thread_map_number(&firefox->frames, (uint64_t)name << 8 | category);
     if (frame == THREAD_NONE) {
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
         return FIREFOX_NONE;
     }
     uint32_t number =
         thread_map_place(&firefox->stacks, ((uint64_t)prefix + 1) << 32 | frame,
                          &firefox->stack_list, &firefox->stack_room, sizeof *firefox->stack_list);
     if (number == THREAD_NONE) {
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
         return FIREFOX_NONE;
     }
     firefox->stack_list[number] = (struct firefox_stack){prefix, frame};
@@ -471,7 +471,7 @@ void firefox_write(struct firefox *firefox)
     if (firefox->print && start_writing(&writing))
         write_all_of_it(&writing);
     else
-        firefox_fail(firefox);
+        trace_pass_fail(firefox->pass);
     spool_print_finish(firefox->print);
     viewer_ids_free(&writing.ids);
     free(writing.places);

@@ -86,10 +86,7 @@ struct firefox {
     struct viewer_text text;
     struct dropped dropped;
     uint64_t misfits;
-    bool failed;
 };
-
-void firefox_fail(struct firefox *firefox);
 
 /* The stack of a span in prefix (FIREFOX_NONE: outermost); FIREFOX_NONE when there are too many. */
 uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, uint32_t name,

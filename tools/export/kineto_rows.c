@@ -119,7 +119,7 @@ static struct kineto_gpu *gpu_of(struct chrome *chrome, const struct trace_track
     uint32_t number = thread_map_place(&kineto->gpu_map, key, &kineto->gpus, &kineto->gpu_room,
                                        sizeof *kineto->gpus);
     if (number == THREAD_NONE) {
-        chrome_fail(chrome);
+        trace_pass_fail(chrome->pass);
         return NULL;
     }
     struct kineto_gpu *gpu = &kineto->gpus[number];
@@ -150,7 +150,7 @@ static struct kineto_place *place_at(struct chrome *chrome, const struct kineto_
     uint32_t number = thread_map_place(&kineto->place_map, key, &kineto->places,
                                        &kineto->place_room, sizeof *kineto->places);
     if (number == THREAD_NONE) {
-        chrome_fail(chrome);
+        trace_pass_fail(chrome->pass);
         return NULL;
     }
     struct kineto_place *place = &kineto->places[number];

@@ -9,7 +9,6 @@
  */
 #include "parquet_file.h"
 
-#include "parquet_encode.h"
 #include "rbwp_format.h"
 
 #include <stdlib.h>

@@ -2,8 +2,6 @@
 /* Arrows under way. */
 #include "pending_links.h"
 
-#include "thread_map.h"
-
 #include <stdlib.h>
 
 /* A set of span ids. */

@@ -143,7 +143,7 @@ void perfetto_take_link(void *context, const struct trace_link *link)
     struct last_event event = arrow_event(perfetto, link);
     uint64_t number = pending_links_add(&perfetto->links, link);
     if (!number)
-        perfetto_fail(perfetto);
+        trace_pass_fail(perfetto->pass);
     else if (link->from_ns < link->to_ns)
         write_instant(perfetto, &event, link->from_track, link->from_ns, PF_EVENT_FLOW,
                       arrow_number(number));
@@ -192,7 +192,7 @@ void perfetto_take_fact(void *context, const char *key, struct trace_text value)
 {
     struct perfetto *perfetto = context;
     if (!kept_facts_add(&perfetto->facts, key, value))
-        perfetto_fail(perfetto);
+        trace_pass_fail(perfetto->pass);
 }
 
 /* Each is an annotation of an instant where the first span begins: before that nothing is to see.

@@ -208,10 +208,8 @@ struct perfetto {
     struct interned_names interned;
     struct kept_facts facts;
     struct dropped dropped;
-    bool failed, last_started;
+    bool last_started;
 };
-
-void perfetto_fail(struct perfetto *perfetto);
 
 static inline uint64_t clock_ns(int64_t time_ns)
 {

@@ -2,18 +2,12 @@
 /* Processes and tracks as descriptors; a packet sequence for each lane, and the names it has.
  */
 #include "grow.h"
-#include "message.h"
 #include "perfetto_trace.h"
 #include "trace_category.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-void perfetto_fail(struct perfetto *perfetto)
-{
-    message_once(&perfetto->failed, "out of memory; the rest is dropped");
-}
 
 /* ---- packets other than events ------------------------------------------------------ */
 
@@ -53,11 +47,9 @@ void perfetto_take_process(void *context, const struct trace_process *process)
     struct packets *packets = &perfetto->file.packets;
     if (process->number == 0)
         write_clocks(perfetto);
-    if (!grow_zeroed32(&perfetto->pids, &perfetto->pid_count, process->number + 1,
-                       sizeof *perfetto->pids)) {
-        perfetto_fail(perfetto);
+    if (!trace_pass_grow(perfetto->pass, &perfetto->pids, &perfetto->pid_count, process->number + 1,
+                         sizeof *perfetto->pids))
         return;
-    }
     uint32_t pid = viewer_pid(&perfetto->ids, process->os_id);
     perfetto->pids[process->number] = pid;
     uint8_t *at = begin_packet(packets, 4 * TEXT_BYTES_MAX, SEQUENCE_DESCRIPTORS, 0);
@@ -110,7 +102,7 @@ void perfetto_take_track(void *context, const struct trace_track *track)
     if (!grow_zeroed32(&perfetto->rows, &perfetto->row_count, track->number + 1,
                        sizeof *perfetto->rows) ||
         track->process >= perfetto->pid_count) {
-        perfetto_fail(perfetto);
+        trace_pass_fail(perfetto->pass);
         return;
     }
     snprintf(id, sizeof id, "%s id 0x%" PRIx64, trace_track_kind_name[track->kind], track->id);
@@ -210,7 +202,7 @@ struct lane_state *perfetto_lane(struct perfetto *perfetto, uint32_t track, uint
     struct row *row = &perfetto->rows[track];
     if (number >= row->lane_count &&
         !grow_zeroed32(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
-        perfetto_fail(perfetto);
+        trace_pass_fail(perfetto->pass);
         return NULL;
     }
     struct lane_state *lane = &row->lanes[number];
@@ -239,7 +231,7 @@ void perfetto_intern_name(struct perfetto *perfetto, const struct lane_state *la
     if (!grow_array32(&interned->keys, &interned->room, interned->count + 1,
                       sizeof *interned->keys) ||
         !index_map_add(&interned->places, key, interned->count)) {
-        perfetto_fail(perfetto);
+        trace_pass_fail(perfetto->pass);
         return;
     }
     interned->keys[interned->count++] = key;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_pass.h"
 
+#include "grow.h"
 #include "input.h"
 #include "jobs_option.h"
 #include "message.h"
-#include "out.h"
 #include "recordings.h"
 #include "trace_source.h"
 
@@ -561,6 +561,26 @@ static enum exit_code align_and_write(struct trace_pass *pass, const struct trac
     pass->knows_cpu = any_knows_cpu(sources);
     pass->origin_ns = origin_ns(sources);
     return trace_pass_write(pass, sources);
+}
+
+void trace_pass_fail(struct trace_pass *pass)
+{
+    message_once(&pass->failed, "out of memory; the rest is dropped");
+}
+
+bool trace_pass_grow(struct trace_pass *pass, void *array, uint32_t *room, uint32_t count,
+                     size_t element_bytes)
+{
+    const bool grown = grow_zeroed32(array, room, count, element_bytes);
+    if (!grown)
+        trace_pass_fail(pass);
+    return grown;
+}
+
+bool trace_pass_is_full(void *state)
+{
+    const struct trace_pass *pass = *(struct trace_pass *const *)state;
+    return pass->failed || out_failed(&pass->out);
 }
 
 enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,

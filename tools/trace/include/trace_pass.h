@@ -53,6 +53,7 @@ struct trace_pass {
     struct job_threads *threads;
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
     struct filter_found found;    /* what it met */
+    bool failed;                  /* trace_pass_fail was called */
     bool innermost;      /* set by begin: of GPU work that ranges around a range have none */
     bool stacks;         /* set by begin: as the maker's */
     bool is_part;        /* of several outputs: what leads to other files is no news */
@@ -82,6 +83,14 @@ struct trace_maker {
     /* After the last call of the sink, also when reading failed. Frees state. */
     enum exit_code (*end)(struct trace_pass *pass);
 };
+
+/* For makers. Without memory: it is said once, and what comes from then on is dropped. */
+void trace_pass_fail(struct trace_pass *pass);
+/* grow_zeroed32; fails without memory. */
+bool trace_pass_grow(struct trace_pass *pass, void *array, uint32_t *room, uint32_t count,
+                     size_t element_bytes);
+/* For the sink of a state that begins with its pass: it has failed, or the output has. */
+bool trace_pass_is_full(void *state);
 
 /* For a maker that reads in its own way: sources, by pass's maker, which has none, into an output
  * of their own. pass is a copy of what read was given, with other options. */
