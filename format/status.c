@@ -9,56 +9,36 @@ const char *rbwp_version(void)
 
 const char *rbwp_status_text(enum rbwp_status status)
 {
-    switch (status) {
-    case RBWP_OK:
-        return "done";
-    case RBWP_END:
-        return "end reached";
-    case RBWP_AGAIN:
-        return "not now, try again";
-    case RBWP_E_INVALID:
-        return "invalid argument";
-    case RBWP_E_MEMORY:
-        return "out of memory";
-    case RBWP_E_IO:
-        return "input/output error";
-    case RBWP_E_NOT_RBWP:
-        return "not an RBWP file";
-    case RBWP_E_VERSION:
-        return "unknown version or part";
-    case RBWP_E_CORRUPT:
-        return "corrupt data";
-    case RBWP_E_TRUNCATED:
-        return "data cut short";
-    case RBWP_E_LIMIT:
-        return "limit exceeded";
-    case RBWP_E_BUSY:
-        return "in use";
-    case RBWP_E_STATE:
-        return "not possible now";
-    case RBWP_E_USAGE:
-        return "wrong usage";
-    case RBWP_E_UNSUPPORTED:
-        return "not supported here";
-    }
-    return "unknown status";
+    enum { LEAST = RBWP_E_UNSUPPORTED, MOST = RBWP_AGAIN };
+    static const char *const texts[] = {
+        [RBWP_OK - LEAST] = "done",
+        [RBWP_END - LEAST] = "end reached",
+        [RBWP_AGAIN - LEAST] = "not now, try again",
+        [RBWP_E_INVALID - LEAST] = "invalid argument",
+        [RBWP_E_MEMORY - LEAST] = "out of memory",
+        [RBWP_E_IO - LEAST] = "input/output error",
+        [RBWP_E_NOT_RBWP - LEAST] = "not an RBWP file",
+        [RBWP_E_VERSION - LEAST] = "unknown version or part",
+        [RBWP_E_CORRUPT - LEAST] = "corrupt data",
+        [RBWP_E_TRUNCATED - LEAST] = "data cut short",
+        [RBWP_E_LIMIT - LEAST] = "limit exceeded",
+        [RBWP_E_BUSY - LEAST] = "in use",
+        [RBWP_E_STATE - LEAST] = "not possible now",
+        [RBWP_E_USAGE - LEAST] = "wrong usage",
+        [RBWP_E_UNSUPPORTED - LEAST] = "not supported here",
+    };
+    const int number = (int)status; /* of another version of the library, perhaps */
+    return number >= LEAST && number <= MOST ? texts[number - LEAST] : "unknown status";
 }
 
 const char *rbwp_kind_name(unsigned kind)
 {
-    switch (kind) {
-    case RBWP_COARSE_BEGIN:
-        return "COARSE_BEGIN";
-    case RBWP_COARSE_END:
-        return "COARSE_END";
-    case RBWP_FINE_BEGIN:
-        return "FINE_BEGIN";
-    case RBWP_FINE_END:
-        return "FINE_END";
-    case RBWP_GPU_WORK:
-        return "GPU_WORK";
-    }
-    return "UNKNOWN";
+    static const char *const names[] = {
+        [RBWP_COARSE_BEGIN] = "COARSE_BEGIN", [RBWP_COARSE_END] = "COARSE_END",
+        [RBWP_FINE_BEGIN] = "FINE_BEGIN",     [RBWP_FINE_END] = "FINE_END",
+        [RBWP_GPU_WORK] = "GPU_WORK",
+    };
+    return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "UNKNOWN";
 }
 
 const char *rbwp_sub_item_type_name(unsigned type)

@@ -3,7 +3,6 @@
 
 #include "grow.h"
 #include "id_texts.h"
-#include "table_bind.h"
 #include "trace_axis.h"
 
 #include <inttypes.h>
@@ -105,78 +104,42 @@ uint8_t table_link_kind(struct trace_text word)
 
 /* ---- table shape ----------------------------------------------------------------------------- */
 
-static bool table_shape_is_number(unsigned type)
-{
-    return type == RBWP_COLUMN_U64 || type == RBWP_COLUMN_I64;
-}
+/* The types that suit a role, as bits, and where its first column is remembered; 0: nowhere. */
+#define ROLE_TYPE(name) (1u << RBWP_COLUMN_##name)
+#define ROLE_NUMBER (ROLE_TYPE(U64) | ROLE_TYPE(I64))
+#define ROLE_AT(member) offsetof(struct table_shape, member)
+static const struct {
+    unsigned types;
+    size_t place;
+} role_shapes[] = {
+    [RBWP_ROLE_START] = {ROLE_TYPE(TIME), ROLE_AT(start)},
+    [RBWP_ROLE_STOP] = {ROLE_TYPE(TIME) | ROLE_TYPE(DURATION), ROLE_AT(stop)},
+    [RBWP_ROLE_TRACK] = {ROLE_NUMBER | ROLE_TYPE(NAME), ROLE_AT(track)},
+    [RBWP_ROLE_LABEL] = {ROLE_NUMBER | ROLE_TYPE(NAME), ROLE_AT(label)},
+    [RBWP_ROLE_LINK_FROM] = {ROLE_NUMBER, ROLE_AT(from)},
+    [RBWP_ROLE_LINK_TO] = {ROLE_NUMBER, ROLE_AT(to)},
+    [RBWP_ROLE_COUNTER] = {ROLE_NUMBER | ROLE_TYPE(F64) | ROLE_TYPE(DURATION), 0},
+    [RBWP_ROLE_START_BOUND] = {ROLE_TYPE(DURATION), ROLE_AT(start_bound)},
+    [RBWP_ROLE_STOP_BOUND] = {ROLE_TYPE(DURATION), ROLE_AT(stop_bound)},
+    [RBWP_ROLE_THREAD] = {ROLE_NUMBER, ROLE_AT(thread)},
+    [RBWP_ROLE_CATEGORY] = {ROLE_TYPE(NAME), ROLE_AT(category)},
+    [RBWP_ROLE_LINK_KIND] = {ROLE_TYPE(NAME), ROLE_AT(link_kind)},
+    [RBWP_ROLE_ITEM] = {ROLE_NUMBER, ROLE_AT(item)},
+};
+enum { ROLE_COUNT = sizeof role_shapes / sizeof role_shapes[0] };
 
-static bool suits(unsigned role, unsigned type)
+static uint16_t *role_place(struct table_shape *shape, unsigned role)
 {
-    switch (role) {
-    case RBWP_ROLE_START:
-        return type == RBWP_COLUMN_TIME;
-    case RBWP_ROLE_STOP:
-        return type == RBWP_COLUMN_TIME || type == RBWP_COLUMN_DURATION;
-    case RBWP_ROLE_TRACK:
-    case RBWP_ROLE_LABEL:
-        return table_shape_is_number(type) || type == RBWP_COLUMN_NAME;
-    case RBWP_ROLE_CATEGORY:
-    case RBWP_ROLE_LINK_KIND:
-        return type == RBWP_COLUMN_NAME;
-    case RBWP_ROLE_ITEM:
-    case RBWP_ROLE_THREAD:
-    case RBWP_ROLE_LINK_FROM:
-    case RBWP_ROLE_LINK_TO:
-        return table_shape_is_number(type);
-    case RBWP_ROLE_START_BOUND:
-    case RBWP_ROLE_STOP_BOUND:
-        return type == RBWP_COLUMN_DURATION;
-    case RBWP_ROLE_COUNTER:
-        return table_shape_is_number(type) || type == RBWP_COLUMN_F64 ||
-               type == RBWP_COLUMN_DURATION;
-    default:
-        return false;
-    }
-}
-
-/* Where a column of the role is remembered; NULL: nowhere. */
-static uint16_t *table_shape_place_of(struct table_shape *shape, unsigned role)
-{
-    switch (role) {
-    case RBWP_ROLE_START:
-        return &shape->start;
-    case RBWP_ROLE_STOP:
-        return &shape->stop;
-    case RBWP_ROLE_TRACK:
-        return &shape->track;
-    case RBWP_ROLE_LABEL:
-        return &shape->label;
-    case RBWP_ROLE_THREAD:
-        return &shape->thread;
-    case RBWP_ROLE_LINK_FROM:
-        return &shape->from;
-    case RBWP_ROLE_LINK_TO:
-        return &shape->to;
-    case RBWP_ROLE_START_BOUND:
-        return &shape->start_bound;
-    case RBWP_ROLE_STOP_BOUND:
-        return &shape->stop_bound;
-    case RBWP_ROLE_CATEGORY:
-        return &shape->category;
-    case RBWP_ROLE_LINK_KIND:
-        return &shape->link_kind;
-    case RBWP_ROLE_ITEM:
-        return &shape->item;
-    default:
-        return NULL;
-    }
+    return role_shapes[role].place ? (uint16_t *)(void *)((char *)shape + role_shapes[role].place)
+                                   : NULL;
 }
 
 static void take_column(struct table_shape *shape, const struct rbwp_schema *schema, uint16_t at)
 {
     const struct rbwp_column *column = &schema->columns[at];
-    bool good = suits(column->role, column->type);
-    uint16_t *place = good ? table_shape_place_of(shape, column->role) : NULL;
+    const bool good =
+        column->role < ROLE_COUNT && role_shapes[column->role].types >> column->type & 1;
+    uint16_t *place = good ? role_place(shape, column->role) : NULL;
     if (place && *place == TABLE_NO_COLUMN)
         *place = at;
     else if (good && column->role == RBWP_ROLE_COUNTER)
@@ -196,21 +159,10 @@ static enum table_kind table_shape_kind_of(const struct table_shape *shape)
 
 void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schema)
 {
-    const uint16_t none = TABLE_NO_COLUMN;
-    *shape = (struct table_shape){.start = none,
-                                  .stop = none,
-                                  .label = none,
-                                  .track = none,
-                                  .thread = none,
-                                  .start_bound = none,
-                                  .stop_bound = none,
-                                  .from = none,
-                                  .to = none,
-                                  .category = none,
-                                  .link_kind = none,
-                                  .item = none,
-                                  .category_meant = TRACE_RANGE,
-                                  .unit = none};
+    *shape = (struct table_shape){.category_meant = TRACE_RANGE, .unit = TABLE_NO_COLUMN};
+    for (unsigned role = 0; role < ROLE_COUNT; role++)
+        if (role_shapes[role].place)
+            *role_place(shape, role) = TABLE_NO_COLUMN;
     kernel_columns_find(&shape->kernel, schema);
     wait_columns_find(&shape->wait, schema);
     queue_columns_find(shape, schema);
