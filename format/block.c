@@ -13,7 +13,6 @@
 #include "format_fields.h"
 #include "inflater.h"
 #include "rbwp_decoder.h"
-#include "rbwp_reader.h"
 #include "rbwp_writer.h"
 #include "reader_error.h"
 #include "record_bytes.h"

@@ -10,7 +10,6 @@
 #include "crc32c.h"
 
 #include "bytes.h"
-#include "rbwp_writer.h"
 
 #define POLYNOMIAL 0x82f63b78u /* reflected */
 

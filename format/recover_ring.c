@@ -9,7 +9,6 @@
 #include "block.h"
 #include "crc32c.h"
 #include "grow.h"
-#include "live_file.h"
 #include "reader_error.h"
 #include "writer.h"
 

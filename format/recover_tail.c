@@ -3,7 +3,6 @@
 #include "recover_tail.h"
 
 #include "live_records.h"
-#include "rbwp_recover.h"
 #include "reader.h"
 #include "rules.h"
 

@@ -17,8 +17,6 @@
 #include "header.h"
 #include "index.h"
 #include "marks.h"
-#include "rbwp_writer.h"
-#include "rules.h"
 #include "sized.h"
 #include "table_index.h"
 #include "trailer.h"

@@ -2,7 +2,6 @@
 #include "code_loader.h"
 
 #include "gpu_failure.h"
-#include "gpu_loader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

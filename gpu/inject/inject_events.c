@@ -8,7 +8,6 @@
 #include "inject_log.h"
 #include "inject_started.h"
 #include "helper_thread.h"
-#include "record_extend.h"
 
 #include <pthread.h>
 #include <stdlib.h>

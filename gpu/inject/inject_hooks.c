@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hooks_abi.h"
 #include "inject_clock.h"
-#include "inject_device.h"
 #include "inject_events.h"
 #include "inject_hooks.h"
 #include "inject_names.h"

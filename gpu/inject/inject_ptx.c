@@ -3,8 +3,6 @@
 
 #include "bytes.h"
 #include "inject_clock.h"
-#include "inject_log.h"
-#include "inject_sites.h"
 #include "ptx_cell.h"
 #include "ptx_probe.h"
 

@@ -2,8 +2,6 @@
 /* One sequence at a time. */
 #include "utf8.h"
 
-#include <string.h>
-
 size_t utf8_repair(const char *text, size_t count, const char *zero, char *repaired)
 {
     char *to = repaired;

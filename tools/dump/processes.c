@@ -6,7 +6,6 @@
 #include "input.h"
 #include "json_text.h"
 #include "message.h"
-#include "quantity.h"
 #include "recorded_command.h"
 #include "text_name.h"
 

@@ -11,7 +11,6 @@
 #include "losses.h"
 #include "message.h"
 #include "progress.h"
-#include "rbwp_recover.h"
 #include "tar_input.h"
 #include "temporary_file.h"
 

@@ -5,7 +5,6 @@
 #include "json_tree.h"
 #include "own_keys.h"
 #include "perfetto_proto.h"
-#include "thread_map.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -11,7 +11,6 @@
 #include "options.h"
 #include "ptx_lists.h"
 #include "ptx_map.h"
-#include "ptx_source.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  * mapped, and may be read while it writes.
  */
 #include "message.h"
-#include "quantity.h"
 #include "record.h"
 #include "record_files.h"
 #include "record_summary.h"

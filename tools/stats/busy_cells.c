@@ -2,7 +2,6 @@
 #include "busy_cells.h"
 #include "wide.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { POWER_FIRST = 10, POWER_LAST = 62 };

@@ -7,8 +7,8 @@
 #include "message.h"
 #include "progress.h"
 #include "stats_fill.h"
-#include "stats_tables.h"
 #include "summary_cache.h"
+#include "stats_tables.h"
 
 #include <stdlib.h>
 #include <string.h>

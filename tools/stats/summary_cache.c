@@ -6,7 +6,6 @@
 #include "message.h"
 #include "rbwp_format.h"
 #include "result_bytes.h"
-#include "stats.h"
 #include "stats_fill.h"
 #include "stats_tables.h"
 #include "temporary_file.h"

@@ -7,7 +7,6 @@
 
 #include "file_tables.h"
 #include "grow.h"
-#include "input.h"
 #include "message.h"
 #include "rbwp_table.h"
 #include "result_print.h"

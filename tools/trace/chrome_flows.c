@@ -4,7 +4,6 @@
  * parent its flow, name the label and category the kind of the link.
  */
 #include "chrome_flows.h"
-#include "id_texts.h"
 #include "message.h"
 #include "trace_span.h"
 

@@ -11,7 +11,6 @@
  * that are not its own and get them anew for something else (held.h): then the thread leaves.
  */
 #include "control_rights.h"
-#include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
 #include "held.h"

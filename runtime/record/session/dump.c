@@ -14,7 +14,6 @@
 #include "output.h"
 #include "recover_part.h"
 #include "ring.h"
-#include "rotate.h"
 #include "session_parts.h"
 #include "test_point.h"
 
