@@ -80,10 +80,7 @@ static void hold_in_child(void)
     atomic_store(&are_held, holds);
 }
 
-ON_LOAD(3) static void helper_thread_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, hold_in_child);
-}
+ON_FORK(3, NULL, NULL, hold_in_child)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 

@@ -254,10 +254,7 @@ static void slot_limits_forget_in_child(void)
     pthread_mutex_init(&slot_limits_lock, NULL);
 }
 
-ON_LOAD(6) static void slot_limits_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, slot_limits_forget_in_child);
-}
+ON_FORK(6, NULL, NULL, slot_limits_forget_in_child)
 
 bool slot_wishes_add(const char *name, enum slot_wish wish, uint64_t least_ns)
 {

@@ -52,10 +52,7 @@ static void unlock_in_child(void)
     pthread_mutex_unlock(&tables_lock);
 }
 
-ON_LOAD(7) static void tables_prepare_for_forks(void)
-{
-    pthread_atfork(lock_before_fork, unlock_in_parent, unlock_in_child);
-}
+ON_FORK(7, lock_before_fork, unlock_in_parent, unlock_in_child)
 
 /* ---- the live file. Locked, and only during a session. -------------------------------------- */
 

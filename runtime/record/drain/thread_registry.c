@@ -345,10 +345,7 @@ static void thread_registry_forget_in_child(void)
     thread_registry_end_session();
 }
 
-ON_LOAD(9) static void thread_registry_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, thread_registry_forget_in_child);
-}
+ON_FORK(9, NULL, NULL, thread_registry_forget_in_child)
 
 void thread_registry_add(struct thread *entry)
 {

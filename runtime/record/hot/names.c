@@ -53,10 +53,7 @@ static void names_forget_in_child(void)
     in_session = false;
 }
 
-ON_LOAD(2) static void names_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, names_forget_in_child);
-}
+ON_FORK(2, NULL, NULL, names_forget_in_child)
 
 static enum rbwp_status copy_name(const char *name, char **copy_out)
 {

@@ -571,10 +571,7 @@ static void on_cpu_forget_in_child(void)
     }
 }
 
-ON_LOAD(8) static void on_cpu_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, on_cpu_forget_in_child);
-}
+ON_FORK(8, NULL, NULL, on_cpu_forget_in_child)
 
 void on_cpu_prepare(void)
 {

@@ -43,10 +43,7 @@ static void forget_strays(void)
     memset(&thread_rows_strays, 0, sizeof thread_rows_strays);
 }
 
-ON_LOAD(4) static void rows_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, forget_strays);
-}
+ON_FORK(4, NULL, NULL, forget_strays)
 
 /* ---- handing over ------------------------------------------------------------------------- */
 

@@ -31,10 +31,7 @@ static void unlock_after_fork(void)
     pthread_mutex_unlock(&extend_lock);
 }
 
-ON_LOAD(0) static void extend_prepare_for_forks(void)
-{
-    pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
-}
+ON_FORK(0, lock_before_fork, unlock_after_fork, unlock_after_fork)
 
 enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook)
 {

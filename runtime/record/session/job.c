@@ -39,10 +39,7 @@ static void job_forget_in_child(void)
     of_session = NULL;
 }
 
-ON_LOAD(1) static void job_prepare_for_forks(void)
-{
-    pthread_atfork(NULL, NULL, job_forget_in_child);
-}
+ON_FORK(1, NULL, NULL, job_forget_in_child)
 
 /* ---- told ------------------------------------------------------------------------------- */
 

@@ -15,6 +15,8 @@
 #ifndef ON_LOAD_H
 #define ON_LOAD_H
 
+#include <pthread.h>
+
 /* Of a plugin that has this code inside: dlclose does not unload it.
  *
  * The writer thread runs it, and threads that have recorded have a destructor in it. The shared
@@ -26,5 +28,11 @@ void stay_loaded(void);
 
 /* place: from 0 on. 101 is the first that is not the compiler's own. */
 #define ON_LOAD(place) __attribute__((constructor(101 + (place))))
+/* Registers these functions for forks, of pthread_atfork. */
+#define ON_FORK(place, before, in_parent, in_child)                                                \
+    ON_LOAD(place) static void in_child##_is_registered(void)                                      \
+    {                                                                                              \
+        pthread_atfork(before, in_parent, in_child);                                               \
+    }
 
 #endif /* ON_LOAD_H */
