@@ -415,8 +415,7 @@ static bool subscribe_probes(cupti_subscriber subscriber)
         /* Calls that this CUPTI does not know are none that its driver has. */
         if (cupti.cuptiEnableCallback(1, subscriber, wanted[i].domain, wanted[i].id) != CUPTI_OK &&
             i == 0) {
-            inject_log_once("kernels are not recorded: CUPTI does not report launches");
-            return false;
+            return inject_log_once("kernels are not recorded: CUPTI does not report launches");
         }
     return true;
 }

@@ -188,8 +188,7 @@ bool inject_folder_open(const char *path)
 
 static bool device_fail(void)
 {
-    inject_log_once("%s: %s: launches are missing", folder, strerror(errno));
-    return false;
+    return inject_log_once("%s: %s: launches are missing", folder, strerror(errno));
 }
 
 /* ---- raw files ------------------------------------------------------------------------- */

@@ -679,15 +679,12 @@ bool inject_events_open(void)
 {
     pthread_t thread;
     inject_rows_prepare();
-    if (!cu.cuEventElapsedTime || !cu.cuCtxGetCurrent) {
-        inject_log_once("kernels are not recorded: the driver is too old to time them by events");
-        return false;
-    }
+    if (!cu.cuEventElapsedTime || !cu.cuCtxGetCurrent)
+        return inject_log_once(
+            "kernels are not recorded: the driver is too old to time them by events");
     helper_threads_begin();
-    if (helper_thread_start(&thread, "rbwp-events", inject_events_run, NULL) != 0) {
-        inject_log_once("kernels are not recorded: no thread to wait for them");
-        return false;
-    }
+    if (helper_thread_start(&thread, "rbwp-events", inject_events_run, NULL) != 0)
+        return inject_log_once("kernels are not recorded: no thread to wait for them");
     pthread_detach(thread);
     return true;
 }

@@ -33,13 +33,14 @@ static bool is_first(void)
     return !atomic_flag_test_and_set(&said);
 }
 
-void inject_log_once(const char *format, ...)
+bool inject_log_once(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
     if (is_first())
         say_say("", format, list);
     va_end(list);
+    return false;
 }
 
 void inject_log_also(const char *format, ...)

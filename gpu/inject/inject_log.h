@@ -3,10 +3,11 @@
 #ifndef INJECT_LOG_H
 #define INJECT_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* "rbwp: text"; the first call of the process, the others say nothing. */
-void inject_log_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* "rbwp: text"; the first call of the process, the others say nothing. False. */
+bool inject_log_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Whatever was said before: of what was lost, when all is over. */
 void inject_log_also(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

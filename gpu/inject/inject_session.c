@@ -156,10 +156,8 @@ static bool begin_session(void)
                                                    .cap_bytes = buffer_bytes(),
                                                    .at_cap = RBWP_AT_CAP_DROP};
         rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
-        if (rbwp_session_start(&config, &session, &error) != RBWP_OK) {
-            inject_log_once("nothing is recorded: %s", error.text);
-            return false;
-        }
+        if (rbwp_session_start(&config, &session, &error) != RBWP_OK)
+            return inject_log_once("nothing is recorded: %s", error.text);
         if (error.text[0])
             inject_log_once("%s", error.text);
     }

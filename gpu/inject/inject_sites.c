@@ -104,10 +104,9 @@ static bool read_variables(struct inject_module *module, void *context)
     module->device = inject_device_get(context);
     if (module->device && inject_read(module->device, read, shape, sizeof read) == DRIVER_OK)
         take_shape(&module->shape, read);
-    if (!shape_good(&module->shape)) {
-        inject_log_once("a module's probes are of another version: its launches are not recorded");
-        return false;
-    }
+    if (!shape_good(&module->shape))
+        return inject_log_once(
+            "a module's probes are of another version: its launches are not recorded");
     if (cu.cuModuleGetGlobal_v2(&module->dropped, &bytes, module->handle, PTX_DROPPED_NAME) !=
             DRIVER_OK ||
         bytes != sizeof(uint64_t))
