@@ -52,19 +52,6 @@ struct moved_file {
     uint8_t *trailer; /* its sections */
 };
 
-/* Of a reader that is no stream, before its first block. RBWP_E_MEMORY. End it in each case. */
-enum rbwp_status moved_file_begin(struct moved_file *moved, const struct rbwp_reader *reader,
-                                  struct rbwp_error *error);
-
-/* The next block, as it was stored and as it is to be: head and payload. RBWP_E_CORRUPT: the
- * trailer does not fit the blocks, or the sum of a range is wrong. */
-enum rbwp_status moved_file_block(struct moved_file *moved, const struct rbwp_block *block,
-                                  struct view before, const uint8_t head[RBWP_BLOCK_HEADER_BYTES],
-                                  struct view payload, struct rbwp_error *error);
-
-/* Behind the last block: the tail is then as it is to be written at moved->offset. */
-enum rbwp_status moved_file_finish(struct moved_file *moved, struct rbwp_error *error);
-
 #define SECTION_HEAD_BYTES 16u
 #define TABLE_HEAD_BYTES 8u
 
@@ -128,8 +115,9 @@ static bool archive_take_section(struct moved_file *moved, const uint8_t *tag, u
     return true;
 }
 
-enum rbwp_status moved_file_begin(struct moved_file *moved, const struct rbwp_reader *reader,
-                                  struct rbwp_error *error)
+/* Of a reader that is no stream, before its first block. RBWP_E_MEMORY. End it in each case. */
+static enum rbwp_status moved_file_begin(struct moved_file *moved, const struct rbwp_reader *reader,
+                                         struct rbwp_error *error)
 {
     const struct tail *tail = reader_tail(reader);
     *moved = (struct moved_file){.offset = RBWP_FILE_HEADER_BYTES};
@@ -238,9 +226,12 @@ static enum rbwp_status move_in_tables(struct moved_file *moved, const struct rb
     return RBWP_OK;
 }
 
-enum rbwp_status moved_file_block(struct moved_file *moved, const struct rbwp_block *block,
-                                  struct view before, const uint8_t head[RBWP_BLOCK_HEADER_BYTES],
-                                  struct view payload, struct rbwp_error *error)
+/* The next block, as it was stored and as it is to be: head and payload. RBWP_E_CORRUPT: the
+ * trailer does not fit the blocks, or the sum of a range is wrong. */
+static enum rbwp_status moved_file_block(struct moved_file *moved, const struct rbwp_block *block,
+                                         struct view before,
+                                         const uint8_t head[RBWP_BLOCK_HEADER_BYTES],
+                                         struct view payload, struct rbwp_error *error)
 {
     struct view head_view = {head, RBWP_BLOCK_HEADER_BYTES};
     uint64_t bytes_now = RBWP_BLOCK_HEADER_BYTES + payload.count;
@@ -252,7 +243,8 @@ enum rbwp_status moved_file_block(struct moved_file *moved, const struct rbwp_bl
     return status;
 }
 
-enum rbwp_status moved_file_finish(struct moved_file *moved, struct rbwp_error *error)
+/* Behind the last block: the tail is then as it is to be written at moved->offset. */
+static enum rbwp_status moved_file_finish(struct moved_file *moved, struct rbwp_error *error)
 {
     if (moved->index && moved->index_next != moved->index_count)
         return error_set(error, RBWP_E_CORRUPT, archive_place_of(NOWHERE, RULE_INDEX_RANGES),

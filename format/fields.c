@@ -53,7 +53,8 @@ void member_set_pointer(void *to, size_t member, const void *value)
     memcpy((char *)to + member, &value, sizeof value);
 }
 
-uint64_t field_number(const struct field *field, const void *from)
+/* A number of at most 64 bits, sign-extended if it is signed. */
+static uint64_t field_number(const struct field *field, const void *from)
 {
     uint8_t bytes[8] = {0};
     copy_le(bytes, (const char *)from + field->member, field->bytes);

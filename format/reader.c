@@ -140,8 +140,13 @@ static enum rbwp_status load_trailer(struct tail *tail, size_t begin, bool table
     return status == RBWP_E_CORRUPT ? RBWP_OK : status;
 }
 
-enum rbwp_status tail_load(struct tail *tail, struct source *source,
-                           const struct rbwp_file_header *header, struct rbwp_error *error)
+/*
+ * Reads and decodes the tail that begins at the descriptor offset. What is wrong with it goes to
+ * tail->problems. RBWP_E_VERSION: the file must be refused (R54), error says why. RBWP_E_IO,
+ * RBWP_E_MEMORY. error is not NULL and may be written in each case. Free the tail in each case.
+ */
+static enum rbwp_status tail_load(struct tail *tail, struct source *source,
+                                  const struct rbwp_file_header *header, struct rbwp_error *error)
 {
     tail->offset = header->descriptor_offset;
     enum rbwp_status status = read_tail(tail, source, error);
@@ -191,8 +196,12 @@ static enum rbwp_status copy_trailer(struct source *source, struct buffer *buffe
     return source_copy(source, footer_out->offset, buffer->bytes, (size_t)footer_out->bytes, error);
 }
 
-enum rbwp_status tail_find_tables(struct source *source, struct rbwp_file_header *header,
-                                  struct rbwp_error *error)
+/*
+ * For a file that was not finalised: if it ends in a whole trailer that says where the tables are
+ * (SPEC.md, section 10.8), the last three fields of header are set from it. Not for streams.
+ */
+static enum rbwp_status tail_find_tables(struct source *source, struct rbwp_file_header *header,
+                                         struct rbwp_error *error)
 {
     struct buffer buffer = {0};
     struct footer footer;

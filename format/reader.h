@@ -32,21 +32,6 @@ struct tail {
     struct problems problems;
 };
 
-/*
- * Reads and decodes the tail that begins at the descriptor offset. What is wrong with it goes to
- * tail->problems. RBWP_E_VERSION: the file must be refused (R54), error says why. RBWP_E_IO,
- * RBWP_E_MEMORY. error is not NULL and may be written in each case. Free the tail in each case.
- */
-enum rbwp_status tail_load(struct tail *tail, struct source *source,
-                           const struct rbwp_file_header *header, struct rbwp_error *error);
-
-/*
- * For a file that was not finalised: if it ends in a whole trailer that says where the tables are
- * (SPEC.md, section 10.8), the last three fields of header are set from it. Not for streams.
- */
-enum rbwp_status tail_find_tables(struct source *source, struct rbwp_file_header *header,
-                                  struct rbwp_error *error);
-
 /* ---- reader ---------------------------------------------------------------------------------- */
 
 /* Header and payload, as stored, of the block handed out last. Valid until the next call. */

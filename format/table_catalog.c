@@ -37,8 +37,6 @@ struct table_names {
 };
 #define NAMES_KEPT_MAX (64u << 20)
 
-/* The data behind a tag: RBWP_OK, RBWP_E_CORRUPT (R47), RBWP_E_MEMORY, RBWP_E_LIMIT. */
-enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data, size_t count);
 static struct rbwp_text table_names_get(const struct table_names *names, uint64_t number);
 
 #define NAMES_HEAD_BYTES 8u
@@ -88,7 +86,9 @@ static bool pass_known(struct table_names *names, struct names_run *run, const u
     return true;
 }
 
-enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data, size_t count)
+/* The data behind a tag: RBWP_OK, RBWP_E_CORRUPT (R47), RBWP_E_MEMORY, RBWP_E_LIMIT. */
+static enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data,
+                                        size_t count)
 {
     struct cursor cursor = {data, count};
     const uint8_t *head = cursor_take(&cursor, NAMES_HEAD_BYTES);

@@ -83,7 +83,5 @@ bool fields_equal(const struct layout *layout, const void *a, const void *b);
 /* Members of a struct by their offsets. */
 const void *member_pointer(const void *from, size_t member);
 void member_set_pointer(void *to, size_t member, const void *value);
-/* A number of at most 64 bits, sign-extended if it is signed. */
-uint64_t field_number(const struct field *field, const void *from);
 
 #endif /* FIELDS_H */

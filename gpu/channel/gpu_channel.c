@@ -31,12 +31,6 @@
  * buffers. What comes out may be launched without further checks.
  */
 
-/* What rbwp_gpu_channel_submit answers, but for kernels that are not there. context: the channel's.
- */
-enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer,
-                               const struct gpu_context *context, struct channel_plan *plan_out,
-                               struct rbwp_error *error);
-
 /* Stands for the start of a device buffer where a shape is checked: far from both ends. */
 #define NOMINAL_ADDRESS ((uint8_t *)((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 2)))
 
@@ -109,9 +103,11 @@ static const char *why_no_peer(const struct gpu_context *peer, const struct gpu_
                : NULL;
 }
 
-enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer,
-                               const struct gpu_context *context, struct channel_plan *plan_out,
-                               struct rbwp_error *error)
+/* What rbwp_gpu_channel_submit answers, but for kernels that are not there. context: the channel's.
+ */
+static enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer,
+                                      const struct gpu_context *context,
+                                      struct channel_plan *plan_out, struct rbwp_error *error)
 {
     const enum gpu_api api = context->backend->api;
     const struct gpu_context *source_peer =

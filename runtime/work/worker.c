@@ -289,7 +289,8 @@ void work_wake_for(struct rbwp_work_manager *manager, unsigned slot)
     }
 }
 
-void work_wake_for_rest(struct rbwp_work_manager *manager)
+/* Wakes sleepers that could run what is a candidate now. */
+static void work_wake_for_rest(struct rbwp_work_manager *manager)
 {
     if (manager->is_lent_only)
         event_signal(&manager->settled);

@@ -172,9 +172,6 @@ bool work_is_closed(const struct rbwp_work_manager *manager);
 /* Wakes somebody for a slot that has become a candidate. */
 void work_wake_for(struct rbwp_work_manager *manager, unsigned slot);
 
-/* Wakes sleepers that could run what is a candidate now. */
-void work_wake_for_rest(struct rbwp_work_manager *manager);
-
 /* All other workers of the group sleep or have stepped aside. */
 bool work_is_alone(const struct work_group *group);
 

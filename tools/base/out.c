@@ -192,7 +192,8 @@ bool out_open(struct out *out, const struct out_options *options, struct operand
     return true;
 }
 
-void out_write(struct out *out, const char *bytes, size_t count)
+/* Past buffer and layer, to the system. */
+static void out_write(struct out *out, const char *bytes, size_t count)
 {
     while (count > 0 && !out->os_errno && !out->discarded) {
         ssize_t written = write(out->fd, bytes, count);

@@ -84,8 +84,6 @@ uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struc
                             const struct trace_source *opened);
 void chrome_tracks_free(struct chrome_tracks *tracks);
 
-/* Whether its id, not its thread, says what it belongs to. */
-bool chrome_is_async(char phase);
 uint64_t chrome_hash_text(uint64_t hash, const char *text, uint32_t bytes);
 uint64_t chrome_hash_id(uint64_t hash, const struct chrome_id *id);
 

@@ -19,7 +19,8 @@ enum table {
 };
 enum { PARENTS_MAX = 32 };
 
-bool chrome_is_async(char phase)
+/* Whether its id, not its thread, says what it belongs to. */
+static bool chrome_is_async(char phase)
 {
     return phase && strchr("benSTpF", phase);
 }

@@ -31,11 +31,6 @@
  * By a pass over the files that is for nothing else: what is wrong is told by whoever finds it.
  */
 
-/* Puts files with messages onto one axis, and tells if a message was handled before it was sent by
- * more than the clocks' bounds, which nodes have no file, and which files are not of one job:
- * EXIT_PARTIAL then. */
-enum exit_code check_messages(const struct input_options *inputs, struct operands files);
-
 static bool check_begin(struct trace_pass *pass)
 {
     pass->sink = (struct trace_sink){0};
@@ -51,7 +46,10 @@ static enum exit_code cmd_check_end(struct trace_pass *pass)
 static const struct trace_maker nothing_maker = {
     .own_output = true, .begin = check_begin, .end = cmd_check_end};
 
-enum exit_code check_messages(const struct input_options *inputs, struct operands files)
+/* Puts files with messages onto one axis, and tells if a message was handled before it was sent by
+ * more than the clocks' bounds, which nodes have no file, and which files are not of one job:
+ * EXIT_PARTIAL then. */
+static enum exit_code check_messages(const struct input_options *inputs, struct operands files)
 {
     const struct reading_options options = {
         .inputs = *inputs,

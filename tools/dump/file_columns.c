@@ -39,7 +39,7 @@ static struct result_column header_fields[RESULT_FIELDS_MAX], work_item_fields[R
 struct result_column file_block_columns[RESULT_FIELDS_MAX];
 static struct result_table section_tables[TRAILER_SECTIONS];
 
-const struct result_column *file_section_columns(const char *tag)
+static const struct result_column *file_section_columns(const char *tag)
 {
     return section_fields[trailer_section_of(tag) - trailer_sections];
 }
@@ -203,7 +203,8 @@ static const struct result_column unknown_columns[] = {
 static const struct result_table unknown_table = {
     "unknown_sections", NULL, unknown_columns, "", NULL, 0};
 
-struct result_column file_section_list(const char *tag, const char *key)
+/* A list of that key, in a row of struct rbwp_trailer. */
+static struct result_column file_section_list(const char *tag, const char *key)
 {
     const struct trailer_section *section = trailer_section_of(tag);
     struct result_table *table = &section_tables[section - trailer_sections];

@@ -27,9 +27,6 @@
  * The pass over all files opens and aligns them; each is then read by a pass of its own.
  */
 
-enum exit_code export_parts(const struct exporter *exporter, const struct export_options *options,
-                            struct operands files);
-
 struct parts {
     struct export_options options;
     const struct exporter *exporter;
@@ -142,8 +139,8 @@ static enum exit_code read_parts(struct trace_pass *pass, const struct trace_sou
     return code;
 }
 
-enum exit_code export_parts(const struct exporter *exporter, const struct export_options *options,
-                            struct operands files)
+static enum exit_code export_parts(const struct exporter *exporter,
+                                   const struct export_options *options, struct operands files)
 {
     static const struct trace_maker maker = {
         .own_output = true, .begin = export_begin, .read = read_parts, .end = export_end};

@@ -46,9 +46,6 @@ struct parquet_tables {
     bool failed;      /* the user was told */
 };
 
-/* Finishes the files. EXIT_GOOD, or EXIT_PARTIAL if one of them is not whole. */
-enum exit_code parquet_tables_finish(struct parquet_tables *tables);
-
 struct parquet_table {
     char *path;
     struct out out;
@@ -385,7 +382,8 @@ static enum exit_code export_parquet_finish(struct parquet_tables *tables,
     return code != EXIT_GOOD || whole ? code : EXIT_PARTIAL;
 }
 
-enum exit_code parquet_tables_finish(struct parquet_tables *tables)
+/* Finishes the files. EXIT_GOOD, or EXIT_PARTIAL if one of them is not whole. */
+static enum exit_code parquet_tables_finish(struct parquet_tables *tables)
 {
     enum exit_code code = tables->failed ? EXIT_PARTIAL : EXIT_GOOD;
     for (uint32_t i = 0; i < tables->count; i++) {

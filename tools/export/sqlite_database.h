@@ -48,7 +48,6 @@ void sqlite_unsigned(struct sqlite_row *row, uint64_t value);
 void sqlite_real(struct sqlite_row *row, double value);
 void sqlite_text(struct sqlite_row *row, struct trace_text value);
 void sqlite_text_or_null(struct sqlite_row *row, struct trace_text value, bool is_command);
-void sqlite_blob(struct sqlite_row *row, struct rbwp_text bytes);
 void sqlite_end_row(struct sqlite_row *row);
 
 /* ---- a program's own tables ---------------------------------------------------------- */

@@ -82,7 +82,7 @@ void sqlite_text_or_null(struct sqlite_row *row, struct trace_text value, bool i
         sqlite3_bind_null(row->insert, ++row->column);
 }
 
-void sqlite_blob(struct sqlite_row *row, struct rbwp_text bytes)
+static void sqlite_blob(struct sqlite_row *row, struct rbwp_text bytes)
 {
     if (sqlite3_bind_blob64(row->insert, ++row->column, bytes.bytes ? bytes.text : "", bytes.bytes,
                             SQLITE_TRANSIENT) != SQLITE_OK)

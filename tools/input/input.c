@@ -207,7 +207,7 @@ bool input_is_finished(const struct input *input)
     return !input->was_unfinished && rbwp_reader_header(input->reader)->descriptor_offset != 0;
 }
 
-bool input_is_written(const struct input *input)
+static bool input_is_written(const struct input *input)
 {
     return input->was_written || (input->live && rbwp_live_is_written(input->live));
 }
@@ -269,7 +269,8 @@ static uint64_t problem_count(const struct input *input)
     return count;
 }
 
-enum exit_code input_code(const struct input *input)
+/* What the file came to so far; after the last block it is final. */
+static enum exit_code input_code(const struct input *input)
 {
     bool stopped = input->end_status < 0;
     if (problem_count(input) == 0 && !stopped && !input->gzip_problem)

@@ -14,7 +14,9 @@
 
 /* ---- a list of words that owns them ---------------------------------------------------------- */
 
-bool input_words_add(struct operands *words, char *word)
+/* Takes the word, of malloc; NULL is what failed for want of memory. False with the message given,
+ * and the word freed. */
+static bool input_words_add(struct operands *words, char *word)
 {
     char **moved =
         word ? realloc(words->words, ((size_t)words->count + 1) * sizeof *words->words) : NULL;

@@ -13,9 +13,6 @@
 
 /* ---- a list of words that owns them ---------------------------------------------------------- */
 
-/* Takes the word, of malloc; NULL is what failed for want of memory. False with the message given,
- * and the word freed. */
-bool input_words_add(struct operands *words, char *word);
 /* A copy of it. */
 bool input_words_copy(struct operands *words, const char *word);
 

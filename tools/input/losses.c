@@ -47,7 +47,8 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
     return losses;
 }
 
-const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room)
+/* The causes for which records were lost, each once: "dropped, io". Returns text. */
+static const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room)
 {
     uint64_t told = 0;
     text[0] = '\0';

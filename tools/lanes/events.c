@@ -31,9 +31,6 @@ struct iris_job {
     struct operands inputs; /* that no output may replace */
 };
 
-/* Writes a file for each rank, and with merge the one of all. */
-enum exit_code iris_json_write(const struct iris_job *job);
-
 struct events {
     struct rbwp_device_event *list;
     uint16_t *rows; /* of those side by side, NULL: all are on row 0 */
@@ -411,7 +408,8 @@ static enum exit_code write_merged(const struct iris_job *job)
     return good ? EXIT_GOOD : EXIT_BAD_DATA;
 }
 
-enum exit_code iris_json_write(const struct iris_job *job)
+/* Writes a file for each rank, and with merge the one of all. */
+static enum exit_code iris_json_write(const struct iris_job *job)
 {
     enum exit_code code = EXIT_GOOD;
     if (out_is_standard(&job->options->kernel.export.reading.output))

@@ -129,7 +129,8 @@ static void say_delays(const struct stats *stats)
     }
 }
 
-void threads_summary_say(const char *shown, const struct stats *stats)
+/* What threads did and waited for. */
+static void threads_summary_say(const char *shown, const struct stats *stats)
 {
     say_total(shown, stats);
     say_busiest(stats);
@@ -154,7 +155,7 @@ static bool is_copy(const struct stats_row *row)
     return begins(row, "Memcpy ") || begins(row, "Memset ");
 }
 
-bool gpu_summary_any(const struct stats *stats)
+static bool gpu_summary_any(const struct stats *stats)
 {
     for (uint32_t i = 0; i < stats->track_count; i++)
         if (stats->tracks[i].track.kind == TRACE_GPU && stats->tracks[i].spans)
@@ -224,7 +225,8 @@ static void say_gpu(const struct stats *stats, const struct stats_track *track)
                   quantity_time(at, track->busy.longest_gap_at_ns, stats->first_ns));
 }
 
-void gpu_summary_say(const char *shown, const struct stats *stats)
+/* What GPUs did, in which ranges. shown: the files, for people. */
+static void gpu_summary_say(const char *shown, const struct stats *stats)
 {
     char kernels_text[QUANTITY_BYTES], copies_text[QUANTITY_BYTES], extent[QUANTITY_BYTES];
     uint64_t kernels = 0, copies = 0, work_ns = 0;
@@ -249,7 +251,8 @@ void gpu_summary_say(const char *shown, const struct stats *stats)
     say_rows(stats, is_annotation, stats_extent_ns(stats), "ranges, on the GPU");
 }
 
-void ranges_summary_say(const char *shown, const struct stats *stats, uint64_t count)
+/* So many ranges of the program, where no GPU worked in them. */
+static void ranges_summary_say(const char *shown, const struct stats *stats, uint64_t count)
 {
     char extent[QUANTITY_BYTES], ranges[QUANTITY_BYTES];
     message_plain("%s: %s range%s in %s", shown, quantity_grouped(ranges, count),

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-bool page_data_start(struct page_data *data, struct out *out)
+/* False with the message given. */
+static bool page_data_start(struct page_data *data, struct out *out)
 {
     *data = (struct page_data){.out = out};
     if (deflateInit2(&data->stream, 6, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY) == Z_OK)
@@ -21,7 +22,7 @@ bool page_data_start(struct page_data *data, struct out *out)
     return message_fail("out of memory");
 }
 
-void page_data_stop(struct page_data *data)
+static void page_data_stop(struct page_data *data)
 {
     deflateEnd(&data->stream);
     buffer_free(&data->packed);

@@ -20,10 +20,6 @@ struct page_data {
     struct buffer packed; /* the latest output of page_data_pack */
 };
 
-/* False with the message given. */
-bool page_data_start(struct page_data *data, struct out *out);
-void page_data_stop(struct page_data *data);
-
 /* Deflates without a header, into data->packed. False without memory. */
 bool page_data_pack(struct page_data *data, const void *bytes, size_t count);
 /* data->packed as base64, padded; returns the number of characters. */

@@ -169,8 +169,9 @@ static void result_text_put_cell(const struct result_view *view, const struct re
         out_format(out, "%*" PRIu64, width, cell->u64);
 }
 
-void result_text_row(const struct result_view *view, const struct result_layout *layout,
-                     const struct result_at *at)
+/* Without the end of the line. */
+static void result_text_row(const struct result_view *view, const struct result_layout *layout,
+                            const struct result_at *at)
 {
     for (unsigned i = 0; i < layout->count; i++) {
         const struct result_place *place = &layout->columns[i];

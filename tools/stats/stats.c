@@ -307,8 +307,9 @@ static void stats_sift(struct stats_call *heap, uint32_t count, uint32_t at)
     }
 }
 
-bool stats_is_kept(const struct stats_call *heap, uint32_t count, uint32_t most,
-                   const struct stats_call *call)
+/* Will it stay, for now? */
+static bool stats_is_kept(const struct stats_call *heap, uint32_t count, uint32_t most,
+                          const struct stats_call *call)
 {
     return count < most || (most && is_shorter(&heap[0], call));
 }

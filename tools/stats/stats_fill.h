@@ -17,8 +17,4 @@ uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item,
 void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
                         struct stats_call call);
 
-/* Will it stay, for now? */
-bool stats_is_kept(const struct stats_call *heap, uint32_t count, uint32_t most,
-                   const struct stats_call *call);
-
 #endif /* STATS_FILL_H */

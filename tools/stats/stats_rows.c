@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum stats_section stats_section_of(unsigned category)
+/* The section whose table the category's rows stand in. */
+static enum stats_section stats_section_of(unsigned category)
 {
     if (stats_is_call(category))
         return SECTION_WORK_ITEMS;

@@ -21,14 +21,6 @@
  * Jobs are few, whatever the number of files: each is known by the first file of it.
  */
 
-/* Closes what is not of the job that most files are of, and of two processes of one rank the one
- * that was given later, tells what is dropped, and closes the gaps. EXIT_PARTIAL if anything was.
- */
-enum exit_code job_files_choose(struct trace_source *sources, int *count);
-
-/* Tells which ranks of the job have no file. EXIT_PARTIAL if there are any. */
-enum exit_code job_files_missing(const struct trace_source *sources, int count);
-
 enum { JOBS_MAX = 64, MISSING_SHOWN = 10 };
 
 static bool same_id(const struct trace_job *a, const struct trace_job *b)
@@ -138,7 +130,10 @@ static void leave_out_others(const struct trace_source *sources, int count, bool
     }
 }
 
-enum exit_code job_files_choose(struct trace_source *sources, int *count)
+/* Closes what is not of the job that most files are of, and of two processes of one rank the one
+ * that was given later, tells what is dropped, and closes the gaps. EXIT_PARTIAL if anything was.
+ */
+static enum exit_code job_files_choose(struct trace_source *sources, int *count)
 {
     enum exit_code code = EXIT_GOOD;
     int kept = 0;
@@ -174,7 +169,8 @@ static void tell_missing(const uint32_t *missing, uint32_t count, uint32_t ranks
             ranks, count, list, count > shown ? ", ..." : "");
 }
 
-enum exit_code job_files_missing(const struct trace_source *sources, int count)
+/* Tells which ranks of the job have no file. EXIT_PARTIAL if there are any. */
+static enum exit_code job_files_missing(const struct trace_source *sources, int count)
 {
     const struct trace_source *job = find_job(sources, count);
     uint32_t ranks = job ? job->facts.job.ranks : 0, next = 0, missing[MISSING_SHOWN], gone = 0;

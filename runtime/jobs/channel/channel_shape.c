@@ -12,7 +12,8 @@
 
 #define DIMENSIONS RBWP_TRANSFER_DIMENSIONS_MAX
 
-uint32_t channel_number_bytes(enum rbwp_reduce_type type)
+/* Bytes of one number of a reduction; 0 if there is no such type. */
+static uint32_t channel_number_bytes(enum rbwp_reduce_type type)
 {
     switch (type) {
     case RBWP_REDUCE_I32:

@@ -16,9 +16,6 @@
 enum rbwp_status channel_shape_make(const struct rbwp_transfer *transfer,
                                     struct rbwp_transfer_shape *shape_out, const char **reason_out);
 
-/* Bytes of one number of a reduction; 0 if there is no such type. */
-uint32_t channel_number_bytes(enum rbwp_reduce_type type);
-
 /* True when both sides are one run of bytes along loop 0. */
 static inline bool channel_shape_is_run(const struct rbwp_transfer_shape *shape)
 {

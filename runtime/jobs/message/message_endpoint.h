@@ -354,8 +354,6 @@ void endpoint_tell(struct rbwp_endpoint *endpoint, int kind, uint32_t node, uint
 /* Nothing gets to the node from here on; the item does the rest. text NULL: it left in order. Any
  * thread. */
 void endpoint_lose(struct rbwp_endpoint *endpoint, uint32_t node, const char *text);
-/* The item. True: there was one. */
-bool endpoint_take_losses(struct rbwp_endpoint *endpoint);
 /* Those that nobody takes any more. */
 void endpoint_forget_losses(struct rbwp_endpoint *endpoint);
 

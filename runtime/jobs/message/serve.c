@@ -124,7 +124,8 @@ static void endpoint_on_loss(struct rbwp_endpoint *endpoint, const struct lost_n
                       note->in_order ? "it left before it took what was sent to it" : note->text);
 }
 
-bool endpoint_take_losses(struct rbwp_endpoint *endpoint)
+/* The item. True: there was one. */
+static bool endpoint_take_losses(struct rbwp_endpoint *endpoint)
 {
     if (!atomic_load_explicit(&endpoint->lost_notes, memory_order_relaxed))
         return false;

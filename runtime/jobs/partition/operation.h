@@ -33,7 +33,6 @@ struct field {
 /* The values of the points of a piece, of at most FIELD_PIECE_POINTS. */
 void field_fetch(const struct field *field, const struct bands_piece *piece,
                  union field_values *values);
-int64_t field_color(const struct field *field, const union field_values *values, size_t i);
 /* Value number i as a box. */
 void field_box(const struct field *field, const union field_values *values, size_t i,
                struct span box_out[BANDS_LEVELS]);

@@ -34,7 +34,7 @@ void field_fetch(const struct field *field, const struct bands_piece *piece,
                field->value_bytes);
 }
 
-int64_t field_color(const struct field *field, const union field_values *values, size_t i)
+static int64_t field_color(const struct field *field, const union field_values *values, size_t i)
 {
     const uint8_t *at = (const uint8_t *)values + i * field->value_bytes;
     switch (field->value_bytes) {

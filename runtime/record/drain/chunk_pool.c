@@ -314,7 +314,8 @@ static bool chunk_pool_may_grow(struct chunk_pool *pool)
     return atomic_load_explicit(&pool->made, memory_order_relaxed) < pool->cap_chunks;
 }
 
-void chunk_pool_ask(struct chunk_pool *pool)
+/* Async-signal-safe. */
+static void chunk_pool_ask(struct chunk_pool *pool)
 {
     if (!atomic_exchange_explicit(&pool->asked, true, memory_order_acq_rel))
         sem_post(&pool->low);

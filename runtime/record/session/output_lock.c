@@ -55,7 +55,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-bool output_lock_is_at(const char *path, int fd)
+/* True if this descriptor's file still stands under this name, which is not followed if a link. */
+static bool output_lock_is_at(const char *path, int fd)
 {
     char memory[LIVE_MEMORY_PATH_BYTES_MAX];
     struct stat named, opened;

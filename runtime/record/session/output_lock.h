@@ -41,9 +41,6 @@ struct output_lock {
 enum rbwp_status output_lock_files(const struct output_lock_request *wish,
                                    struct output_lock *output_lock_out, struct rbwp_error *error);
 
-/* True if this descriptor's file still stands under this name, which is not followed if a link. */
-bool output_lock_is_at(const char *path, int fd);
-
 /* ---- what dead processes left ---------------------------------------------------------------- */
 
 /*

@@ -72,11 +72,6 @@ struct session_facts {
     struct process_facts process;
 };
 
-/* RBWP_E_MEMORY; *facts_out is NULL then. Takes the registry's lock. Free before the registries end
- * their session. */
-enum rbwp_status session_facts_gather(const struct facts_source *source,
-                                      struct session_facts **facts_out);
-
 #define SAMPLES_IN_FILE_MAX 256u
 
 static void add_loss(struct session_facts *facts, uint64_t thread_id, uint32_t cause,
@@ -336,8 +331,10 @@ static void session_facts_free(struct session_facts *facts)
     free(facts);
 }
 
-enum rbwp_status session_facts_gather(const struct facts_source *source,
-                                      struct session_facts **facts_out)
+/* RBWP_E_MEMORY; *facts_out is NULL then. Takes the registry's lock. Free before the registries end
+ * their session. */
+static enum rbwp_status session_facts_gather(const struct facts_source *source,
+                                             struct session_facts **facts_out)
 {
     struct session_facts *facts = calloc(1, sizeof *facts);
     enum rbwp_status status = RBWP_E_MEMORY;

@@ -87,9 +87,6 @@ void out_flush(struct out *out);
  * first. */
 void out_large(struct out *out, const char *bytes, size_t count);
 
-/* For layers: past buffer and layer, to the system. */
-void out_write(struct out *out, const char *bytes, size_t count);
-
 /* Part of a file, by the system alone where it can. False if it cannot be read: errno says why, 0
  * of one that is too short. */
 bool out_from_file(struct out *out, int fd, uint64_t offset, uint64_t bytes);

@@ -37,8 +37,5 @@ extern const struct result_column file_head_columns[], file_count_columns[], fil
 /* Of struct rbwp_block_header, and of an entry of the section with that tag. */
 extern struct result_column file_block_columns[RESULT_FIELDS_MAX];
 void file_columns_fill(void);
-const struct result_column *file_section_columns(const char *tag);
-/* A list of that key, in a row of struct rbwp_trailer. */
-struct result_column file_section_list(const char *tag, const char *key);
 
 #endif /* FILE_COLUMNS_H */

@@ -51,7 +51,6 @@ uint64_t input_archive_bytes(const struct input *input);
 /* Whether its session has ended in good order; else, whether a program writes it still: if not,
  * that died. */
 bool input_is_finished(const struct input *input);
-bool input_is_written(const struct input *input);
 /* Whether its process died in the session, or the file was recovered out of what such a one left.
  */
 bool input_has_died(const struct input *input);
@@ -80,9 +79,6 @@ void input_find_live(struct input *input);
 
 /* The next block; false after the last or when reading cannot go on. */
 bool input_next(struct input *input, struct rbwp_block *block_out);
-
-/* What the file came to so far; after the last block it is final. */
-enum exit_code input_code(const struct input *input);
 
 /* Reports the problems, closes, and returns input_code. */
 enum exit_code input_close(struct input *input);

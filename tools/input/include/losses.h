@@ -25,8 +25,6 @@ bool losses_are_known(uint32_t cause);
 bool losses_are_at_most(uint32_t cause);
 /* trailer may be NULL: nothing is known. */
 struct losses losses_total(const struct rbwp_trailer *trailer);
-/* The causes for which records were lost, each once: "dropped, io". Returns text. */
-const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room);
 
 /* A sentence for each cause for which calls were refused; refused as in struct losses. */
 void losses_each_refused(const uint64_t *refused, void (*line)(void *context, const char *text),

@@ -77,9 +77,6 @@ struct result_layout result_layout(const struct result_view *view, const struct 
 void result_layout_drop(struct result_layout *layout, const char *title, size_t bytes);
 void result_text_title(const struct result_view *view, const char *title);
 void result_text_titles(const struct result_view *view, const struct result_layout *layout);
-/* Without the end of the line. */
-void result_text_row(const struct result_view *view, const struct result_layout *layout,
-                     const struct result_at *at);
 /* Behind two blanks. */
 void result_text_name(const struct result_view *view, struct trace_text text);
 /* Each on a line of its own. after: what comes behind the name; may be NULL. */

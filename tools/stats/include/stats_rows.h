@@ -37,9 +37,6 @@ bool stats_has_title(const char *title, size_t bytes);
  * be CSV. */
 bool stats_csv_section(const char *name, unsigned *section_out);
 
-/* The section whose table the category's rows stand in. */
-enum stats_section stats_section_of(unsigned category);
-
 /* The rows of a section (of a stats_section) by the column of that title (NULL: by their total),
  * numbers from the greatest on; their order is the caller's to free, NULL when out of memory. */
 struct result_rows stats_rows_of(const struct stats *stats, enum stats_section section,

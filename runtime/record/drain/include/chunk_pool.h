@@ -101,8 +101,6 @@ void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used);
 void chunk_pool_stock(struct chunk_pool *pool, const atomic_bool *stopping);
 /* Waits until the stock is low, or for chunk_pool_ask. One thread at a time. */
 void chunk_pool_wait_low(struct chunk_pool *pool);
-/* Async-signal-safe. */
-void chunk_pool_ask(struct chunk_pool *pool);
 
 /* The chunk that has the word; NULL: none has. Any thread. */
 const struct chunk *chunk_pool_find(struct chunk_pool *pool, const uint64_t *word);
