@@ -13,8 +13,6 @@
 #include "recover_part.h"
 #include "thread_table.h"
 
-struct live_head;
-
 /* Zeros are a valid start. */
 struct recover_tail {
     struct thread_table seen;  /* in blocks: records and times */

@@ -5,9 +5,6 @@
 
 #include "chrome_event.h"
 
-struct trace_detail;
-struct trace_span;
-
 /* rest_out: the source's own category, behind ours; may be NULL. */
 uint8_t chrome_own_category(const struct chrome_event *event, struct trace_text *rest_out);
 

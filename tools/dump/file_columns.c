@@ -108,7 +108,6 @@ const struct result_column file_table_columns[] = {
 
 /* ---- damage --------------------------------------------------------------------------------- */
 
-#define PROBLEM(field) RESULT_FIELD(struct rbwp_problem, field)
 enum { PROBLEM_OFFSET, PROBLEM_STATUS, PROBLEM_REASON, PROBLEM_MESSAGE };
 
 static struct result_cell problem_made(const struct result_at *at, int what)

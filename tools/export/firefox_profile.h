@@ -14,8 +14,6 @@
 #include "thread_map.h"
 #include "viewer_parts.h"
 
-struct trace_span;
-
 #define FIREFOX_NONE UINT32_MAX
 
 /* What is kept of a lane's two tables, and of a counter: each a stream, one behind the other, whose

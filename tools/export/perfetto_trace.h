@@ -23,12 +23,6 @@
 #include <stdint.h>
 #include <string.h>
 
-struct trace_detail;
-struct trace_link;
-struct trace_loss;
-struct trace_process;
-struct trace_track;
-
 /* The packets of a Perfetto trace on their way into the file.
  *
  * Packets are put one behind the other into chunks. Full chunks are

@@ -12,9 +12,6 @@
 
 #include <sqlite3.h>
 
-struct trace_rows;
-struct trace_table;
-
 enum { SQLITE_STATEMENTS_MAX = 16 };
 
 struct database {

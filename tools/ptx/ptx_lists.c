@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define LIST_MAX (1u << 21)
-
 /* ---- loc_map.json ---------------------------------------------------------------------- */
 
 bool ptx_loc_map_add(struct ptx_loc_map *map, uint32_t id, int64_t loc)

@@ -50,8 +50,6 @@ void ptx_sums_write_pairs(struct out *out, const struct ptx_sums *sums,
  * Between an END and the next START a lane runs what the probe stores, and code that has no probes;
  * in modes that time all of a kernel that is the probes' cost alone. */
 
-struct out;
-
 struct ptx_whole {
     uint64_t lanes, records; /* lanes that have any */
     uint64_t cycles;         /* of all lanes, from the first START to the last END */

@@ -38,7 +38,6 @@ struct table_rows_host {
     bool (*clip)(void *context, struct trace_span *span);
 };
 
-struct table_shape;
 struct table_track;
 
 struct table_rows {

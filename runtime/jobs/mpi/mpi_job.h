@@ -24,8 +24,6 @@
  * of their end whatever it was. Of the nodes on other machines, those next to this one in the
  * job's order by signs of life; who finds one lost tells all others. */
 
-struct rbwp_mpi;
-
 struct watch {
     struct watched *node; /* one a node */
     uint32_t *near_node;  /* nodes on this machine */

@@ -14,8 +14,6 @@
 /* ---- the endpoint's side --------------------------------------------------------------------- */
 /* rbwp_transport.h by MPI. */
 
-struct rbwp_mpi;
-
 #define RING_LOOK_NS                                                                               \
     100000 /* a worker looks so long after the last packet: longer than it takes the               \
               background to find one and wake a worker, or they never meet */

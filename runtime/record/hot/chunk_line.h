@@ -18,8 +18,6 @@
 
 #include "thread_registry.h"
 
-struct chunk;
-
 /*
  * Makes room for an event of so many words at *ticks, which is moved forward if it lies before the
  * chunk: time never runs backwards on a thread. Only a counter that was set back ends the chunk.

@@ -39,8 +39,6 @@
  * threads and names, the time line and the drain's totals.
  */
 
-struct chunk_pool;
-
 #define LEFT_KINDS 4u
 
 /* The session, as far as its facts depend on it. */

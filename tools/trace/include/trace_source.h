@@ -36,10 +36,8 @@ struct made_of {
     uint32_t count, room;
 };
 
-struct trace;
 struct trace_facts;
 struct trace_source;
-struct trace_text;
 void made_of_add(struct made_of *made, struct recording_id id);
 /* A fact of an export; nothing happens if it is another one. */
 void made_of_note(struct made_of *made, struct trace_text key);

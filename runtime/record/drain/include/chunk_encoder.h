@@ -65,7 +65,6 @@ bool chunk_encoder_state(const struct chunk_encoder *encoder, struct rbwp_thread
  * One encoder is used by one thread at a time; several work in parallel on different chunks.
  */
 
-struct chunk;
 struct row_chunk_encoder;
 
 /* For chunks of so many words. NULL without memory. */

@@ -124,7 +124,6 @@ uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool);
  */
 
 struct chunk_keeper;
-struct chunk_pool;
 
 /* NULL if there can be no such thread: recording threads then make their own chunks. The pool
  * outlives it. */

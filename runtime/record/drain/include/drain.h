@@ -18,7 +18,6 @@
 #include "chunk_encoder.h"
 #include "session_config.h"
 
-struct chunk;
 struct chunk_pool;
 struct drain;
 struct ring;

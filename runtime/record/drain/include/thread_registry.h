@@ -43,7 +43,6 @@ bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
 #define THREAD_ENDED (UINT32_C(1) << 31) /* in struct thread's chunks: it has detached */
 #define NO_LOSS ((enum rbwp_loss_cause)0)
 
-struct chunk;
 struct row_place;
 
 struct loss_tally {

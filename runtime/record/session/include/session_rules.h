@@ -14,8 +14,6 @@
 
 #include "dump.h"
 
-struct session_settings;
-
 #define RULES_MAX 64
 
 /* One rule, or several with commas between them (rule_text.h). RBWP_E_USAGE, RBWP_E_MEMORY;
