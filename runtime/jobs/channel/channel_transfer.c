@@ -105,33 +105,21 @@ static enum rbwp_status channel_transfer_fail(struct channel_transfer *t, enum r
     return status;
 }
 
-static enum rbwp_status read_piece(struct channel_transfer *t, uint8_t *buffer)
+/* Reads or writes what is left of the piece, or some of it. */
+static enum rbwp_status move_piece(struct channel_transfer *t, uint8_t *buffer, bool writes)
 {
-    const ssize_t got = pread(t->fd, piece_memory(t, buffer) + t->piece_done,
-                              (size_t)(t->piece_bytes - t->piece_done),
-                              (off_t)(t->file_offset + t->piece_at + t->piece_done));
-    if (got < 0)
+    uint8_t *memory = piece_memory(t, buffer) + t->piece_done;
+    const size_t left = (size_t)(t->piece_bytes - t->piece_done);
+    const off_t at = (off_t)(t->file_offset + t->piece_at + t->piece_done);
+    const ssize_t moved = writes ? pwrite(t->fd, memory, left, at) : pread(t->fd, memory, left, at);
+    if (moved < 0)
         return errno == EINTR ? RBWP_AGAIN : channel_transfer_fail(t, RBWP_E_IO, errno);
-    if (got == 0)
-        return channel_transfer_fail(t, RBWP_E_TRUNCATED, 0);
-    t->piece_done += (uint64_t)got;
+    if (moved == 0) /* writes: not for regular files; others must not keep us here for ever */
+        return writes ? channel_transfer_fail(t, RBWP_E_IO, ENOSPC)
+                      : channel_transfer_fail(t, RBWP_E_TRUNCATED, 0);
+    t->piece_done += (uint64_t)moved;
     if (t->piece_done == t->piece_bytes)
-        t->phase = CHANNEL_WALKING;
-    return RBWP_AGAIN;
-}
-
-static enum rbwp_status channel_transfer_write_piece(struct channel_transfer *t, uint8_t *buffer)
-{
-    const ssize_t put = pwrite(t->fd, piece_memory(t, buffer) + t->piece_done,
-                               (size_t)(t->piece_bytes - t->piece_done),
-                               (off_t)(t->file_offset + t->piece_at + t->piece_done));
-    if (put < 0)
-        return errno == EINTR ? RBWP_AGAIN : channel_transfer_fail(t, RBWP_E_IO, errno);
-    if (put == 0) /* not for regular files; others must not keep us here for ever */
-        return channel_transfer_fail(t, RBWP_E_IO, ENOSPC);
-    t->piece_done += (uint64_t)put;
-    if (t->piece_done == t->piece_bytes)
-        t->phase = CHANNEL_NEXT_PIECE;
+        t->phase = writes ? CHANNEL_NEXT_PIECE : CHANNEL_WALKING;
     return RBWP_AGAIN;
 }
 
@@ -174,13 +162,13 @@ static enum rbwp_status step_file(struct channel_transfer *t, uint8_t *buffer, u
         begin_piece(t, buffer);
         break;
     case CHANNEL_READING:
-        status = read_piece(t, buffer);
+        status = move_piece(t, buffer, false);
         break;
     case CHANNEL_WALKING:
         walk_piece(t, cost);
         break;
     case CHANNEL_WRITING:
-        status = channel_transfer_write_piece(t, buffer);
+        status = move_piece(t, buffer, true);
         break;
     }
     if (t->phase == CHANNEL_NEXT_PIECE && status == RBWP_AGAIN) {
