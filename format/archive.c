@@ -589,7 +589,7 @@ static void archive_end(struct archive_walk *walk)
     free(walk->places);
 }
 
-/* What can be told before the first block. */
+/* What is known before the first block. */
 static enum rbwp_status check_file(struct archive_walk *walk)
 {
     bool pack = walk->pack;

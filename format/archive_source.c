@@ -187,7 +187,7 @@ static bool take_decoded(struct archive *archive, uint64_t offset)
     return true;
 }
 
-/* Holds this chunk. What is wrong with it alone is kept, and told to who asks for its bytes. */
+/* Holds this chunk. What is wrong with it alone is kept, and reported to who asks for its bytes. */
 static enum rbwp_status hold(struct archive *archive, uint64_t offset,
                              const struct archive_chunk *chunk, struct rbwp_error *error)
 {

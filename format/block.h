@@ -40,7 +40,7 @@ struct block_decoder {
 };
 void block_decoder_free(struct block_decoder *decoder);
 
-/* Checks what the header alone tells: R12, R13, R14, R40. offset is the block's, for error. */
+/* Checks what the header alone says: R12, R13, R14, R40. offset is the block's, for error. */
 enum rbwp_status block_header_check(const struct block_decoder *decoder,
                                     const struct rbwp_block_header *header, uint64_t offset,
                                     struct rbwp_error *error);
@@ -63,7 +63,7 @@ int block_begin(struct block_decoder *decoder, const struct rbwp_block_header *h
 
 /*
  * A cheap look at the first bytes of the payload of a header with records: can this be a block?
- * count may be less than the whole payload, and is taken as promising if it is too little to tell.
+ * count may be less than the whole payload, and is taken as promising if it is too little to say.
  */
 bool block_looks_valid(struct block_decoder *decoder, const struct rbwp_block_header *header,
                        const uint8_t *payload, size_t count);

@@ -26,7 +26,7 @@
  * is in the symbols, which an entropy coder takes. */
 
 #define NUMBER_EXACT 64u    /* numbers below have a symbol each */
-#define NUMBER_FINE_TOP 18u /* from this highest bit on one bit behind it is told, not three */
+#define NUMBER_FINE_TOP 18u /* from this highest bit on one bit behind it is stored, not three */
 #define NUMBER_COARSE (NUMBER_EXACT + 8 * (NUMBER_FINE_TOP - 6))
 #define NUMBER_SYMBOLS (NUMBER_COARSE + 2 * (64 - NUMBER_FINE_TOP))
 

@@ -522,7 +522,7 @@ static void live_facts_add_loss(struct live_facts *facts, uint32_t cause, uint64
         facts->losses[facts->losses_count++] = (struct rbwp_loss){.cause = cause, .count = count};
 }
 
-/* The log tells of losses now and then, the counts of all. */
+/* The log has losses now and then, the counts have all. */
 static void add_losses(struct live_facts *facts, const struct live_file *live,
                        const struct live_counts *counts)
 {

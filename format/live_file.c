@@ -4,7 +4,7 @@
  *
  * Read with pread, never mapped: the process that has the file mapped may
  * truncate or change it at any time. Holes are skipped where the file system
- * tells of them, so a sparse file of any length costs only what is in it.
+ * names them, so a sparse file of any length costs only what is in it.
  */
 #include "live_file.h"
 
@@ -181,7 +181,7 @@ static uint64_t next_data(const struct live_file *live, uint64_t offset)
     off_t found = lseek(live->fd, (off_t)offset, SEEK_DATA);
     if (found >= 0)
         return (uint64_t)found;
-    return errno == ENXIO ? UINT64_MAX : offset; /* a file system that cannot tell */
+    return errno == ENXIO ? UINT64_MAX : offset; /* a file system that does not know */
 }
 
 #define ENTRIES_AT_ONCE 256u /* of the table: a page of it */

@@ -25,7 +25,7 @@ struct live_file {
  * Opens by name and checks the head. On failure, as rbwp_live_open says, nothing is open.
  */
 enum rbwp_status live_file_open(struct live_file *live, const char *path, struct rbwp_error *error);
-/* The same of a descriptor, which is taken over; below 0, errno tells why. */
+/* The same of a descriptor, which is taken over; below 0, errno says why. */
 enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_error *error);
 /* False: the program that it is read in has closed the descriptor, and may have got its number for
  * a file of its own. That is not closed. */

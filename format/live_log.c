@@ -58,7 +58,7 @@ enum rbwp_status live_tables_schema(struct live_tables *tables, const uint8_t *p
     return status;
 }
 
-/* Room for a name of this number; those below it that were never told are not known. */
+/* Room for a name of this number; those below it that never came are not known. */
 static bool live_tables_reach(struct live_tables *tables, uint32_t number)
 {
     if (!grow_array32(&tables->names, &tables->name_room, number, sizeof *tables->names))

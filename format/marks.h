@@ -3,7 +3,7 @@
  * marks.h - the writer's marks: what threads have open at some places between blocks (SPEC.md,
  * 10.18).
  *
- * Known only while whoever adds blocks tells it; one silence, and the file has no marks. Their
+ * Known only while whoever adds blocks says it; one silence, and the file has no marks. Their
  * bytes are bounded by a part of the blocks'.
  */
 #ifndef MARKS_H
@@ -25,7 +25,7 @@ struct mark_thread {
 /* Zeros are none yet. */
 struct mark_index {
     bool off;                    /* nothing is known, or not any more */
-    uint32_t untold;             /* 1 + number of the thread whose state is to be told, 0 none */
+    uint32_t untold;             /* 1 + number of the thread whose state is to be given, 0 none */
     struct thread_table threads; /* in the order of their first blocks */
     struct mark_thread *states;  /* by number */
     uint32_t state_room;

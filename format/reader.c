@@ -235,7 +235,7 @@ struct rbwp_reader {
     struct rbwp_file_header header;  /* as stored */
     struct rbwp_file_header located; /* with tables found through the trailer */
     bool no_resync, follow;
-    bool waiting; /* the end was told; the file is looked at again */
+    bool waiting; /* the end was reported; the file is looked at again */
 
     uint64_t next_offset, next_index; /* of the next block */
     bool ended;                       /* the last block was passed */

@@ -19,7 +19,7 @@
  *
  * Its process may go on: it fills the ring behind what is read, and takes segments away before it.
  * A segment is copied, and counts if it is still the same one then. That nothing is missing behind
- * one that counted, the process must leave alone what was not passed: it can be told how far that
+ * one that counted, the process must leave alone what was not passed: it can be seen how far that
  * is. */
 
 struct live_ring_part { /* a segment in use */

@@ -154,8 +154,8 @@ static void recover_tail_add_loss(struct recover_tail *tail, const struct rbwp_l
         trailer->stop_ns = loss->last_ns;
 }
 
-/* A part tells of its own losses. Of those that are counted while they happen the live file knows
- * how many earlier parts have told; all others are in the last part. */
+/* A part has its own losses. Of those that are counted while they happen the live file knows
+ * how many earlier parts have; all others are in the last part. */
 static enum rbwp_status make_losses(struct recover_tail *tail, const struct live_facts *own)
 {
     const struct rbwp_trailer from = tail->trailer;

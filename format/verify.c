@@ -5,7 +5,7 @@
  * What a reader cannot live with (R1 to R19, R30, R31, R35, R40 to R59) is
  * noted by the reader and passed on. Here are the rules about blocks together,
  * and about what the trailer says of them: a line is kept for each block, up to
- * a bound, since a stream tells its index only at the end.
+ * a bound, since a stream has its index only at the end.
  */
 #include "crc32c.h"
 #include "rbwp_verify.h"

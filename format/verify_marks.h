@@ -2,7 +2,7 @@
 /*
  * verify_marks.h - whether what the trailer says of open items is so: R68 to R72.
  *
- * Begins and ends are paired while blocks pass; what is found is told at the end, for a file in
+ * Begins and ends are paired while blocks pass; what is found is reported at the end, for a file in
  * which nothing else is wrong.
  */
 #ifndef VERIFY_MARKS_H
@@ -19,7 +19,7 @@ void mark_checker_free(struct mark_checker *checker);
 void mark_checker_block(struct mark_checker *checker, const struct rbwp_block *block);
 
 typedef void mark_broken_fn(void *context, const struct rbwp_error *error);
-/* The blocks end there. Tells the first break of each rule. */
+/* The blocks end there. Reports the first break of each rule. */
 void mark_checker_finish(struct mark_checker *checker, uint64_t end_offset, mark_broken_fn *broken,
                          void *context);
 

@@ -100,7 +100,7 @@ struct live_counts {
     uint64_t lost[LIVE_CAUSES];          /* by enum rbwp_loss_cause, all threads together */
 };
 
-/* Of the counts, what those other files tell. */
+/* Of the counts, what those other files have. */
 struct live_told {
     uint64_t unwritten_records;
     uint64_t lost[LIVE_CAUSES];

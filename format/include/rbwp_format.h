@@ -231,7 +231,7 @@ enum rbwp_loss_cause {
     RBWP_LOSS_RANGE = 10,        /* slot, sub-item id or time outside its range */
     RBWP_LOSS_KEPT_EMPTY = 11,   /* a discard that could not be honoured: its item was kept */
     RBWP_LOSS_GPU_PENDING = 12,  /* GPU work still pending when the drain limit expired */
-    RBWP_LOSS_GPU_FAILED = 13,   /* GPU work whose completion the driver could not tell */
+    RBWP_LOSS_GPU_FAILED = 13,   /* GPU work whose completion the driver did not report */
     RBWP_LOSS_UNPROTECTED = 14,  /* died with the process, in memory that no file had: at most so
                                     many records */
     RBWP_LOSS_OVERWRITTEN = 15,  /* in memory that something wrote over before it was written to the
@@ -353,7 +353,7 @@ RBWP_API const char *rbwp_left_kind_name(unsigned kind);
 struct rbwp_left {
     uint32_t kind; /* enum rbwp_left_kind */
     uint64_t entries;
-    uint64_t records; /* in the file, that they would tell of; 0 = not known, or none */
+    uint64_t records; /* in the file, that they would be about; 0 = not known, or none */
 };
 
 /* Together with host and process id: which process recorded. */
@@ -371,7 +371,7 @@ enum rbwp_job_what {
     RBWP_JOB_NODE_NAME = 3, /* text: of the machine, as the launcher has it, or the host's */
     RBWP_JOB_RANK = 4,      /* number: of the process in the job, from 0 */
     RBWP_JOB_RANKS = 5,     /* number: of its processes */
-    RBWP_JOB_LAUNCHER = 6,  /* text: who told rank and ranks: "Open MPI", "Slurm" ... */
+    RBWP_JOB_LAUNCHER = 6,  /* text: who gave rank and ranks: "Open MPI", "Slurm" ... */
     RBWP_JOB_HARDWARE = 7,  /* text: one line about the machine, for people */
     RBWP_JOB_STARTED = 8,   /* number: when the process was started, by the wall clock */
     RBWP_JOB_PARENT = 9     /* number: the process id of its parent when the session began */
@@ -481,7 +481,7 @@ struct rbwp_trailer {
     const struct rbwp_sub_item_kind *sub_item_kinds;
     uint32_t sub_item_kind_count;
 
-    /* What threads have open at some places between blocks; 0 marks: nobody tells. */
+    /* What threads have open at some places between blocks; 0 marks: not known. */
     const struct rbwp_mark *marks;           /* ascending; the last one is the end of the blocks */
     const struct rbwp_open_item *open_items; /* of the first mark, then of the second ... */
     const struct rbwp_first_block *first_blocks; /* of each thread, in the order of the file */

@@ -111,7 +111,7 @@ RBWP_API bool rbwp_live_records_next(struct rbwp_live_records *records,
                                      struct rbwp_live_record *record_out);
 
 /* When that was, by what the live file knew of the clock when it was opened: open one after the
- * records were taken. FILE may tell it a little differently later. */
+ * records were taken. FILE may have it a little differently later. */
 RBWP_API int64_t rbwp_live_time_ns(const struct rbwp_live *live, uint64_t ticks);
 
 /* ---- a whole file ---------------------------------------------------------------------- */

@@ -91,7 +91,7 @@ struct rbwp_schema {
         .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name_bytes = sizeof name_ - 1,    \
         .unit_bytes = sizeof unit_ - 1, .name = name_, .unit = unit_                               \
     }
-/* Of an array of them; who registers it (rbwp_rows.h) is told its number, who writes a file gives
+/* Of an array of them; who registers it (rbwp_rows.h) gets its number, who writes a file gives
  * it one. */
 #define RBWP_SCHEMA_NUMBERED(table_, name_, version_, columns_)                                    \
     {                                                                                              \

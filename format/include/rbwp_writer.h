@@ -106,17 +106,17 @@ rbwp_writer_add_block(struct rbwp_writer *writer, const struct rbwp_sealed_block
 struct rbwp_thread_state {
     size_t size; /* sizeof(struct rbwp_thread_state) */
     uint64_t thread_id;
-    /* Of what was open when it was told last, so many outermost ones still are, and inside of them
+    /* Of what was open when it was given last, so many outermost ones still are, and inside of them
      * these, outermost first; thread_id in them is not looked at. */
     uint32_t still_open, open_count;
     const struct rbwp_open_item *open;
-    /* Of the GPU_WORK records in what was added since it was told last: how many, smallest start,
+    /* Of the GPU_WORK records in what was added since it was given last: how many, smallest start,
      * largest stop. */
     uint64_t gpu_works;
     int64_t gpu_first_ns, gpu_last_ns;
 };
 /*
- * Told behind each block with records, or behind several of the same thread, before one of another
+ * Given behind each block with records, or behind several of the same thread, before one of another
  * thread comes; of records whose ends all have their begins, in blocks in the order of their
  * sequence. Who ever leaves it out gets a file that is read whole. A call that is wrong does the
  * same.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activities wait until the correlations have been told, so that those may come in any order and
+ * Activities wait until the correlations have come, so that those may come in any order and
  * the last record of one counts; then each extends what its range has on its stream. Ranges around
  * others are credited at the end, from what these have.
  */

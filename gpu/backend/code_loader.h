@@ -77,7 +77,7 @@ struct code_driver_kind {
     driver_attribute multiprocessors, warp_threads, block_threads_max, shared_bytes_max;
     enum rtc_kind compiler_kind;
     bool takes_ptx;
-    bool names_arch;        /* the compiler has to be told which device it compiles for */
+    bool names_arch;        /* the compiler has to be given the device it compiles for */
     bool may_have_compiler; /* older libraries of the driver have the compiler in them */
 };
 

@@ -55,7 +55,7 @@ static struct entry *entry_of(struct rbwp_durations *durations, uint64_t group, 
         if (entry->group == group && entry->event == event)
             return entry;
     }
-    /* The row, too: so that what was added can be told. */
+    /* The row, too: so that what was added can be named. */
     if (!grow_array32(&durations->entries, &durations->room, durations->count + 1,
                       sizeof *durations->entries) ||
         !grow_array(&durations->rows, &durations->row_room, durations->count + 1,

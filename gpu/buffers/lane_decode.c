@@ -19,7 +19,7 @@
 /* ---- where the records of a buffer of lanes lie ---------------------------------------------- */
 /*
  * The layout of a buffer of lanes: from its header, from what the caller knows, and where neither
- * tells the dialect, from the tags: each dialect names the lane in other bits, so the right one
+ * finds the dialect, from the tags: each dialect names the lane in other bits, so the right one
  * agrees with the slots where the records lie.
  */
 

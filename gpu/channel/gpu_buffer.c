@@ -102,7 +102,7 @@ enum rbwp_status rbwp_gpu_peer_enable(struct rbwp_gpu_device *device, struct rbw
 _Static_assert(sizeof((struct rbwp_gpu_share){0}.words) == GPU_SHARE_BYTES, "all of it");
 _Static_assert(sizeof(struct rbwp_gpu_share) == 128, "the same in all processes");
 
-/* Which machine this is, and since which start; zeros where nobody tells. */
+/* Which machine this is, and since which start; zeros where it is not known. */
 static void name_machine(uint8_t name[48])
 {
     memset(name, 0, 48);

@@ -268,7 +268,7 @@ static void part_landed(void *argument, enum rbwp_status outcome, int64_t seen_n
     landed(argument, outcome);
 }
 
-/* Asks to be told when all that was launched has completed. jobs: those that end with it. */
+/* Asks to be called when all that was launched has completed. jobs: those that end with it. */
 static void ask_notification(struct rbwp_gpu_channel *channel, struct gpu_job *jobs)
 {
     struct channel_target *target = &channel->target;
@@ -279,7 +279,7 @@ static void ask_notification(struct rbwp_gpu_channel *channel, struct gpu_job *j
                                          : rbwp_gpu_notify(target->stream, part_landed, channel);
     if (status == RBWP_OK)
         return;
-    /* Nobody will tell. What runs may still use the jobs' memory, so wait for it. */
+    /* Nobody will report it. What runs may still use the jobs' memory, so wait for it. */
     struct gpu_context *context = target->context;
     struct gpu_attached saved;
     if (context->backend->attach(context, &saved) == GPU_OK) {

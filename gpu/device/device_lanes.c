@@ -476,7 +476,7 @@ static uint64_t anchor(const struct rbwp_device_lanes *lanes,
     return ticks > 0 ? (uint64_t)ticks : 0;
 }
 
-/* The buffer's copy tells from then on when the anchor was, instead of when the host reset it: who
+/* The buffer's copy says from then on when the anchor was, instead of when the host reset it: who
  * keeps it as a file places it by that. */
 static void note_host_time(struct rbwp_device_lanes *lanes,
                            const struct rbwp_device_clock_line *line)

@@ -35,7 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What CUPTI tells of finished kernels, copies and sets.
+/* What CUPTI reports of finished kernels, copies and sets.
  *
  * CUPTI asks for buffers and gives them back filled, on threads of its own or in a flush. The GPU's
  * times are CLOCK_MONOTONIC's, which CUPTI reads by a callback of ours. Where the program makes
@@ -67,7 +67,7 @@ static void buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *records_max)
 static void activity_take(struct inject_work *work)
 {
     struct inject_call call;
-    if (!work->start_ns) { /* it had not run when all that there was had to be told */
+    if (!work->start_ns) { /* it had not run when all that there was had to be reported */
         inject_lost(LOST_NOT_ENDED, 1);
         return;
     }
@@ -223,7 +223,7 @@ static void activity_flush(bool all)
 const struct inject_source inject_activity = {activity_open_source, activity_close_source,
                                               activity_flush};
 
-/* False with the line said: this CUPTI tells nothing of finished work. probes: launches are watched
+/* False with the line said: this CUPTI reports no finished work. probes: launches are watched
  * for these, too. */
 static bool inject_activity_open(cupti_subscriber subscriber, bool probes)
 {

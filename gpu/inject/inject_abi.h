@@ -182,7 +182,7 @@ struct cuda_get_params {
     void *from;
 };
 
-/* ---- what CUPTI tells of finished work ---- */
+/* ---- what CUPTI reports of finished work ---- */
 
 enum cupti_kinds {
     CUPTI_COPY = 1,

@@ -155,7 +155,7 @@ static void got_function(const struct cupti_call *call)
     const struct cuda_get_params *params = call->params;
     if (call->site == CUPTI_EXIT && params && params->made && call->result &&
         *(const driver_result *)call->result == DRIVER_OK)
-        inject_kernel_got(*params->made, "", true); /* CUPTI tells its name */
+        inject_kernel_got(*params->made, "", true); /* CUPTI reports its name */
 }
 
 void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call *call)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject_clock.h - CLOCK_MONOTONIC, in which times of GPUs are told, and times of calls, which are
+ * inject_clock.h - CLOCK_MONOTONIC, in which times of GPUs are given, and times of calls, which are
  * taken as ticks of the recorder's clock: these are cheaper to read on the thread that launches.
  *
  * What ticks are in CLOCK_MONOTONIC is asked once the call's work is finished. Both clocks are

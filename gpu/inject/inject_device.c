@@ -81,7 +81,7 @@ static void device_add(struct text *text, const char *format, ...)
         text->used = text->room - 1;
 }
 
-/* A string of JSON; bytes that are no ASCII are told as Latin 1. */
+/* A string of JSON; bytes that are no ASCII are written as Latin 1. */
 static void add_string(struct text *text, const char *name, const char *value)
 {
     device_add(text, "\"%s\":\"", name);
@@ -291,7 +291,7 @@ static const char stamp_ptx[] = ".version 6.0\n"
                                 "    ret;\n"
                                 "}\n";
 
-/* None is ever taken out: a context's end is told while the driver may hold locks of its own, so
+/* None is ever taken out: a context's end comes while the driver may hold locks of its own, so
  * that side takes none of ours. */
 static _Atomic(struct inject_device *) device_devices;
 static pthread_mutex_t device_making = PTHREAD_MUTEX_INITIALIZER;

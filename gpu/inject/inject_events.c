@@ -61,7 +61,7 @@ struct context {
 
     /* The reaper's. */
     void *stream;  /* ours */
-    void *base[2]; /* events on it in turn; times are told from the current one on */
+    void *base[2]; /* events on it in turn; times are measured from the current one on */
     int current;   /* -1: none yet */
     int64_t base_ns, base_least_ns, base_most_ns; /* when that one was there, and might have been */
     uint64_t looks;

@@ -108,7 +108,7 @@ static bool hooks_wanted(void)
 
 EXPORTED int InitializeInjection(void);
 
-/* Where the driver was told of another tool, nobody else calls it. */
+/* Where the driver was given another tool, nobody else calls it. */
 static void begin_ourselves(void)
 {
     static atomic_flag begun = ATOMIC_FLAG_INIT;

@@ -24,7 +24,7 @@ static void say_say(const char *before, const char *format, va_list list)
     used = strlen(line);
     line[used] = '\n';
     if (write(STDERR_FILENO, line, used + 1) < 0)
-        return; /* nobody to tell */
+        return; /* nobody would read it */
 }
 
 static bool is_first(void)

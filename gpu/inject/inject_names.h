@@ -17,7 +17,7 @@ uint64_t inject_kernel_name(const char *symbol);
 uint64_t inject_call_name(const char *called, const void *function);
 
 /* The names of kernels by the handles that a program launches by: as it asked
- * for them. The driver is not asked, as it need not tell handles of one sort from those of another.
+ * for them. The driver is not asked, as handles of one sort may equal those of another.
  * Any thread. */
 
 /* A handle that it got by a name (which is copied): of a module, as who uses the driver does, or of

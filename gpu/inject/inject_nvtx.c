@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* Names of NVTX: of ranges, in domains, registered once or told each time.
+/* Names of NVTX: of ranges, in domains, registered once or given each time.
  *
  * PyTorch writes numbers into its names (", op_id = 17"), each of which would be another name; they
  * become the range's id and value. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inject_ptx.h - launches of kernels with probes: which are recorded, and what of the others is
- * told. */
+/* inject_ptx.h - launches of kernels with probes: which are recorded, and what is said of the
+ * others. */
 #ifndef INJECT_PTX_H
 #define INJECT_PTX_H
 

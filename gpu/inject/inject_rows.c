@@ -98,7 +98,7 @@ static uint64_t shape_of(const uint64_t *cells)
 void inject_rows_work(const struct inject_work *work, const struct inject_call *call)
 {
     const uint64_t offset_ns = (uint64_t)inject_line_offset_ns();
-    /* The GPU's clock is told by CUPTI to about a microsecond: what seems to begin before its call
+    /* CUPTI gives the GPU's clock to about a microsecond: what seems to begin before its call
      * did certainly not. */
     const uint64_t early_ns = call->begin_ns > work->start_ns ? call->begin_ns - work->start_ns : 0;
     const uint64_t bound_ns = work->bound_ns + work->start_bound_ns;

@@ -328,7 +328,7 @@ static struct held session_woken = {.fd = -1}, waker = {.fd = -1}; /* a pipe */
 static _Atomic int ended_by;      /* the signal that shall end the program */
 static atomic_uint toggles;       /* signals that open or close the window */
 static int toggle_signal;         /* 0: none */
-static uint64_t after_ms, for_ms; /* 0: not told */
+static uint64_t after_ms, for_ms; /* 0: not given */
 static _Atomic int64_t close_at_ms;
 
 static int64_t now_ms(void)

@@ -33,7 +33,7 @@
 /* What the environment wants, of these two. */
 unsigned inject_wanted(void);
 
-/* What is recorded beside ranges: told of the window under the session's lock. */
+/* What is recorded beside ranges: called about the window under the session's lock. */
 struct inject_source {
     void (*open)(void);
     void (*close)(void);
@@ -62,7 +62,7 @@ int64_t inject_line_offset_ns(void);
 /* The calling thread as block headers name it, which it becomes one of. */
 uint64_t inject_thread(void);
 
-/* By the program's range of the name that the environment tells: NULL, none. */
+/* By the program's range of the name that the environment has: NULL, none. */
 const char *inject_window_range(void);
 void inject_window(bool open);
 

@@ -5,7 +5,7 @@
  *
  * What a probe costs is how many instructions it has, in all threads, so each is one less where it
  * can be: a lane's records are counted and nothing else, the cell's address is made of that by
- * mad.wide, and what found no room is told where the kernel ends: a red in each END would cost more
+ * mad.wide, what found no room is counted at the kernel's end: a red in each END would cost more
  * than all the rest. An instruction has room for one constant, so the mask of a stamp is a register
  * of which the assembler cannot know what it holds.
  *

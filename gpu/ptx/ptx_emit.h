@@ -20,7 +20,7 @@ void ptx_emit_param(const struct ptx_emit *emit, const struct ptx_function *func
 /* What a kernel does first: its lane, and where that writes. */
 void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *function);
 void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe);
-/* Before an instruction that may end the kernel: what found no room is told. */
+/* Before an instruction that may end the kernel: what found no room is counted. */
 void ptx_emit_leave(const struct ptx_emit *emit, uint32_t statement);
 void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe);
 

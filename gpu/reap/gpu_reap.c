@@ -4,7 +4,7 @@
  * what has completed.
  *
  * Polling, because the drivers' own callbacks stall the stream, and because
- * asking costs less than being told (docs/design/gpu.md). Times are read
+ * asking costs less than being called (docs/design/gpu.md). Times are read
  * right after the driver's answer, or inferred where many brackets end in a short
  * time; how long nobody had looked before that is kept beside each record.
  */
@@ -188,7 +188,7 @@ static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *no
     return stream->context->backend->event_query(stream->context, &node->event);
 }
 
-/* The oldest is not complete: an OpenCL queue may have to be told to begin. */
+/* The oldest is not complete: an OpenCL queue may have to be flushed before it begins. */
 static void note_wait(struct rbwp_gpu_stream *stream, const struct gpu_run *run)
 {
     gpu_pace_wait(&stream->pace, run->asked_ns, run->refused_ns);

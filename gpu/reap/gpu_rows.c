@@ -36,7 +36,7 @@ static uint64_t gpu_rows_spread(int64_t ns)
 }
 
 /* The count is read before it is seen that a session runs: whoever finds the session that has just
- * ended tells nothing of the next one. */
+ * ended says nothing of the next one. */
 void gpu_rows_device(struct rbwp_gpu_device *device)
 {
     const uint32_t now = atomic_load(&session);

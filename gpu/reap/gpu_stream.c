@@ -37,7 +37,7 @@
 #define PAUSE_SHARE 16u
 /*
  * Where brackets end faster than BUSY_NS after each other, asking for each would cost the launching
- * thread more than it tells. There one bracket is asked for whose launch is AHEAD_NS ago, every
+ * thread more than it is worth. There one bracket is asked for whose launch is AHEAD_NS ago, every
  * AHEAD_PAUSE_NS. When it is complete, all before it are: their times are spread over the time in
  * which nobody looked, and the gap beside each record says how uncertain they are.
  */

@@ -49,7 +49,7 @@ struct gpu_pace {
     uint64_t looks;           /* counts them */
     int64_t looked_ns;        /* no node was complete before that was asked, then */
     int64_t refused_ns;       /* when "not yet" came for the oldest; 0: it was not asked for */
-    int64_t seen_ns;          /* when the last one was complete, as far as can be told */
+    int64_t seen_ns;          /* when the last one was complete, as far as is known */
     int64_t told_ns;          /* when that was known for certain */
     int64_t ends_ns;          /* the same of the last bracket's end */
     int64_t spacing_ns;       /* between ends, on average of the last few */
@@ -335,7 +335,7 @@ bool gpu_device_is_ours(const struct rbwp_gpu_device *device);
  * Leaves 0 rounds if it can't. */
 void gpu_bias_measure(struct rbwp_gpu_device *device);
 
-/* What is told of GPUs and their work beside the GPU_WORK records: rows of the tables
+/* What is recorded of GPUs and their work beside the GPU_WORK records: rows of the tables
  * gpu_device and gpu_activity (SPEC.md, section 9.3). */
 
 /* Makes the tables known, and the device's name. Without memory there will be no rows, or no name.

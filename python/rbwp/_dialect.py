@@ -14,7 +14,7 @@ _CODE = Path(__file__).with_name("_kernel_code.py")
 
 
 def _target(dsl: Any) -> Callable[[], Any]:
-    """A function for compile time: which hardware the kernel is compiled for, by the instructions that tell the time
+    """A function for compile time: which hardware the kernel is compiled for, by the instructions that read the time
     and the place there."""
     from triton.runtime import driver
 

@@ -230,7 +230,7 @@ class NoTracing:
 
 @aggregate
 class DeviceTracing:
-    """Events of one rank, as the context array of rbwp.Tracing tells where they go.
+    """Events of one rank, as the context array of rbwp.Tracing says where they go.
 
     tracing = DeviceTracing.initialize(context, tracing=TRACING)
     handle = tracing.record_event_start(PUT, target_rank, pointers, pid_m, pid_n, mask)
@@ -286,7 +286,7 @@ class DeviceTracing:
 
     @jit
     def initialize(context, tracing: dsl.constexpr = True):
-        """It traces unless it is told not to; iris's default is the other way round."""
+        """It traces unless it is asked not to; iris's default is the other way round."""
         if tracing:
             return from_context(words(checked_context(context)))
         else:
@@ -387,7 +387,7 @@ def arrived(value):
 
 @jit
 def from_context(context):
-    """What a context array tells: 3 + N entries where tracing is off on the host, or 19 + N. Entries are counted from
+    """What a context array says: 3 + N entries where tracing is off on the host, or 19 + N. Entries are counted from
     the flag at 2 + N."""
     flag = context + (dsl.load(context + 1) + 2)
     on = dsl.load(flag) != 0
@@ -554,7 +554,7 @@ class Lanes:
     @must_use
     @jit
     def heartbeat(self):
-        """An instant of event 1023 if the lane has been silent for more than 2 seconds: records of version 1 tell 4.29
+        """An instant of event 1023 if the lane has been silent for more than 2 seconds: records of version 1 hold 4.29
         seconds at most. For the body of a loop that may run that long without a record."""
         place = self.next
         count = self.count

@@ -52,7 +52,7 @@ class Spans:
     """Spans as columns: spans["start"] is an array, a row a span, in the order of the tracks. It cannot be written to.
 
     Times are nanoseconds since 1970, lengths nanoseconds. A column of texts is the texts' numbers: texts() has the
-    texts, text() one for each row. A column that no span has is 0 throughout; known() tells which rows have it.
+    texts, text() one for each row. A column that no span has is 0 throughout; known() says which rows have it.
     Objects can be sliced and indexed (spans[rows]) with what NumPy indexes by, and pickled, which copies."""
 
     def __init__(self, arrays: Dict[str, np.ndarray], columns: Sequence[str]) -> None:
@@ -145,7 +145,7 @@ class Spans:
 
     def group_by(self, *columns: str) -> Groups:
         """Counts and lengths by the values of these columns, as `rbwp stats` counts them; "args.NAME" is an argument.
-        Waits in queues count where the column category is one of them, as that tells them from calls."""
+        Waits in queues count where the column category is one of them, as that distinguishes them from calls."""
         if not columns:
             raise TypeError("group_by: a column is wanted")
         return group_rows(self, columns)

@@ -186,7 +186,7 @@ def _recordings(paths: Sequence[str]) -> List[List[str]]:
 
 
 def _ranges(paths: Sequence[str], records: int) -> List[Part]:
-    """Windows of about so many records, between which the files' indices can tell. A file without an index is one."""
+    """Windows of about so many records, as the files' indices divide them. A file without an index is one."""
     bounds: List[Optional[int]] = [None]
     count = 0
     told = [block for one in _told(paths, "--index") for block in one["index"] if block["records"]]
@@ -206,7 +206,7 @@ def spans(glob: Union[Path, Sequence[Path]], *, partition_records: Optional[int]
     recording (cut while it was made, dumped again and again, split) are one partition, and nothing counts twice.
 
     With partition_records a recording that has more records than that becomes several partitions, windows of time that its
-    index tells of; each span is in the one that it begins in. All else is as in rbwp.spans. Nodes that
+    index has; each span is in the one that it begins in. All else is as in rbwp.spans. Nodes that
     compared their clocks with another's are on its clock (raw_times: each on its own); of others each file has its own
     axis, and what brings those together is `rbwp merge`. A file and its copy are refused."""
     options = filter_options(since, until, thread, slot, kind, min_duration)

@@ -169,7 +169,7 @@ class LaneBuffer:
                             **self._known())
 
     def _known(self) -> Dict[str, int]:
-        """What decoding is to be told beyond the header: of version 1, all of it, as nothing may have been written."""
+        """What decoding needs beyond the header: of version 1, all of it, as nothing may have been written."""
         if self.version == 2:
             return {}
         return {"num_blocks": self.num_blocks, "num_groups": self.num_groups, "stride": self.stride,

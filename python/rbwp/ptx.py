@@ -294,7 +294,7 @@ class Instrumentation:
             self._collected = _collect(self._limit)
             known = _lines(self._collected)
             self._taken = len(known)
-            self._keep_lines([line for line in known if "clock" in json.loads(line)])  # what tells the host's clocks
+            self._keep_lines([line for line in known if "clock" in json.loads(line)])  # what has the host's clocks
         variables = {
             "RBWP_PTX_DIR": self._collected or self.folder,
             "RBWP_PTX_OPTIONS": " ".join([*self._options, *self._active_words()]),
@@ -457,7 +457,7 @@ class Instrumentation:
 
     def active_probes(self) -> Dict[str, Any]:
         """What a second context can do with, as its active_list: the probes that fired, neighbours of one line merged
-        (unless instrument() was told otherwise). Of all launches; they must be of one module."""
+        (unless instrument() was asked otherwise). Of all launches; they must be of one module."""
         launches = self.launches()
         if len({launch.map["hash"] for launch in launches}) > 1:
             raise ValueError("kernel: several modules were recorded, and their probes have numbers of their own")

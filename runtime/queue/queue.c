@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * queue.c - the rows of the table "queued". A ticket is all that is kept of work that waits, and
- * lies with the work; what it took from where is told once, when the work begins.
+ * lies with the work; what it took from where is recorded once, when the work begins.
  */
 #include "rbwp_queue.h"
 

@@ -4,7 +4,7 @@
  *
  * The row is written when the range begins and held (row_hold.h): its end stores one cell. Where
  * the row has gone to the file by then, as that of a range around thousands of others has, another
- * row of the same range tells the stop.
+ * row of the same range has the stop.
  *
  * What nearly every push and pop needs stands in line, with one test for each thing that may be
  * otherwise; all the rest is a call, which begins anew.

@@ -2,7 +2,7 @@
 /*
  * numa.c - NUMA domains from sysfs, CPUs from the affinity mask, pinning.
  *
- * libnuma would tell the same; two small files are not worth a dependency.
+ * libnuma would give the same; two small files are not worth a dependency.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -145,7 +145,7 @@ static void read_domain(unsigned id, void *context)
     free(list);
 }
 
-/* Adds the domains that the kernel tells. */
+/* Adds the domains that the kernel lists. */
 static enum rbwp_status read_domains(const char *node_folder, const struct cpu_mask *mask,
                                      struct numa_map *map)
 {

@@ -169,7 +169,7 @@ static void crowd_wait(struct work_runner *runner)
  *     run:     set running;      look at the generation: 0 -> leave the item alone
  *     removal: generation = 0;   look at running: set -> wait for the run's end
  *
- * At least one of them sees the other. The end of a run is told likewise: the
+ * At least one of them sees the other. The end of a run is announced likewise: the
  * runner clears running, then looks at the generation, and if it has changed,
  * or was 0 already, signals the event that the remover waits for.
  *
@@ -177,7 +177,7 @@ static void crowd_wait(struct work_runner *runner)
  * in the mask. It is dropped by the next claimer, or when the slot is filled
  * again; if it comes later still, the new item is called once with nothing to do.
  *
- * filling and emptying a slot. The protocol is told in worker.h.
+ * filling and emptying a slot. The protocol is described in worker.h.
  */
 
 uint32_t work_slot_fill(struct work_slot *slot, rbwp_do_work_fn do_work, void *argument)

@@ -71,7 +71,7 @@ struct work_slot {
     rbwp_do_work_fn do_work;  /* writer: the owner while generation is 0 */
     void *argument;           /* likewise */
     /* When the item was made active, for the first time since it was last run, and by which thread
-     * (rbwp_queue.h); 0: not known. Of two that make it active at once either may be told. */
+     * (rbwp_queue.h); 0: not known. Of two that make it active at once either may be given. */
     _Atomic uint64_t enqueued_ticks, enqueued_by;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages. A line that is too long is cut: the text comes from our own
- * formats and from names, and 2 KiB of it tell enough.
+ * formats and from names, and 2 KiB of it are enough.
  */
 #include "message.h"
 #include "grow.h"

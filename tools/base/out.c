@@ -234,7 +234,7 @@ enum exit_code out_close(struct out *out)
     free(out->buffer);
     if (out->unnamed && !out->os_errno && !out->discarded)
         publish(out);
-    /* A network file system may tell of a full disk only here. */
+    /* A network file system may report a full disk only here. */
     if (close(out->fd) != 0 && !out->os_errno && errno != EINTR)
         out->os_errno = errno;
     bool failed = out->os_errno && out->os_errno != EPIPE;

@@ -96,7 +96,7 @@ static void inflate_more(struct unpack *unpack)
     unpack->end = OUT_BYTES - stream->avail_out;
 }
 
-/* The bytes that told plain from gzip are handed out first. */
+/* The bytes that showed whether it is gzip are handed out first. */
 static void copy_more(struct unpack *unpack)
 {
     size_t head = unpack->stream.avail_in;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members are told by name; what none of them is, is skipped. */
+/* Members are known by name; what none of them is, is skipped. */
 #include "chrome_document.h"
 
 #include "message.h"
@@ -16,7 +16,7 @@
  * the clock (Chromium), the program that wrote it (Node). Times since 1970 are
  * recognised by their size.
  *
- * One reader of an object's members, told by a table what they mean.
+ * One reader of an object's members; a table says what they mean.
  */
 
 /* Times above are microseconds since 1970, from 2001 on. */
@@ -115,7 +115,7 @@ static void take_origin(struct chrome_clock *clock, struct json_scan *scan,
     clock->origin_ns = values[0];
     if (!clock->from_base)
         facts->zero_ns = values[0];
-    facts->has_node = false; /* its processes tell their nodes */
+    facts->has_node = false; /* its processes have their nodes */
     facts->nodes = 0;
     if (found[1] && found[2] && values[1] &&
         __builtin_add_overflow(values[1], values[2], &facts->run_zero_ns))
@@ -152,7 +152,7 @@ static bool chrome_clock_member(struct chrome_clock *clock, struct json_scan *sc
     return true;
 }
 
-/* Node's tracing tells what it is in an event named "node"; its times are of uv_hrtime. */
+/* Node's tracing says what it is in an event named "node"; its times are of uv_hrtime. */
 void chrome_clock_metadata(struct chrome_clock *clock, const struct chrome_event *event)
 {
     if (!chrome_event_is(event, "node") || !chrome_event_has_category(event, "__metadata"))
@@ -208,7 +208,7 @@ void chrome_clock_finish(struct chrome_clock *clock, struct trace_facts *facts, 
         message("%s: its unit of time is not known; it is taken for microseconds", name);
 }
 
-/* ---- what PyTorch's profiler tells of GPUs beside events ("deviceProperties") ---------------- */
+/* ---- what PyTorch's profiler says of GPUs beside events ("deviceProperties") ---------------- */
 
 static uint64_t chrome_document_number_of(const struct json_scan *scan)
 {
@@ -339,7 +339,7 @@ static void read_events(struct chrome_document *document, struct json_scan *scan
     }
 }
 
-/* Members of JSON that is no trace of this kind. What is told first is the surer sign. */
+/* Members of JSON that is no trace of this kind. What comes first is the surer sign. */
 static const struct {
     const char *member, *what;
 } signs[] = {
@@ -388,7 +388,7 @@ void chrome_document_read(struct chrome_document *document, struct json_scan *sc
             take_member(document, scan);
     }
     if (scan->depth == 0)
-        (void)json_scan_next(scan); /* there should be nothing, which it tells */
+        (void)json_scan_next(scan); /* there should be nothing, which it checks */
 }
 
 /* ---- what it is ------------------------------------------------------------------ */

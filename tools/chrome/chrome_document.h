@@ -3,7 +3,7 @@
  * chrome_document.h - the whole text of Chrome JSON: an array of events, or an object with one.
  *
  * Other programs write JSON, too. What has no events is not taken for a trace
- * without any, but told for what it looks like.
+ * without any, but recognised as what it looks like.
  */
 #ifndef CHROME_DOCUMENT_H
 #define CHROME_DOCUMENT_H
@@ -30,7 +30,7 @@ struct chrome_clock {
     struct chrome_unit noted_unit; /* by which first_ns and last_ns were read */
     enum chrome_dialect dialect;
     bool has_base, odd_unit;
-    bool from_base;            /* times count from a base that is told as PyTorch does */
+    bool from_base;            /* times count from a base that is written as PyTorch does */
     int64_t origin_ns;         /* of our own exports: where the trace begins */
     bool monotonic;            /* it is the clock that counts since the machine was started */
     int64_t first_ns, last_ns; /* of events; first > last: none has a time */
@@ -43,7 +43,7 @@ void chrome_clock_note(struct chrome_clock *clock, const struct chrome_event *ev
 /* When all was seen. */
 void chrome_clock_finish(struct chrome_clock *clock, struct trace_facts *facts, const char *name);
 
-/* ---- what PyTorch's profiler tells of GPUs beside events ("deviceProperties") ---------------- */
+/* ---- what PyTorch's profiler says of GPUs beside events ("deviceProperties") ---------------- */
 
 enum { CHROME_GPUS_MAX = 64 };
 

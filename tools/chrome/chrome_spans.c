@@ -504,7 +504,7 @@ static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome
     deferred_losses_add_named(&spans->losses, loss, name);
 }
 
-/* Those of our own exports are told though nothing may be in them. */
+/* Those of our own exports are added though nothing may be in them. */
 static void tell_own_processes(struct chrome_spans *spans)
 {
     for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
@@ -604,7 +604,7 @@ static void end_open(struct chrome_spans *spans)
     }
 }
 
-/* ---- what is told ---------------------------------------------------------------- */
+/* ---- what is written ------------------------------------------------------------- */
 
 /* "2 C (counters), 7 N (objects)". */
 static void tell_left_out(const struct chrome_spans *spans)

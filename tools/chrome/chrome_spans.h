@@ -4,7 +4,7 @@
  *
  * Events are in no order, so all spans go through a span_sorter, and flows
  * along with them (chrome_flows.h). Whatever is not understood is counted and
- * told.
+ * reported.
  */
 #ifndef CHROME_SPANS_H
 #define CHROME_SPANS_H
@@ -33,12 +33,12 @@ struct chrome_process {
     uint64_t os_id;
     uint32_t node;
     bool is_own, host_apart; /* host_apart: labels are not its host */
-    uint32_t number;         /* of the trace, + 1; 0 not told yet */
+    uint32_t number;         /* of the trace, + 1; 0: not added yet */
 };
 
 struct chrome_track {
     uint32_t process; /* number in process_map */
-    uint32_t number;  /* of the trace, + 1; 0 not told yet */
+    uint32_t number;  /* of the trace, + 1; 0: not added yet */
     bool async, gpu, is_number, counter;
     enum trace_track_kind kind; /* is_own: of our own export */
     bool is_own;
@@ -76,10 +76,10 @@ struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32
 /* The number of a track of our own export in the trace; TRACE_NONE: it has none. */
 uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,
                            const struct trace_source *opened);
-/* Of its process, likewise told first. */
+/* Of its process, likewise added first. */
 uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t process,
                                     struct trace *trace, const struct trace_source *opened);
-/* Its number in the trace, to which it and its process are told first where they were not. */
+/* Its number in the trace, to which it and its process are added first where they were not. */
 uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
                             const struct trace_source *opened);
 void chrome_tracks_free(struct chrome_tracks *tracks);
@@ -126,7 +126,7 @@ struct chrome_spans {
         uint64_t id; /* 0: it was not wanted */
         int64_t start_ns;
     } last;
-    bool by_correlation; /* nothing else tells which call launched a kernel */
+    bool by_correlation; /* nothing else says which call launched a kernel */
     uint64_t bad_times, no_times, unfinished;
     uint64_t not_numbers;            /* values of counters */
     uint64_t dropped[CHROME_PHASES]; /* by phase; 0: none or no single character */

@@ -233,7 +233,7 @@ void chrome_tracks_join(struct chrome_tracks *tracks)
     }
 }
 
-/* ---- telling them ---------------------------------------------------------------- */
+/* ---- adding them ----------------------------------------------------------------- */
 
 /* "node 3 python (GPU 0)": the node where it is known, the name or else the number. Of our own
  * exports the name is all of it, and labels are the host. */

@@ -28,7 +28,7 @@
 
 /* ---- do the files of a job contradict each other? -------------------------------------------- */
 /*
- * By a pass over the files that is for nothing else: what is wrong is told by whoever finds it.
+ * By a pass over the files that is for nothing else: what is wrong is reported by whoever finds it.
  */
 
 static bool check_begin(struct trace_pass *pass)
@@ -46,7 +46,7 @@ static enum exit_code cmd_check_end(struct trace_pass *pass)
 static const struct trace_maker nothing_maker = {
     .own_output = true, .begin = check_begin, .end = cmd_check_end};
 
-/* Puts files with messages onto one axis, and tells if a message was handled before it was sent by
+/* Puts files with messages on one axis, and reports if a message was handled before it was sent by
  * more than the clocks' bounds, which nodes have no file, and which files are not of one job:
  * EXIT_PARTIAL then. */
 static enum exit_code check_messages(const struct input_options *inputs, struct operands files)

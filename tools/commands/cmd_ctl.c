@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbwp ctl: lists the processes of this user that record, and tells one what to record. */
+/* rbwp ctl: lists the processes of this user that record, and sets what one records. */
 #include "controlled.h"
 #include "documents.h"
 #include "json_text.h"
@@ -315,7 +315,7 @@ const struct command command_ctl = {
                 "DURATION|reload|rule|dump|rotate]]",
     .description =
         "Without words it lists this user's processes that record, or would (root: all users').\n"
-        "With a process id it tells that one, which needs no code for it:\n"
+        "With a process id it changes what that one records, which needs no code for it:\n"
         "  status               what it records, its slots and their limits\n"
         "  start, stop          begin a recording; end it, so that its file is whole\n"
         "  level 0|1|2          pause; work items; sub-items too\n"

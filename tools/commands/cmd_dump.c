@@ -89,7 +89,7 @@ static enum exit_code dump_files(struct dump *dump, struct operands files)
     return code;
 }
 
-/* The shapes are written all the same: they tell how many there were before the filters. */
+/* The shapes are written all the same: they say how many there were before the filters. */
 static enum exit_code look_for_nothing(const struct dump *dump, struct operands files)
 {
     const struct filter_options *filter = &dump->options->filter;

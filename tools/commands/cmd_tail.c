@@ -384,7 +384,7 @@ struct tail {
     struct pair_builder builder;
     struct tail_lines lines;
     struct tail_shown shown;
-    bool alone;            /* FILE.live gives no records; the user was told */
+    bool alone;            /* FILE.live gives no records; a message was given */
     bool died;             /* the program; nothing is elided any more */
     uint64_t named_blocks; /* names are as of the time when so many had been read */
     uint64_t problems;
@@ -532,7 +532,7 @@ static struct rbwp_live_records *take_records(struct tail *tail)
     return status == RBWP_OK ? records : NULL;
 }
 
-/* Adds one that was not shown. False when its time can no longer be told: FILE has it by now. */
+/* Adds one that was not shown. False when its time is no longer known: FILE has it by now. */
 static bool add_live(struct tail *tail, struct shown_thread *thread, struct rbwp_live_record *live)
 {
     if (!tail->input.live)

@@ -19,7 +19,7 @@ struct table_dump {
     uint32_t *shown; /* rows by table; NULL: their number is not bounded */
 };
 
-/* False without memory; the user was told. End it in each case. */
+/* False without memory, with the message given. End it in each case. */
 bool table_dump_begin(struct table_dump *tables, struct dump *dump, struct input *input);
 void table_dump_end(struct table_dump *tables);
 

@@ -221,7 +221,7 @@ static struct result_column file_section_list(const char *tag, const char *key)
 
 static struct result_column trailer_columns[TRAILER_SECTIONS + 4];
 
-/* Of the trailer and of the table gpu_device: a file tells of a GPU in one of them. */
+/* Of the trailer and of the table gpu_device: a file describes a GPU in one of them. */
 static const void *gpu_row(const void *shown, uint32_t number)
 {
     const struct file_shown *file = shown;

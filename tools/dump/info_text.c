@@ -328,7 +328,7 @@ static int64_t counter_ahead_ns(const struct rbwp_trailer *trailer,
                        : (int64_t)ns;
 }
 
-/* One is the other, as far as two samples can tell. */
+/* One is the other, as far as two samples can show. */
 static bool info_text_same(int64_t a_ns, int64_t b_ns)
 {
     const int64_t apart_ns = a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;

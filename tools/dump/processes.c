@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Processes as their files tell of them, and who is whose parent. */
+/* Processes as their files describe them, and who is whose parent. */
 
 /* Process ids are given again, so that parent and child are of one machine, and of several
  * processes with the parent's id it is the youngest that is not younger than the child. Files may
@@ -52,14 +52,14 @@ struct family_member {
 struct family {
     struct family_member *members;
     uint32_t count, room;
-    /* Of the machine of the first file that tells one: wall clock - monotonic clock. */
+    /* Of the machine of the first file that has one: wall clock - monotonic clock. */
     bool has_axis;
     uint8_t boot_id[16];
     int64_t ahead_ns;
     struct result_rows shown; /* parents before their children */
 };
 
-/* ---- what a file tells ------------------------------------------------------------------ */
+/* ---- what a file says ------------------------------------------------------------------- */
 
 /* False without memory. */
 static bool take_text(char **text_out, const char *text, size_t bytes)

@@ -52,7 +52,7 @@ enum { CHROME_PLACE_BYTES = 48 };
 
 struct chrome_lane {
     uint32_t tid;
-    uint32_t place_bytes;           /* 0: not told yet */
+    uint32_t place_bytes;           /* 0: not written yet */
     char place[CHROME_PLACE_BYTES]; /* as chrome_put_place puts it */
     struct chrome_lane_ends ends;
 };
@@ -177,7 +177,7 @@ void chrome_text(struct chrome *chrome, const char *key, struct trace_text text)
 void chrome_take_process(void *context, const struct trace_process *process);
 void chrome_take_track(void *context, const struct trace_track *track);
 void chrome_take_name(void *context, uint32_t number, struct trace_text name);
-/* The thread number of a lane, which is told with the first call. */
+/* The thread number of a lane, whose name is written at the first call. */
 uint32_t chrome_tid(struct chrome *chrome, uint32_t track, uint32_t lane);
 void chrome_rows_free(struct chrome *chrome);
 
@@ -189,7 +189,7 @@ void chrome_take_loss(void *context, const struct trace_loss *loss);
 void chrome_take_fact(void *context, const char *key, struct trace_text value);
 /* "otherData":{...}. */
 void chrome_write_facts(struct chrome *chrome);
-/* Behind the last byte: tells what was dropped, and frees. */
+/* Behind the last byte: reports what was dropped, and frees. */
 enum exit_code chrome_end(struct chrome *chrome, const char *format);
 
 /* ---- arguments ---------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 /*
  * Processes and tracks as viewers of Chrome JSON have them: metadata events.
  *
- * Viewers show the name alone; members that begin with rbwp_ tell a reader of
+ * Viewers show the name alone; members that begin with rbwp_ give a reader of
  * ours what the track was: its number in the trace and its parent's, its kind
  * and id, its unit, which of its rows a thread is, and the name without that.
  */
@@ -237,7 +237,7 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
                (uint64_t)track->number << 8 | (lane < 255 ? lane : 255));
 }
 
-/* A parent is told, too, though it may have no events. */
+/* A parent is written, too, though it may have no events. */
 uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
 {
     struct chrome_row *row = &chrome->rows[number];

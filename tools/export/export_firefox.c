@@ -317,7 +317,7 @@ static void firefox_on_name(void *context, uint32_t number, struct trace_text na
     firefox->name_count = number + 1;
 }
 
-/* A launch is told with what was launched. */
+/* A launch is written with what was launched. */
 static void firefox_on_link(void *context, const struct trace_link *link)
 {
     struct firefox *firefox = context;

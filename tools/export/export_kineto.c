@@ -112,7 +112,7 @@ static void write_property(struct chrome *chrome, const struct kept_fact *fact, 
 }
 
 /* They are known when all was read. Facts of one GPU stand together; of a GPU that several
- * processes tell of the first one counts. */
+ * processes have the first one counts. */
 static void write_devices(struct chrome *chrome)
 {
     struct out *out = &chrome->pass->out;

@@ -34,7 +34,7 @@ enum described { DESCRIBED_TASK = 1, DESCRIBED_CALL, DESCRIBED_VARIANT /* and wh
 struct legion_node {
     struct legion_file file;
     uint32_t node;
-    uint32_t salt; /* tells apart what was exported of this node at other times */
+    uint32_t salt; /* distinguishes what was exported of this node at other times */
     uint32_t workers;
     struct thread_map procs, kinds;
 };
@@ -70,7 +70,7 @@ struct legion_export {
     struct linked_spans tasks; /* spans that were written as such */
     struct dropped dropped;
     uint64_t clamped;
-    uint64_t launches, creators; /* links that came, those of them that are told */
+    uint64_t launches, creators; /* links that came, those of them that are written */
     bool crowded;
 };
 

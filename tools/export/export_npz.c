@@ -29,7 +29,7 @@
  * are stored as they are, and their data begin at multiples of 64 bytes of the
  * file, so that whoever maps the file has the arrays without a copy.
  *
- * Every member is told in ZIP64's way, however small it is: so there is one way, which every file
+ * Every member is in ZIP64's way, however small it is: so there is one way, which every file
  * takes. Its header is filled with an extra field up to the next multiple of 64; NumPy's own
  * header, which comes next, is a multiple of 64 by itself.
  */
@@ -53,7 +53,7 @@ struct npz {
     uint32_t count;
 };
 
-/* The user was told. */
+/* The message was given. */
 static inline bool npz_failed(const struct npz *npz)
 {
     return npz->spool.failed;

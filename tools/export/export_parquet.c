@@ -43,7 +43,7 @@ struct parquet_tables {
     uint32_t value_room, there_room, place_room, text_room;
     struct buffer repaired;
     uint64_t dropped; /* rows */
-    bool failed;      /* the user was told */
+    bool failed;      /* a message was given */
 };
 
 struct parquet_table {
@@ -621,7 +621,7 @@ static enum exit_code parquet_end(struct trace_pass *pass)
 {
     struct table *table = pass->state;
     span_columns_finish(&table->columns);
-    table->failed |= table->columns.failed; /* the user was told */
+    table->failed |= table->columns.failed; /* a message was given */
     if (!table->failed)
         parquet_finish(&table->parquet);
     if (parquet_failed(&table->parquet))

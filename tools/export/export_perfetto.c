@@ -5,12 +5,12 @@
  * Each lane of a track is a packet sequence of its own: its first packet sets
  * a clock that counts on from event to event and the track that events belong
  * to, so that an event is little more than its time and the number of its
- * name, which is told once a sequence. A span is two events; what is open on a
+ * name, which is written once a sequence. A span is two events; what is open on a
  * lane is kept on a stack until a later span, or the end, shows that it has
- * ended. Only the few spans that have more to tell are put together field by
+ * ended. Only the few spans that have a detail are put together field by
  * field.
  *
- * Times are those since 1970; a viewer takes them for BOOTTIME, and is told
+ * Times are those since 1970; a viewer takes them for BOOTTIME, and learns
  * that REALTIME is the same. There is none before 1970: such times become 0.
  */
 #include "message.h"

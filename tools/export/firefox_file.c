@@ -147,7 +147,7 @@ static void put_shared(struct firefox *firefox)
 
 /* ---- threads and counters -------------------------------------------------------------- */
 
-/* What is told of each process: what its pid is, and where the first of its threads stands. */
+/* What is written of each process: what its pid is, and where the first of its threads stands. */
 struct place {
     uint32_t pid, first;
 };

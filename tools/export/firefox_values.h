@@ -18,7 +18,7 @@ char *firefox_put_ms(char *at, int64_t ns);
 
 /* Each adds a value, and says nothing of a spool that failed. */
 
-/* What is always told of a marker, and tail, the members that few have, each behind a comma. */
+/* What every marker has, and tail, the members that few have, each behind a comma. */
 void firefox_keep_data(struct spool *spool, uint32_t stream, const struct trace_span *span,
                        const struct buffer *tail);
 /* Its name, category, and whether it is an instant. */

@@ -78,7 +78,7 @@ static void choose_category(const struct chrome *chrome, const struct trace_span
         facts->rest = label;
 }
 
-/* ---- what is told --------------------------------------------------------------------- */
+/* ---- what is written ------------------------------------------------------------------ */
 
 /* Calls of several processes have the same numbers. */
 static uint64_t correlation_of(const struct chrome *chrome, const struct trace_span *span,
@@ -112,7 +112,7 @@ struct kineto_facts kineto_facts_of(const struct chrome *chrome, const struct tr
         take_args(chrome->kineto, detail, &facts);
     choose_category(chrome, span, detail, &facts);
     if (is_work) {
-        kineto_args_make(&facts, KINETO_DEVICE, 0); /* its place tells */
+        kineto_args_make(&facts, KINETO_DEVICE, 0); /* of its place */
         kineto_args_make(&facts, KINETO_STREAM, 0);
         kineto_args_make(&facts, KINETO_CORRELATION, correlation_of(chrome, span, detail));
     }

@@ -28,7 +28,7 @@ enum kineto_key {
     KINETO_KEYS
 };
 
-/* What Kineto's readers are told of one span. */
+/* What Kineto's readers get of one span. */
 struct kineto_facts {
     struct trace_text category; /* Kineto's word for it */
     struct trace_text rest;     /* the source's own word, where it is none of Kineto's */
@@ -69,7 +69,7 @@ struct kineto {
 bool kineto_has_row(const struct chrome *chrome, const struct trace_track *track, uint32_t lane);
 /* Whether it is a GPU's, or a stream's. */
 bool kineto_is_gpu(const struct trace *trace, const struct trace_track *track);
-/* Where a span stands, which is told with the first one; facts get its GPU, stream and works. */
+/* Where a span stands, which is written with the first one; facts get its GPU, stream and works. */
 struct kineto_place kineto_place_of(struct chrome *chrome, const struct trace_span *span,
                                     struct kineto_facts *facts);
 /* Where an end of an arrow is, of which no more is known. */

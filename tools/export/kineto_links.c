@@ -48,7 +48,7 @@ static void kineto_links_write_arrow(struct chrome *chrome, const struct arrow *
 
 /* ---- the call that launched ------------------------------------------------------------ */
 
-/* Its link was told, and can be drawn. */
+/* Its link was passed on, and can be drawn. */
 static bool is_launched(const struct chrome *chrome, const struct trace_span *span,
                         const struct trace_detail *detail)
 {
@@ -90,7 +90,7 @@ static const char *usual_call(const struct kineto_facts *facts)
 }
 
 /*
- * The function that the source tells of. Copies, sets and graphs it has by the driver's name, which
+ * The function that the source names. Copies, sets and graphs it has by the driver's name, which
  * hardly any program calls but by the runtime: so readers know them.
  */
 static struct trace_text call_of(const struct kineto_facts *facts)
@@ -202,7 +202,7 @@ void kineto_write_behind(struct chrome *chrome, const struct trace_span *span,
         write_end(chrome, begin_of(chrome, link), span, place);
 }
 
-/* ---- told behind their spans ----------------------------------------------------------- */
+/* ---- written behind their spans -------------------------------------------------------- */
 
 static void write_both(struct chrome *chrome, const struct trace_link *link)
 {

@@ -4,7 +4,7 @@
  * format (version 2 of the metadata, version 1 of data pages, which every
  * reader knows).
  *
- * A column is packed as a job, which encodes numbers before; what is told of it
+ * A column is packed as a job, which encodes numbers before; what the file says of it
  * is known when it is written, in its turn.
  */
 #include "parquet_file.h"
@@ -543,7 +543,7 @@ static void put_page(struct parquet *parquet, int kind, uint64_t values, int enc
     }
 }
 
-/* What it points to may be gone when it is told. */
+/* What it points to may be gone when it is written. */
 static void keep_bound(char *room, struct trace_text *bound)
 {
     if (bound->bytes && bound->bytes <= STATISTICS_TEXT_MAX && bound->text != room)

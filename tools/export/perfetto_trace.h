@@ -30,7 +30,7 @@
  * compressed_packets. What shall come last although it is known early goes
  * into a stream of packets of its own, which waits in a temporary file.
  *
- * The encoder (deflater.h) looks for repetitions where it is told that
+ * The encoder (deflater.h) looks for repetitions where a mark says that
  * they can begin: where a packet begins, and where its time does, which
  * therefore is the last field. */
 
@@ -126,7 +126,7 @@ struct packet_file {
 bool packet_file_start(struct packet_file *file, struct out *out, struct job_threads *threads,
                        bool deflate);
 /* Writes all that was put, last ones last. False, with the message given, when packets are
- * missing; a failure of the output is its owner's to tell. */
+ * missing; a failure of the output is its owner's to report. */
 bool packet_file_finish(struct packet_file *file);
 
 /* Makes room; see packet_room. */

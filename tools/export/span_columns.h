@@ -4,7 +4,7 @@
  * the other.
  *
  * So memory is that of one group of rows. Which columns there are and what they
- * say is told here; how they are stored is the business of who writes them. What
+ * say is said here; how they are stored is the business of who writes them. What
  * only some spans have (facts, arguments) is null where it is not known.
  */
 #ifndef SPAN_COLUMNS_H

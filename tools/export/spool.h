@@ -36,7 +36,7 @@ struct spool {
     size_t piece_bytes;
     int fd; /* -1: none yet */
     uint64_t file_bytes;
-    bool failed; /* the user was told */
+    bool failed; /* a message was given */
 };
 
 #define SPOOL_EMPTY ((struct spool){.piece_bytes = SPOOL_PIECE_BYTES, .fd = -1})
@@ -56,7 +56,7 @@ uint32_t spool_piece_count(const struct spool *spool, uint32_t stream);
 struct spool_piece spool_piece_at(const struct spool *spool, uint32_t stream, uint32_t number);
 /* Of one in the file, on any thread. False with errno set, to 0 where the file is cut. */
 bool spool_read(const struct spool *spool, const struct spool_piece *piece, void *to);
-/* It is not whole, and the user is told why, once. */
+/* It is not whole: a message says why, once. */
 void spool_fail(struct spool *spool, const char *why);
 /* The same, since a piece cannot be read: an errno. */
 void spool_fail_to_read(struct spool *spool, int reason);

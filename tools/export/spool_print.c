@@ -70,7 +70,7 @@ static void spool_print_run(void *context)
     const uint8_t *said = job->said.bytes;
     job->text.count = 0;
     if (job->said.failed)
-        return; /* its parts tell of more than is there */
+        return; /* its parts promise more than is there */
     for (uint32_t i = 0; i < job->count && !job->unread; i++) {
         const struct part *part = &job->parts[i];
         if (part->text) {

@@ -28,7 +28,7 @@ struct database {
     bool failed;
 };
 
-/* The user is told of the first one. */
+/* A message is given for the first one. */
 void sqlite_fail(struct database *database, const char *why);
 
 /* One row: its values in the order of the columns. */

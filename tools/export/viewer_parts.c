@@ -46,7 +46,7 @@ void viewer_ids_free(struct viewer_ids *ids)
     thread_map_free(&ids->tids);
 }
 
-/* A list in the order of telling. */
+/* A list in the order in which they came. */
 
 bool kept_facts_add(struct kept_facts *facts, const char *key, struct trace_text value)
 {

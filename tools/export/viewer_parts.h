@@ -27,7 +27,7 @@ uint32_t viewer_block_pid(struct viewer_ids *ids, uint64_t block);
 uint32_t viewer_tid(struct viewer_ids *ids, uint64_t os_id);
 void viewer_ids_free(struct viewer_ids *ids);
 
-/* Facts about a trace are told in the midst of it and written behind it. */
+/* Facts about a trace come in the midst of it and are written behind it. */
 
 struct kept_fact {
     struct kept_fact *next;

@@ -273,9 +273,9 @@ void filter_found_time(struct filter_found *found, int64_t first_ns, int64_t las
     found->zero_ns = zero_ns < found->zero_ns ? zero_ns : found->zero_ns;
 }
 
-/* ---- telling --------------------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------------------- */
 
-/* Lines told. numbers: those that do not fit are not there. */
+/* Lines of the report. numbers: those that do not fit are not there. */
 static unsigned tell_patterns(const struct filter_patterns *patterns, uint64_t fit, bool numbers,
                               const char *what, const char *place)
 {
@@ -291,7 +291,7 @@ static unsigned tell_patterns(const struct filter_patterns *patterns, uint64_t f
     return told;
 }
 
-/* True when no file has anything in the window; then that was told. */
+/* True, with the message given, when no file has anything in the window. */
 static bool tell_window(const struct filter_options *options, const char *place)
 {
     const struct filter_found *found = options->found;

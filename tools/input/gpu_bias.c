@@ -11,7 +11,7 @@
 /*
  * It may stand anywhere in the file, so the file is read once before.
  *
- * What is broken in the blocks is told by whoever reads the file for its own sake.
+ * What is broken in the blocks is reported by whoever reads the file for its own sake.
  */
 
 static int by_work(const void *a, const void *b)

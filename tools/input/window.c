@@ -213,7 +213,7 @@ static bool knows_launches(const struct finding *finding, uint32_t first, uint32
     return true;
 }
 
-/* Whether the table that begins there tells of GPU work. */
+/* Whether the table that begins there is about GPU work. */
 static bool is_gpu_table(struct rbwp_reader *reader, uint64_t offset)
 {
     struct rbwp_block block;
@@ -231,7 +231,7 @@ static bool is_gpu_table(struct rbwp_reader *reader, uint64_t offset)
     return is;
 }
 
-/* What tables tell of GPU work. */
+/* What tables say of GPU work. */
 struct gpu_rows {
     uint64_t rows;
     int64_t first_ns; /* no work in the window was launched earlier */
@@ -260,7 +260,7 @@ static struct gpu_rows see_gpu_rows(const struct finding *finding)
     return seen;
 }
 
-/* Work that no row tells of is given to the latest call of its slot that began before it, of those
+/* Work that has no row is given to the latest call of its slot that began before it, of those
  * that came last in the file: so nothing between is missed. */
 static void want_calls_before(struct finding *finding, uint32_t first, uint32_t end)
 {

@@ -46,7 +46,7 @@ static uint16_t make_title(char title[TITLE_BYTES], struct operands files)
 }
 
 /* Nobody knows which process of which node it was: it is called by its files, and when it was is
- * told by a clock that all processes of the machine share. */
+ * by a clock that all processes of the machine share. */
 static bool write_profile(int fd, const char *name, bool stays, struct operands files,
                           const struct kernel_maker *maker)
 {

@@ -28,7 +28,7 @@
  */
 
 /* Rewrites the spans as they come; those that overlap stay on their thread, as warpscope has it.
- * False: out of memory, and the user was told. */
+ * False, with the message given: out of memory. */
 struct warpscope_json {
     struct out *out;
     const struct id_names *events, *groups;

@@ -88,7 +88,7 @@ bool legion_names_is_call(const struct legion_names *names, const struct legion_
     return legion_is_own_task(id) && trace_text_is(variant, LEGION_CALL_VARIANT);
 }
 
-/* A variant is told when its name is not that of its task; ours are categories. */
+/* A variant is shown when its name is not that of its task; ours are categories. */
 static uint32_t task_name(const struct legion_names *names, struct trace *trace,
                           const struct legion_record *record)
 {

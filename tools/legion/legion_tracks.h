@@ -55,7 +55,7 @@ struct legion_tracks {
     struct thread_map channel_map;
     uint32_t *channel_tracks;
     uint32_t channel_room;
-    bool failed; /* the user was told */
+    bool failed; /* a message was given */
 };
 
 /* NULL when there is no room. */
@@ -65,7 +65,7 @@ void legion_tracks_note(struct legion_tracks *tracks, const struct legion_record
 /* Makes the tracks of processors. */
 void legion_tracks_start(struct legion_tracks *tracks, struct trace *trace,
                          const struct legion_names *names, uint32_t process);
-/* Memories are told by these numbers. */
+/* Memories have these numbers. */
 uint32_t legion_tracks_memory(struct legion_tracks *tracks, uint64_t id);
 /* The track for copies between two memories; LEGION_NO_MEMORY where it is not known. */
 uint32_t legion_tracks_channel(struct legion_tracks *tracks, uint32_t src, uint32_t dst);

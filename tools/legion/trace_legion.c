@@ -24,7 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- rows of a Legion Prof log that tell of one thing ---------------------------------------- */
+/* ---- rows of a Legion Prof log that are about one thing -------------------------------------- */
 /*
  * A task's waits, the memories between which a copy goes, and the task that
  * launched work of a GPU are rows of their own, anywhere in the log: what

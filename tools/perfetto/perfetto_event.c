@@ -13,7 +13,7 @@
 
 /* ---- what packets of a sequence rely on ------------------------------------------------------ */
 /*
- * Names told once, default track and clock.
+ * Names that are written once, default track and clock.
  *
  * A sequence may clear its state; what relied on the old one is not valid then.
  *
@@ -22,7 +22,7 @@
 
 /* ---- times of any clock of a Perfetto trace on the trace's own ------------------------------- */
 /*
- * Snapshots tell what several clocks showed at one instant. Between two of
+ * Snapshots say what several clocks showed at one instant. Between two of
  * them a clock goes on from the earlier one. Clocks that belong to one packet
  * sequence (64 to 127) are set by snapshots of that sequence, and may count
  * from event to event.
@@ -380,7 +380,7 @@ bool perfetto_state_take(struct perfetto_state *state, struct wire_message messa
     return !(flags & PF_NEEDS_STATE) || packet->sequence->has_state;
 }
 
-/* table: the field of interned data that it was told in. Empty: it was not. */
+/* table: the field of interned data that it came in. Empty: it did not. */
 static struct trace_text perfetto_state_name(const struct perfetto_state *state,
                                              const struct perfetto_sequence *sequence,
                                              uint32_t table, uint64_t iid)

@@ -49,7 +49,7 @@ void perfetto_clocks_free(struct perfetto_clocks *clocks);
 /* own: PERFETTO_SEQUENCE_CLOCKS of the packet's sequence. */
 void perfetto_clocks_snapshot(struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
                               struct wire_message snapshot);
-/* A packet's time; id 0: of the trace's clock. False if no snapshot tells. Once a packet. */
+/* A packet's time; id 0: of the trace's clock. False if no snapshot says it. Once a packet. */
 bool perfetto_clocks_time(const struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
                           uint32_t id, uint64_t time, int64_t *trace_ns_out);
 /* The axis and its relation to other clocks. */

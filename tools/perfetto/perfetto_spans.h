@@ -38,7 +38,7 @@ struct perfetto_track {
     uint64_t id;                    /* has_id: as our own exports have it */
     uint32_t tid;
     uint32_t same;   /* number + 1 of the track that it is a part of */
-    uint32_t number; /* of the trace, + 1; 0 not told yet */
+    uint32_t number; /* of the trace, + 1; 0: not added yet */
     int64_t last_ns; /* latest time seen on it */
     int64_t scale;   /* of a counter's values, 0: 1 */
     int64_t total;   /* of an incremental counter */
@@ -46,7 +46,7 @@ struct perfetto_track {
 
 struct perfetto_process {
     uint64_t key;
-    uint32_t number; /* of the trace, + 1; 0 not told yet */
+    uint32_t number; /* of the trace, + 1; 0: not added yet */
 };
 
 struct perfetto_tracks {
@@ -70,7 +70,7 @@ void perfetto_tracks_describe(struct perfetto_tracks *tracks, uint32_t machine,
 void perfetto_tracks_join(struct perfetto_tracks *tracks, bool ours);
 /* NULL when there is no room. Its place may change with the next one. */
 struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint64_t uuid);
-/* The track's number in the trace, to which it is told first where it was not. */
+/* The track's number in the trace, to which it is added first where it was not. */
 uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
                               struct trace *trace, const struct trace_source *opened);
 /* Of our own exports: the thread's track in the process of that track; TRACE_NONE without one. */
@@ -93,7 +93,7 @@ struct perfetto_spans {
     struct detail_maker detail;
     struct text_buffer json;
     uint64_t unfinished, dropped;
-    struct deferred_losses losses; /* our own exports', and gaps that a trace itself tells of */
+    struct deferred_losses losses; /* our own exports', and gaps that a trace itself reports */
 };
 
 /* NULL without memory. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has a parent is told below it; a circle of parents is cut. */
+/* What has a parent is added below it; a circle of parents is cut. */
 #include "perfetto_proto.h"
 #include "perfetto_spans.h"
 
@@ -195,7 +195,7 @@ void perfetto_tracks_join(struct perfetto_tracks *tracks, bool ours)
     }
 }
 
-/* ---- telling them ----------------------------------------------------------------- */
+/* ---- adding them ------------------------------------------------------------------ */
 
 /* NULL: none, or it cannot be. */
 static struct perfetto_track *perfetto_tracks_parent_of(struct perfetto_tracks *tracks,

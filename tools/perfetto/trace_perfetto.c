@@ -4,7 +4,7 @@
  * Perfetto's SDK, and our own exports. What the kernel and other data sources
  * put into such a trace is only counted.
  *
- * The packets are read twice: tracks and clocks may be told behind the events
+ * The packets are read twice: tracks and clocks may come behind the events
  * that need them.
  */
 #include "importers.h"

@@ -184,7 +184,7 @@ struct annotating {
     const struct ptx_tool_options *tool;
     struct annotated *kernels;
     uint32_t count, room;
-    bool failed; /* the user was told */
+    bool failed; /* a message was given */
 };
 
 /* NULL with the message given. */

@@ -182,7 +182,7 @@ struct decoding {
 
 /* ---- inputs ---------------------------------------------------------------------------- */
 
-/* The shape that the configuration tells, in place of a map. */
+/* The shape that the configuration has, in place of a map. */
 static bool map_of_config(struct decoding *decoding)
 {
     const struct ptx_config *config = &decoding->config;

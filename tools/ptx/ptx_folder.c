@@ -29,7 +29,7 @@
  * Names of probes are numbered once a launch; what is said of lines is summed up as rows are made.
  */
 
-/* Threads that launched, with what a file tells of them. */
+/* Threads that launched, with what a file says of them. */
 struct ptx_thread {
     uint64_t tid, records;
     uint32_t sequence;

@@ -269,7 +269,7 @@ static bool may_have_file(const struct ptx_module *module, uint32_t file)
     return others == 0;
 }
 
-/* False: the number of the file is wrong, and the user was told. */
+/* False, with the message given: the number of the file is wrong. */
 static bool look_at_probes(const struct ptx_instrumented *made)
 {
     char number[16];

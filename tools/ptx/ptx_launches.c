@@ -19,7 +19,7 @@ struct member {
     size_t at, room;
 };
 
-/* An object of a line: a launch, or what it tells of the process. */
+/* An object of a line: a launch, or what it says of the process. */
 struct line {
     bool is_clock;
     struct ptx_launch launch;

@@ -37,7 +37,7 @@ struct ptx_launch {
     uint32_t anchor_count;
 };
 
-/* What one line tells of its process and the host's clocks. */
+/* What one line says of its process and the host's clocks. */
 struct ptx_process {
     uint64_t pid;
     int64_t monotonic_ns, wall_ns; /* the same instant */

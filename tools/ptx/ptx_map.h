@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ptx_map.h - what instrument writes beside its PTX, so that a buffer can be told: MAP.json.
+ * ptx_map.h - what instrument writes beside its PTX, so that a buffer can be read: MAP.json.
  *
  * The probes with their lines, and the shape of the buffer. decode and annotate read it, and so
  * does whoever makes the buffer: buffer_bytes and the name of the parameter or variable are in it.

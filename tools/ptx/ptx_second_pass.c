@@ -23,7 +23,7 @@ struct second_pass {
     struct ptx_sanitizing how;
     struct needed *maps;
     uint32_t count, room;
-    bool failed; /* the user was told */
+    bool failed; /* a message was given */
 };
 
 static bool ptx_second_pass_begin(struct needed *needed, const struct ptx_map *map,

@@ -3,7 +3,7 @@
 #include "trace_axis.h"
 
 enum {
-    RATE_NS = 10000,       /* so much of a timer's time tells the clock's rate */
+    RATE_NS = 10000,       /* so much of a timer's time gives the clock's rate */
     LANE_RATE_NS = 100000, /* ... and that of one lane, which may be another than the mean */
     WRONG_NS = 100000,     /* by which anchors may be further off than they say */
     DRIFT_PPM = 200        /* by which two clocks run apart, at most */

@@ -3,7 +3,7 @@
  * ptx_walk.h - through the launches of a folder (ptx_folder.h), one after the other.
  *
  * What a launch names is a plain file of the folder; what is none, is cut or of another kernel is
- * told and refused.
+ * reported and refused.
  */
 #ifndef PTX_WALK_H
 #define PTX_WALK_H

@@ -401,7 +401,7 @@ static bool add_word(char *words, size_t room, const char *name, const char *val
     return true;
 }
 
-/* The options as words for rbwp-ptxas. False with the usage told. */
+/* The options as words for rbwp-ptxas. False with the usage shown. */
 static bool record_ptx_options(const struct record_options *options, char *words, size_t room)
 {
     words[0] = '\0';

@@ -97,7 +97,7 @@ static struct shard own_rank(void)
     return shard_store(&own, "auto", &unused) ? own : (struct shard){0};
 }
 
-/* Other ranks tell of theirs themselves. */
+/* Other ranks report theirs themselves. */
 static bool is_of_rank(const char *path, struct shard own)
 {
     struct rbwp_reader *reader;

@@ -6,7 +6,7 @@
 #include "out.h"
 #include "stats.h"
 
-/* asked: sources that the user named (record.h): those that left nothing are told. False with the
+/* asked: sources that the user named (record.h): those that left nothing are named. False with the
  * message given. */
 bool record_summary_say(struct operands files, unsigned asked);
 

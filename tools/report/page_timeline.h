@@ -23,7 +23,7 @@ struct trace_span;
 enum { DETAIL_TILE = 1024, DETAIL_WINDOWS = 256, DETAIL_MARKS = 512 };
 
 /* From one time to another. Times of GPU work may be anything: steps too large for a number wrap
- * around, or are told as about what they are. */
+ * around, or are said to be about what they are. */
 static inline int64_t time_step_ns(int64_t from_ns, int64_t to_ns)
 {
     return (int64_t)((uint64_t)to_ns - (uint64_t)from_ns);
@@ -73,7 +73,7 @@ struct detail {
     size_t count, room;
     int64_t marks[DETAIL_MARKS]; /* times that should be in the page */
     uint32_t mark_count;
-    bool failed; /* the user was told; tiles are missing */
+    bool failed; /* a message was given; tiles are missing */
 };
 
 /* What of it is in the page. */

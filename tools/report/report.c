@@ -297,7 +297,7 @@ static bool report_write_data(void *context, struct page_data *data)
     return page_frame_json(data, write_json, &json) && good;
 }
 
-/* Nobody told a trace of them: its names, and kinds in the order of the rows. */
+/* No trace has them: its names, and kinds in the order of the rows. */
 static void name_sums(struct report *report)
 {
     const struct stats *stats = &report->stats;
@@ -347,7 +347,7 @@ static enum exit_code report_end(struct trace_pass *pass)
     if (report->findings.failed || report->stacks.failed)
         report_fail(report);
     enum exit_code code = EXIT_GOOD;
-    /* An output that failed is told by who closes it; a reader that went away is no failure. */
+    /* An output that failed is reported by who closes it; a reader that went away is no failure. */
     bool written =
         page_frame(&pass->out, report_write_data, report,
                    (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||

@@ -30,7 +30,7 @@ struct waits {
     uint32_t track_room;
     struct wait longest[WAITS_LONGEST]; /* a heap, the shortest on top; sorted by waits_finish */
     uint32_t count;
-    bool failed; /* out of memory: waits are missing, and the user was told */
+    bool failed; /* out of memory: waits are missing, and a message was given */
 };
 
 void waits_add(struct waits *waits, const struct trace_span *span);

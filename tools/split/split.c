@@ -450,7 +450,7 @@ static bool split_start(struct split *split)
     return true;
 }
 
-/* True when the filters left no part; then that was told. */
+/* True, with the message given, when the filters left no part. */
 static bool left_nothing(const struct split *split)
 {
     struct filter_options filter = split->options->filter;

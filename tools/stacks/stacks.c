@@ -147,7 +147,7 @@ struct stack_track {
 struct stacks {
     struct trace_pass *pass;
     bool failed;
-    int64_t now_ns; /* the last moment that anything tells of */
+    int64_t now_ns; /* the last moment of which anything is known */
     struct stack_track *tracks;
     uint32_t track_count, track_room;
     struct stalls stalls;
@@ -230,7 +230,7 @@ static void take_stalls(struct stacks *stacks)
     }
 }
 
-/* ---- telling ----------------------------------------------------------------------- */
+/* ---- reporting --------------------------------------------------------------------- */
 
 static struct out *out_of(const struct stacks *stacks)
 {

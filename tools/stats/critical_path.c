@@ -92,7 +92,7 @@ static const struct merge_order events_order = {.what = "calls and messages",
 
 static void critical_path_fail(struct critical_path *path)
 {
-    message_once(&path->failed, "out of memory: no critical path can be told");
+    message_once(&path->failed, "out of memory: no critical path is known");
 }
 
 static void critical_path_on_process(void *context, const struct trace_process *process)
@@ -452,7 +452,7 @@ void critical_path_finish(struct critical_path *path)
     merge_sorter_finish(&path->events, take_event, &walk);
     if (walk.failed)
         critical_path_fail(path);
-    path->failed |= path->events.failed; /* the user was told */
+    path->failed |= path->events.failed; /* a message was given */
     if (path->any && !path->failed)
         note_chain(path, end_of(&walk));
     free_walk(&walk);

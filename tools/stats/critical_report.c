@@ -227,7 +227,7 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
     const struct stats_report_options *options = pass->asked;
     struct critical_report_view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
-        return EXIT_PARTIAL; /* the user was told */
+        return EXIT_PARTIAL; /* a message was given */
     if (path->messages == 0)
         return message_bad_data(
             "no message has both of its ends in these files: there is no path through them "

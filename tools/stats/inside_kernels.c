@@ -175,7 +175,7 @@ static const struct merge_order noted_order = {.what = "spans inside kernels",
 static void inside_kernels_fail(struct inside_kernels *inside)
 {
     message_once(&inside->failed,
-                 "out of memory; what is told of the inside of kernels is not whole");
+                 "out of memory; what is known of the inside of kernels is not whole");
 }
 
 void inside_kernels_start(struct inside_kernels *inside)

@@ -100,7 +100,7 @@ static const struct merge_order by_steps = {"steps in kernels", sizeof(struct st
 
 static void kernel_lines_fail(struct kernel_lines *lines)
 {
-    message_once(&lines->failed, "out of memory; what is told of lines in kernels is not whole");
+    message_once(&lines->failed, "out of memory; what is known of lines in kernels is not whole");
 }
 
 /* ---- coming in --------------------------------------------------------------------------- */

@@ -759,7 +759,7 @@ bool stats_is_gpu(const struct stats_track *track)
         return true;
     case TRACE_STREAM: /* on some there are ranges alone, whose work is the GPU's */
         return track->calls > 0;
-    default: /* SMs and lanes, of which there are thousands, tell of the inside of work */
+    default: /* SMs and lanes, of which there are thousands, are about the inside of work */
         return false;
     }
 }

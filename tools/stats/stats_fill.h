@@ -6,9 +6,9 @@
 #include "stats.h"
 
 void stats_fail(struct stats *stats);
-/* Room for so many, the new ones zero. False when out of memory; the user was told. */
+/* Room for so many, the new ones zero. False, with the message given, when out of memory. */
 bool stats_grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes);
-/* What the program calls the spans of a row; the first that is told counts. */
+/* What the program calls the spans of a row; the first that comes counts. */
 void stats_name_kind(struct stats *stats, uint32_t row, struct trace_text kind);
 /* Number of the row, which is there already or made. TRACE_NONE when out of memory. */
 uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item,

@@ -45,7 +45,7 @@ static bool stats_report_begin(struct trace_pass *pass)
     return true;
 }
 
-/* Of one process, or of thousands, people see what tells them something. */
+/* Of one process, or of thousands, people see what is of use to them. */
 static unsigned sections_of(const struct stats_report_options *options, const struct stats *stats)
 {
     if (options->sections)

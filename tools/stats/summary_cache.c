@@ -140,7 +140,7 @@ bool summary_cache_open(const char *place)
 
 /* ---- which file ------------------------------------------------------------------------- */
 
-/* 0: it cannot be told. */
+/* 0: not known. */
 static uint64_t fingerprint(const struct summary_cache *cache)
 {
     struct stat status;

@@ -137,7 +137,7 @@ static bool show_rows(struct glance *glance)
 /*
  * Shows the catalog, which is new, the schemas and, with take, the names; and gives take (NULL:
  * nobody asks) the first block of rows of each table. False when something in the file is not as
- * the index says, or take says so: then the whole file tells (rbwp_reader_rewind).
+ * the index says, or take says so: then the whole file is read (rbwp_reader_rewind).
  */
 static bool table_glance(struct input *input, struct rbwp_catalog *catalog, table_glance_fn *take,
                          void *context)

@@ -334,7 +334,7 @@ static void timeline_head(const struct timeline *timeline)
                quantity_duration(column, all_ns / timeline->columns), timeline->colors.off);
 }
 
-/* Seconds since the zero with as many digits as tell neighbouring ticks apart. */
+/* Seconds since the zero with as many digits as neighbouring ticks differ in. */
 static int tick_text(char *text, size_t room, int64_t since_ns, uint64_t step_ns)
 {
     uint64_t ns = since_ns < 0 ? 0 - (uint64_t)since_ns : (uint64_t)since_ns;

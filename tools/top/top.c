@@ -273,7 +273,7 @@ static enum exit_code top_end(struct trace_pass *pass)
     return gathering->failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }
 
-/* Adds what is in the file. False: it could not be read, and the user was told. */
+/* Adds what is in the file. False, with the message given: it could not be read. */
 static bool top_sample_add(struct top_sample *sample, const char *file)
 {
     static const struct trace_maker maker = {

@@ -151,7 +151,7 @@ const struct option align_option_table[] = {
     {0},
 };
 
-/* Of more files they are told together. */
+/* Of more files they are reported together. */
 enum { TOLD_EACH = 8 };
 
 struct aligner {
@@ -553,7 +553,7 @@ static void align_report(const struct aligner *aligner, int i)
                   source->format->name, process, node, made->method, made->axis.shift_ns, error);
 }
 
-/* Of many, a line a method: how many there are, and the worst of what is told of one. */
+/* Of many, a line a method: how many there are, and the worst of what is reported of one. */
 static void tell_together(const struct aligner *aligner, int first)
 {
     const char *method = aligner->alignments[first].method;
@@ -567,7 +567,7 @@ static void tell_together(const struct aligner *aligner, int first)
         if (strcmp(made->method, method) != 0)
             continue;
         if (i < first)
-            return; /* told before */
+            return; /* reported before */
         count++;
         least_ns = made->axis.shift_ns < least_ns ? made->axis.shift_ns : least_ns;
         most_ns = made->axis.shift_ns > most_ns ? made->axis.shift_ns : most_ns;
@@ -653,7 +653,7 @@ static void place_reference(struct aligner *aligner)
     int i = aligner->reference;
     if (!place_as_told(aligner, i) && !place_by_clocks(aligner, i))
         place_given(aligner, i, "being the reference", 0, 0, true);
-    /* What is told of the reference moves the axis and is no error. */
+    /* What was given for the reference moves the axis and is no error. */
     aligner->alignments[i].bounded = true;
 }
 

@@ -24,7 +24,7 @@ bool clock_group_has(const struct clock_group *group, const struct trace_source 
 
 /* The way of a source of the group onto the axis of the reference, to which base_ns is added.
  * Comparisons that are much worse than the best one, and those that cannot be, are dropped. False
- * if none is left, or without memory, which is told; free with align_free otherwise. */
+ * if none is left, or without memory, which is reported; free with align_free otherwise. */
 bool align_by_clocks(const struct trace_source *source, int64_t base_ns, struct alignment *made);
 
 #endif /* ALIGN_CLOCKS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches are words: a head, and behind it what it tells of. Spans of one call
+ * Batches are words: a head, and behind it what it is about. Spans of one call
  * stay together, since sinks look at the first one's track.
  */
 #include "async_sink.h"

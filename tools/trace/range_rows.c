@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { KIND_MARK = 2, KIND_STOP = 16 }; /* SPEC.md, 9.3 */
-enum { ANNOTATED_MAX = 4 << 20 };       /* ranges; what is beyond is told */
+enum { ANNOTATED_MAX = 4 << 20 };       /* ranges; what is beyond is reported */
 enum { KEY_ID, KEY_RANGE, KEY_PARENT, KEY_PAYLOAD, KEY_WORKS };
 static const char *const range_rows_key_names[] = {"id", "range", "parent", "payload", "works"};
 

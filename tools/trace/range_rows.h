@@ -3,7 +3,7 @@
  * range_rows.h - the table of ranges (SPEC.md, section 9.3): each on a track below its thread; and
  * when the work that was launched in one ran, on a track for each stream below its GPU.
  *
- * A range whose row had gone to the file before it ended is told by two rows, which may stand far
+ * A range whose row had gone to the file before it ended has two rows, which may stand far
  * apart. Annotations that the file has are shown as it has them, and no others are made then.
  */
 #ifndef RANGE_ROWS_H
@@ -23,7 +23,7 @@ struct range_rows {
     int64_t last_ns;   /* of the session, on the file's axis: ranges that are open end there */
     int64_t unsure_ns; /* ends of those that began before it may be missing */
 
-    struct merge_sorter halves; /* of ranges that two rows may tell of */
+    struct merge_sorter halves; /* of ranges that may have two rows */
     struct span_sorter spans;
     struct detail_maker detail;
     struct thread_map threads;
@@ -46,8 +46,8 @@ bool range_rows_take(struct range_rows *ranges, const struct rbwp_catalog *catal
 /* Work of a GPU, and its span. */
 void range_rows_work(struct range_rows *ranges, const struct gpu_fact *fact,
                      const struct trace_span *span);
-/* Passes on what was gathered, when all works have come. False when some is missing, which the user
- * was told. */
+/* Passes on what was gathered, when all works have come. False, with the message given,
+ * when some is missing. */
 bool range_rows_finish(struct range_rows *ranges);
 void range_rows_stop(struct range_rows *ranges);
 

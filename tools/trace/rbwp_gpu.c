@@ -18,7 +18,7 @@
 /*
  * Records and facts come in any order, however far apart; when all have come,
  * each record has found its fact: the first that is left of those with the
- * same processor, start, stop and, if the fact tells it, slot. Memory is
+ * same processor, start, stop and, if the fact has it, slot. Memory is
  * bounded.
  *
  * Sorted by processor, start and stop, facts first: those of one group are held until the records
@@ -434,7 +434,7 @@ enum {
     KEY_SHARED,
     KEY_CALL
 };
-/* Where PyTorch's profiler tells the same, as it calls them. */
+/* Where PyTorch's profiler has the same, as it calls them. */
 static const char *const rbwp_gpu_key_names[RBWP_GPU_KEYS] = {
     "launched",      "stream", "bytes", "graph node id", "grid", "block", "registers per thread",
     "shared memory", "call"};
@@ -543,7 +543,7 @@ static void add_link(struct rbwp_gpu *gpu, const struct trace_span *made)
                                                    .to_span = made->id});
 }
 
-/* Without a record: the row tells all. */
+/* Without a record: the row has all. */
 static struct record_pair pair_of(struct rbwp_gpu *gpu, const struct gpu_work *work,
                                   const struct gpu_fact *fact)
 {

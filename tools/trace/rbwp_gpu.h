@@ -4,7 +4,7 @@
  *
  * Work is recorded when it is found to be complete, and what else the file
  * says of it stands anywhere, so all is gathered and put in order at the end. Where the
- * file tells how a work was launched, its span and its link say that; else the
+ * file says how a work was launched, its span and its link say that; else the
  * launch is inferred: the latest call of the work's slot that had begun by
  * then, of the last LAUNCH_RING_CALLS ones. Stops are corrected by the bias of their GPU.
  */
@@ -65,7 +65,7 @@ struct rbwp_gpu_host {
     uint32_t (*thread_track)(void *context, uint64_t thread_id);
     /* Of a name of the file's tables. */
     struct rbwp_text (*name)(void *context, uint32_t number);
-    /* Work that is shown, with what the file tells of it. */
+    /* Work that is shown, with what the file says of it. */
     void (*work)(void *context, const struct gpu_fact *fact, const struct trace_span *made);
 };
 
@@ -82,7 +82,7 @@ struct rbwp_gpu {
     uint64_t first_id, next_id; /* of the trace, less one; of the file, for work without a record */
     struct gpu_devices devices;
     struct gpu_join join;
-    struct launch_calls *calls; /* NULL while nothing tells of GPUs */
+    struct launch_calls *calls; /* NULL while nothing is about GPUs */
     struct span_sorter spans;
     struct detail_maker detail;
     struct launch_ring *launches[RBWP_SLOTS_MAX];
@@ -112,7 +112,7 @@ void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct record_pair *call, int64_t
                    uint32_t track);
 /* A GPU_WORK record. */
 void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct record_pair *work);
-/* Rows of a table, and blocks that are none. False if they tell nothing of GPUs. */
+/* Rows of a table, and blocks that are none. False if they say nothing of GPUs. */
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows);
 bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block);
 /* What a file's trailer says of GPUs. False without memory. */

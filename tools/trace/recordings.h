@@ -12,7 +12,7 @@
 
 #include "trace_source.h"
 
-/* EXIT_PARTIAL where a part is missing between two that are there; that is told. */
+/* EXIT_PARTIAL where a part is missing between two that are there; that is reported. */
 enum exit_code recordings_join(struct trace_source *sources, int *count);
 
 /* Whether the recording began in an earlier part than this one. A part that was split off is

@@ -598,7 +598,7 @@ void trace_finish(struct trace *trace)
         failed |= !message_join_finish(trace->messages, pass_message, trace,
                                        &trace->totals.sent_alone, &trace->totals.handled_alone);
     trace_settle(trace);
-    trace->failed |= failed; /* the user was told */
+    trace->failed |= failed; /* a message was given */
 }
 
 bool trace_wants_stacks(const struct trace *trace)

@@ -37,7 +37,7 @@ static void name_job(char *name, size_t room, const struct trace_job *job)
                  job->step.text);
 }
 
-/* The job that most files are of, by its first file; NULL if none tells. */
+/* The job that most files are of, by its first file; NULL if none says it. */
 static const struct trace_source *find_job(const struct trace_source *sources, int count)
 {
     const struct trace_source *first[JOBS_MAX];
@@ -131,7 +131,7 @@ static void leave_out_others(const struct trace_source *sources, int count, bool
 }
 
 /* Closes what is not of the job that most files are of, and of two processes of one rank the one
- * that was given later, tells what is dropped, and closes the gaps. EXIT_PARTIAL if anything was.
+ * that was given later, reports what is dropped, and closes the gaps. EXIT_PARTIAL if anything was.
  */
 static enum exit_code job_files_choose(struct trace_source *sources, int *count)
 {
@@ -169,7 +169,7 @@ static void tell_missing(const uint32_t *missing, uint32_t count, uint32_t ranks
             ranks, count, list, count > shown ? ", ..." : "");
 }
 
-/* Tells which ranks of the job have no file. EXIT_PARTIAL if there are any. */
+/* Reports which ranks of the job have no file. EXIT_PARTIAL if there are any. */
 static enum exit_code job_files_missing(const struct trace_source *sources, int count)
 {
     const struct trace_source *job = find_job(sources, count);
@@ -338,7 +338,7 @@ static void allow_descriptors(int files)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return;
     limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is not allowed cannot be opened, and is told */
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is not allowed fails to open, with a message */
 }
 
 static enum exit_code open_sources(struct trace_sources *sources, struct operands files, bool live)
@@ -418,7 +418,7 @@ static enum exit_code close_sources(struct trace_sources *sources)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-/* Filters that leave nothing are a mistake of who gave them: that is told, not written. */
+/* Filters that leave nothing are a mistake of who gave them: that is reported, not written. */
 static enum exit_code look_for_nothing(struct trace_pass *pass, const struct trace_sources *sources)
 {
     if (pass->maker->empty_is_good || !filter_is_set(&pass->filter) ||
@@ -499,7 +499,7 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct trace_so
     }
     code = exit_worse(code, pass->maker->end(pass));
     if (pass->trace && trace_failed(pass->trace))
-        code = exit_worse(code, EXIT_PARTIAL); /* the user was told */
+        code = exit_worse(code, EXIT_PARTIAL); /* a message was given */
     trace_free(pass->trace);
     return code;
 }

@@ -60,7 +60,7 @@ struct rbwp_annotate_activity {
     uint32_t kind; /* enum rbwp_activity_kind */
     uint64_t device, stream;
     uint64_t correlation; /* of the call that launched it */
-    uint64_t range; /* in which it was launched; 0: not known, the correlation's record tells it */
+    uint64_t range; /* in which it was launched; 0: not known, the correlation's record has it */
     int64_t start_ns, stop_ns;
 };
 
@@ -97,7 +97,7 @@ rbwp_annotator_new(const struct rbwp_annotator_config *config,
                    struct rbwp_annotator **annotator_out);
 RBWP_API void rbwp_annotator_free(struct rbwp_annotator *annotator);
 
-/* A session begins: all that was told before is forgotten, counts too. Activities that do not lie
+/* A session begins: all that came before is forgotten, counts too. Activities that do not lie
  * between start and stop (both belong to it) are dropped. A new annotator has begun one without
  * bounds. */
 RBWP_API void rbwp_annotator_begin(struct rbwp_annotator *annotator, int64_t start_ns,
@@ -107,7 +107,7 @@ RBWP_API void rbwp_annotator_begin(struct rbwp_annotator *annotator, int64_t sta
 RBWP_API void rbwp_annotator_range(struct rbwp_annotator *annotator,
                                    const struct rbwp_annotate_range *range);
 
-/* Whose id a correlation record tells. */
+/* Whose id a correlation record has. */
 enum rbwp_external_kind {
     RBWP_EXTERNAL_OPERATOR = 0, /* of an operator: kept, no annotation */
     RBWP_EXTERNAL_USER = 1      /* of the innermost range in which the call was made */
@@ -115,7 +115,7 @@ enum rbwp_external_kind {
 /* A later record of the same kind and correlation replaces the earlier one. */
 RBWP_API void rbwp_annotator_correlate(struct rbwp_annotator *annotator, unsigned kind,
                                        uint64_t correlation, uint64_t id);
-/* What was told; false: nothing. */
+/* What was given; false: nothing. */
 RBWP_API RBWP_MUST_USE bool rbwp_annotator_external(const struct rbwp_annotator *annotator,
                                                     unsigned kind, uint64_t correlation,
                                                     uint64_t *id_out);
@@ -152,7 +152,7 @@ struct rbwp_annotate_counts {
     uint64_t out_of_window;     /* activities */
     uint64_t backwards;         /* activities that stop before they start: dropped */
     uint64_t unknown_kind;      /* correlation records of neither kind, and activities: ignored */
-    uint64_t unclaimed;         /* activities whose correlation nobody told: outside all ranges */
+    uint64_t unclaimed;         /* activities whose correlation never came: outside all ranges */
     uint64_t too_early;         /* strict: before their range was known */
     uint64_t unresolved;        /* annotations of ranges that are not known; set by finish */
     uint64_t lost_correlations; /* no room for */

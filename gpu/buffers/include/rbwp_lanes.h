@@ -182,7 +182,7 @@ typedef bool (*rbwp_lane_spans_fn)(void *context, const struct rbwp_lane_span *s
  * puts times of 32 bits together. Those have no common zero without an anchor: then time 0 is the
  * earliest first record of a lane, which lanes must have made within 2.1 s of each other; with one
  * they must lie within 2.1 s of it; and between two records of a lane there must be less than
- * 2.1 s, too, as half of the 4.29 s that 32 bits tell are for times that run backwards. Times of a
+ * 2.1 s, too, as half of the 4.29 s that 32 bits hold are for times that run backwards. Times of a
  * clock are converted to ns.
  *
  * wanted as above; take NULL: only count. Reads the buffer once, in its order; memory grows with

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * transfer_layout.h - what a launch of a transfer kernel is told.
+ * transfer_layout.h - what a launch of a transfer kernel gets.
  *
  * One text for both sides: included by the host's C, and by transfer.cl, which is compiled for
  * devices. The includer defines u32, u64 and i64. All members have the same size

@@ -115,7 +115,7 @@ enum rbwp_dev_kind {
     RBWP_DEV_CLOCK = 4,         /* with V2: the multiprocessor's clock instead of the timer */
     RBWP_DEV_HEARTBEAT = 8,     /* 8-byte records: none is more than 2 * 10^9 ticks after the one
                                    before it; instants of event 1023 fill the gaps */
-    RBWP_DEV_DROPS_IN_TAG = 16, /* V1: the last record's event bits tell the drops, up to 1023 */
+    RBWP_DEV_DROPS_IN_TAG = 16, /* V1: the last record's event bits count the drops, up to 1023 */
 };
 
 enum rbwp_dev_record { /* the low two bits of a record's tag */
@@ -896,7 +896,7 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_heartbeat(struct rbwp_dev_lanes *p)
         rbwp_dev_lanes_fill_(p, rbwp_dev_lanes_time_(p));
 }
 
-/* What V2's finalize record tells beside the time: the drops, up to 2^24 - 1 with a generation. */
+/* What V2's finalize record has beside the time: the drops, up to 2^24 - 1 with a generation. */
 RBWP_DEV_FN_ unsigned rbwp_dev_lanes_dropped_(const struct rbwp_dev_lanes *p)
 {
     const unsigned generation = p->place & RBWP_DEV_V2_GENERATION;

@@ -145,7 +145,7 @@ RBWP_API struct rbwp_device_memory rbwp_device_lanes_anchor(const struct rbwp_de
  * Prepares for another launch: zeroes the buffer and writes its header; blocks must not be more
  * than were configured, 0 as before; no kernel uses it. With generations the header alone is
  * written, whatever the buffer's size, but for each 255th time: what is left of earlier launches is
- * told by its records' generation, and counted (stats.stale).
+ * recognised by its records' generation, and counted (stats.stale).
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes,
                                                                 uint32_t num_blocks,
@@ -166,7 +166,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_lanes_read(struct rbwp_devic
                                                                struct rbwp_gpu_stream *stream,
                                                                struct rbwp_error *error);
 /* What was read, for rbwp_lanes_decode or a file: *bytes_out of it, valid until the next read.
- * Behind rbwp_device_lanes_record its header (version 2) tells by the clock when it was, so that
+ * Behind rbwp_device_lanes_record its header (version 2) says by the clock when it was, so that
  * `rbwp lanes` places it beside the session's file. */
 RBWP_API const void *rbwp_device_lanes_memory(const struct rbwp_device_lanes *lanes,
                                               size_t *bytes_out);

@@ -322,7 +322,7 @@ static void drop_inbox(struct rbwp_endpoint *endpoint)
     }
 }
 
-/* Once, without waiting: who cannot be told now finds out by the transport. */
+/* Once, without waiting: who cannot be reached now finds out by the transport. */
 static void say_leaving(struct rbwp_endpoint *endpoint)
 {
     struct packet_head head = {.kind = PACKET_LEAVING};
@@ -332,7 +332,7 @@ static void say_leaving(struct rbwp_endpoint *endpoint)
             (void)!outbox_send(endpoint, node, &packet, &head);
 }
 
-/* Who is told by it that others have gone leaves in order himself. */
+/* Who learns by it that others have gone leaves in order himself. */
 static bool is_farewell(const struct inbox_entry *entry)
 {
     const struct packet_head *head = (const struct packet_head *)(entry + 1);

@@ -357,7 +357,7 @@ static void start_receive(struct rbwp_endpoint *endpoint, struct long_receive *r
     const uint64_t number = receive->number;
     int reason = prepare_payload(endpoint, receive);
     if (!reason) {
-        set_receive(longs, tag, receive); /* before the transport can tell of it */
+        set_receive(longs, tag, receive); /* before the transport can report it */
         if (transport->ops->receive_payload(transport, node, tag, receive->payload, receive->bytes,
                                             RECEIVE_TOKEN | tag) == RBWP_OK) {
             outbox_tell(endpoint, node,
@@ -413,7 +413,7 @@ static struct message_loan *loan_in(const uint8_t *rest, uint32_t header_bytes)
     return loan;
 }
 
-/* The receive, made of an offer. NULL: refused, and the sender told. */
+/* The receive, made of an offer. NULL: refused, and the sender informed. */
 static struct long_receive *receive_new(struct rbwp_endpoint *endpoint, uint32_t node,
                                         const struct packet_head *offer, const uint8_t *header)
 {
@@ -474,7 +474,7 @@ void long_drop_offer(const struct rbwp_endpoint *endpoint, uint32_t node,
         loan_release(loan_in(rest, offer->header_bytes));
 }
 
-/* ---- what the transport tells ------------------------------------------------------ */
+/* ---- what the transport reports ---------------------------------------------------- */
 
 void rbwp_transport_payload_done(struct rbwp_endpoint *endpoint, uint64_t token,
                                  enum rbwp_status status)

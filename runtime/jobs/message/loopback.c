@@ -24,7 +24,7 @@ struct loopback_node {
     struct loopback_hub *hub;
     struct rbwp_endpoint *endpoint; /* set before it is open */
     _Atomic int state;              /* enum loopback_state */
-    atomic_bool starved;            /* was turned away and is to be told of room */
+    atomic_bool starved;            /* was turned away and is to hear of room */
     _Alignas(64) _Atomic uint32_t users;
 };
 

@@ -3,7 +3,7 @@
  * message_endpoint.h - an endpoint's inside, for the files of this folder.
  *
  *     message_inbox.h    packets that have come
- *     wake.c             what a transport tells, who waits, who is woken
+ *     wake.c             what a transport reports, who waits, who is woken
  *     outbox.c           packets that found no room to go
  *     handle.c           calls of handlers, and problems
  *     long.c             rendezvous
@@ -70,7 +70,7 @@ void message_row_handled(const struct message_row *row);
  * Who leaves in order says so to the nodes next to it in the tree (GONE). One of these that has
  * entered an epoch, or does so later, then knows that this epoch will never be over, unless it is
  * so already: what the one that has gone had to pass on came before. NEVER spreads that over the
- * tree. Whoever waits is told once all nodes between have entered, too, or gone.
+ * tree. Whoever waits is woken once all nodes between have entered, too, or gone.
  */
 
 #define QUIESCE_FAN 8u /* children of a node */
@@ -128,7 +128,7 @@ bool quiesce_is_over(const struct rbwp_endpoint *endpoint);
 
 struct message_handler;
 
-/* A payload that is through, as the transport told: waits for the item. */
+/* A payload that is through, as the transport reported: waits for the item. */
 struct long_through {
     struct long_through *next;
     uint64_t token;
@@ -217,7 +217,7 @@ void long_drop_offer(const struct rbwp_endpoint *endpoint, uint32_t node,
 
 /* The node is lost: offers to it are given up. The item. True: there was one. */
 bool long_lose_node(struct rbwp_endpoint *endpoint, uint32_t node);
-/* Carries on with what the transport has told. The item. True: there was something. */
+/* Carries on with what the transport has reported. The item. True: there was something. */
 bool long_progress(struct rbwp_endpoint *endpoint);
 /* Payloads are coming, or lent. The item, which is woken when there is none any more. */
 bool long_is_busy(const struct rbwp_endpoint *endpoint);
@@ -247,7 +247,7 @@ struct message_peer {
     /* Any thread. Messages under way: at most window more were sent than it has said that it took.
      */
     _Atomic uint32_t sent, taken;
-    /* Its messages that have left the inbox (writer: the item), and what it was told of them. */
+    /* Its messages that have left the inbox (writer: the item), and what it was sent about them. */
     _Atomic uint32_t came, told;
     _Atomic uint32_t kept; /* packets in its part of the outbox */
     atomic_bool lost;
@@ -377,7 +377,7 @@ RBWP_MUST_USE enum rbwp_status outbox_send(struct rbwp_endpoint *endpoint, uint3
 RBWP_MUST_USE enum rbwp_status outbox_send_or_keep(struct rbwp_endpoint *endpoint, uint32_t node,
                                                    const struct rbwp_packet *packet,
                                                    struct packet_head *head);
-/* For what endpoints tell each other: a head alone. Without memory the node counts as lost. */
+/* For what endpoints send each other: a head alone. Without memory the node counts as lost. */
 void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_head head);
 
 /* Sends what is kept, as far as there is room. The item. True: something went. */

@@ -166,7 +166,7 @@ bool inbox_go_idle(struct inbox *inbox)
 
 void inbox_be_busy(struct inbox *inbox)
 {
-    /* Where it was idle all putters need to be told, no more than that. */
+    /* Where it was idle all putters need to know, no more than that. */
     if (atomic_load_explicit(&inbox->idle, memory_order_relaxed))
         atomic_store_explicit(&inbox->idle, false, memory_order_seq_cst);
 }

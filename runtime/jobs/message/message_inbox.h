@@ -7,7 +7,7 @@
  * later ones holds up the taker, not the putters. The taker clears what it has read, so that each
  * length is 0 again before its bytes are given back.
  *
- * The taker says when it is going away (idle); the first put after that is told to fetch it. Length
+ * The taker says when it is going away (idle); the first put after that is to fetch it. Length
  * and idle are sequentially consistent: either the taker's last look sees the packet, or the put
  * sees it idle.
  */

@@ -48,7 +48,7 @@ void outbox_unmake(struct rbwp_endpoint *endpoint)
 
 /* ---- sending ---------------------------------------------------------------- */
 
-/* The window is for messages: what endpoints have to tell each other always goes. */
+/* The window is for messages: what endpoints have to send each other always goes. */
 static bool is_windowed(const struct rbwp_endpoint *endpoint, uint32_t node,
                         const struct packet_head *head)
 {
@@ -128,7 +128,7 @@ static enum rbwp_status outbox_keep(struct rbwp_endpoint *endpoint, uint32_t nod
     atomic_fetch_add(&peer->kept, 1);
     atomic_fetch_add(&endpoint->kept, 1);
     pthread_mutex_unlock(&endpoint->outbox_lock);
-    /* There may have been room in between: the item tries once, and is told of room from then on.
+    /* There may have been room in between: the item tries once, and hears of room from then on.
      */
     endpoint_wake(endpoint);
     return RBWP_OK;

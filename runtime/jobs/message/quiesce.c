@@ -265,7 +265,7 @@ static uint64_t quiesce_enter(struct rbwp_endpoint *endpoint)
         note_never(endpoint, QUIESCE_NEVER(entered, left));
     quiesce->is_waited_for = true;
     atomic_store_explicit(&quiesce->entered, entered, memory_order_release);
-    endpoint_wake(endpoint); /* also to tell others of who has left */
+    endpoint_wake(endpoint); /* also to inform others of who has left */
     return entered;
 }
 

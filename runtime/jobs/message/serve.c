@@ -48,7 +48,7 @@ static void take_window(struct rbwp_endpoint *endpoint, uint32_t node, uint32_t 
     rbwp_transport_room(endpoint);
 }
 
-/* A message has left the inbox; tells its sender now and then. */
+/* A message has left the inbox; informs its sender now and then. */
 static void count_taken(struct rbwp_endpoint *endpoint, uint32_t node)
 {
     struct message_peer *peer = &endpoint->peers[node];
@@ -142,7 +142,7 @@ static bool endpoint_take_losses(struct rbwp_endpoint *endpoint)
 
 /* ---- the item -------------------------------------------------------------------- */
 
-/* Dropped entries become room, and who was turned away is told. */
+/* Dropped entries become room, and who was turned away hears of it. */
 static void give_back(struct rbwp_endpoint *endpoint)
 {
     if (inbox_dropped_bytes(&endpoint->inbox) == 0)

@@ -78,7 +78,7 @@ void endpoint_wake(struct rbwp_endpoint *endpoint)
 
 /* ---- nodes that are lost --------------------------------------------------------- */
 
-/* Without memory for the note the item tells of no reason. */
+/* Without memory for the note the item gives no reason. */
 void endpoint_lose(struct rbwp_endpoint *endpoint, uint32_t node, const char *text)
 {
     if (atomic_exchange(&endpoint->peers[node].lost, true))

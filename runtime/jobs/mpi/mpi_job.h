@@ -20,9 +20,9 @@
 
 /* Finds nodes that are lost.
  *
- * Processes on this machine (one boot, one PID namespace) by a handle of the kernel's, which tells
+ * Processes on this machine (one boot, one PID namespace) by a handle of the kernel's, which shows
  * of their end whatever it was. Of the nodes on other machines, those next to this one in the
- * job's order by signs of life; who finds one lost tells all others. */
+ * job's order by signs of life; who finds one lost informs all others. */
 
 struct watch {
     struct watched *node; /* one a node */
@@ -39,7 +39,7 @@ struct watch {
     _Atomic(bool) any_suspect;
 };
 
-/* Tells each other who is where. Collective. */
+/* They exchange who is where. Collective. */
 enum rbwp_status watch_open(struct rbwp_mpi *mpi, struct rbwp_error *error);
 void watch_close(struct rbwp_mpi *mpi);
 
@@ -52,7 +52,7 @@ bool watch_all_are_here(struct rbwp_mpi *mpi, struct rbwp_error *error);
 /* From the background: looks for what was lost, and shows that this node lives. polling is held. */
 void watch_tick(struct rbwp_mpi *mpi, uint64_t now_ticks);
 
-/* A node is lost: tells whom it concerns, once. polling is held. */
+/* A node is lost: informs whom it concerns, once. polling is held. */
 void watch_lose(struct rbwp_mpi *mpi, uint32_t node, const char *text);
 /* MPI failed with this code in something with a node: it will be lost at the next tick. For calls
  * that must not call up. */
@@ -149,10 +149,10 @@ struct transfer_end {
 /* Begins one end of a payload's way. Never blocks. RBWP_E_MEMORY; RBWP_E_IO: the node is lost. */
 enum rbwp_status transfers_begin(struct rbwp_mpi *mpi, const struct transfer_end *end);
 
-/* Tells of those that are through or never will be; true if there were any. mpi->polling is held.
+/* Reports those that are through or never will be; true if there were any. mpi->polling is held.
  */
 bool transfers_poll(struct rbwp_mpi *mpi);
-/* Gives all up, without telling. mpi->polling is held. */
+/* Gives all up, without a report. mpi->polling is held. */
 void transfers_drop(struct rbwp_mpi *mpi);
 
 /* ---- joined ---------------------------------------------------------------------------------- */

@@ -90,7 +90,7 @@ static bool ring_look(struct rbwp_mpi *mpi)
 /* Something is there, and its handler is waited for on another node: the clock can wait. */
 static bool go_and_handle(struct transport *transport)
 {
-    if (++transport->had_since % HAD_PER_TIME == 0) /* the background is told now and then */
+    if (++transport->had_since % HAD_PER_TIME == 0) /* the background is informed now and then */
         atomic_store_explicit(&transport->mpi->polled_ticks, rbwp_now_ticks(),
                               memory_order_relaxed);
     return true;
@@ -127,7 +127,7 @@ static bool poll_by_worker(struct rbwp_transport *base, struct rbwp_deadline dea
     return looks_on;
 }
 
-/* The others are told when they still send here: most never do. */
+/* The others are informed when they still send here: most never do. */
 static void close_transport(struct rbwp_transport *base, bool in_order)
 {
     struct rbwp_mpi *mpi = of(base)->mpi;
@@ -192,7 +192,7 @@ enum rbwp_status rbwp_mpi_transport(struct rbwp_mpi *mpi, struct rbwp_transport 
 
 /*
  * An endpoint's packet has come. False: it has no room now. mpi->polling is held. Who sends to a
- * closed endpoint is told, by the first such packet. One that is to come yet (no transport was
+ * closed endpoint is reported, by the first such packet. One that is to come yet (no transport was
  * made here so far) has its packets kept.
  */
 static bool transport_take(struct rbwp_mpi *mpi, uint32_t from, const void *packet, uint32_t bytes)

@@ -124,7 +124,7 @@ struct bands_merge {
 void bands_merge_begin(struct bands_merge *merge, enum bands_operation operation,
                        const struct bands *a, const struct bands *b);
 /* Does as many as intervals of it. True while there is more; false at the end, and after a failure,
- * of which bands_finish of the result tells. */
+ * which bands_finish of the result reports. */
 bool bands_merge_step(struct bands_merge *merge, unsigned stretches);
 
 /* ---- the union of many, by merging sets of like size ------------------------------------- */

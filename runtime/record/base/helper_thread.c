@@ -130,7 +130,7 @@ static int64_t helper_thread_now_ns(void)
 }
 
 /* How long the calling thread was ready and did not run; what was known where the kernel does not
- * tell. The file is opened anew: who closes descriptors that are not his closes none of ours. */
+ * say. The file is opened anew: who closes descriptors that are not his closes none of ours. */
 static uint64_t delay_ns(uint64_t known_ns)
 {
     char text[80];

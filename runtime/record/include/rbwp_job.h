@@ -5,7 +5,7 @@
  *
  * Each session writes down what job, rank and machine it is of, as the launcher's variables say
  * it (Open MPI, PMIx, MPICH, Slurm, ...), so a program needs none of this. Who knows better, as a
- * communication layer does, tells it here:
+ * communication layer does, says it here:
  *
  *     before the session   rbwp_job_set: rank, number of ranks, job, common zero time
  *     while it runs        rbwp_clock_offset_add: after each comparison with rank 0's clock
@@ -40,8 +40,8 @@ struct rbwp_job {
 };
 
 /*
- * Tells of the job, for sessions that start from now on: rank is the node id in their files and
- * names (unless -bgworkprofile_node says another one). Strings are copied. NULL: what was told is
+ * Describes the job, for sessions that start from now on: rank is the node id in their files and
+ * names (unless -bgworkprofile_node says another one). Strings are copied. NULL: what was given is
  * forgotten. RBWP_E_USAGE, and nothing is changed: rank is not below ranks, or is given without
  * them; RBWP_E_LIMIT: a text is longer than RBWP_JOB_TEXT_BYTES_MAX. error may be NULL.
  */
@@ -57,7 +57,7 @@ struct rbwp_job_facts {
     char launcher[RBWP_JOB_TEXT_BYTES_MAX + 1];
     char hardware[RBWP_JOB_TEXT_BYTES_MAX + 1];
     int64_t started_ns; /* when the process was started, by the wall clock; 0 unknown */
-    int64_t zero_ns;    /* as told; 0 = the start of the session */
+    int64_t zero_ns;    /* as given; 0 = the start of the session */
     int64_t parent;     /* process id of the process's parent; 0 unknown */
 };
 /* facts_bytes: their size where the caller was compiled; what the library does not know is 0. */

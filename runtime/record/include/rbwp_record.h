@@ -14,7 +14,7 @@
  *
  * The calls below between begin and end return nothing and cannot fail as far
  * as the caller is concerned: what cannot be recorded is dropped and counted by
- * cause (enum rbwp_loss_cause), and the file tells its reader. They take no
+ * cause (enum rbwp_loss_cause), and the file has the counts. They take no
  * lock, make no system call and allocate nothing, except when a chunk of
  * records is full. With no session running they are one predicted branch;
  * with RBWP_DISABLE defined before the include they are no code at all.

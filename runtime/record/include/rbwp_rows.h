@@ -25,7 +25,7 @@
  * may lose what the system had not written.
  *
  * Rows may have half of the memory that the session has for records (rbwp_session.h, cap_bytes).
- * Where there is none left, rbwp_row_add does what the session was told for records, at_cap: it
+ * Where there is none left, rbwp_row_add does what the session does for records, at_cap: it
  * waits for the writer, or drops the row. What is committed in bulk never waits. What finds no room
  * is lost and counted (RBWP_LOSS_ROWS). Each table that a thread writes to costs it one chunk of
  * that memory: 128 KiB, less where the cap is small.

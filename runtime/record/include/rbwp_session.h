@@ -32,7 +32,7 @@
  *
  * What others may do to FILE meanwhile: a renamed one is written on under its
  * new name; of one that is cut the rest stays readable (rbwp repair); one that
- * is removed is lost. rbwp_session_stop tells of the last two. In a folder that
+ * is removed is lost. rbwp_session_stop reports the last two. In a folder that
  * cannot be written to, an existing FILE is recorded to without FILE.live. Its
  * owner must not cut FILE.live: it is mapped, and the process would get SIGBUS
  * (others cannot open it). The wall
@@ -116,7 +116,7 @@ struct rbwp_session_config {
                              commands, rbwp ctl PID reload both anew */
     /* -bgworkprofile_children 0|1: a forked child records as its parent did, from its first record
      * on and until it exits, to a file of its own: with %p in logfile by that, else ".%p" stands
-     * before its extension. What a child executes is told by RBWP_FLAGS. */
+     * before its extension. What a child executes has it from RBWP_FLAGS. */
     bool children;
     bool live_in_memory; /* -bgworkprofile_live 2: FILE.live leads to a file in /dev/shm, so that no
                             recording call waits for a disk that stands still */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * record_extend.h - for parts built upon the recorder (the GPU side is one): what they may ask of
- * the session in progress, and what they are told of its end.
+ * the session in progress, and what they learn of its end.
  *
  * Not installed: it has not settled. What is RBWP_API here and in row_hold.h is for librbwp-jobs,
  * of the same version. Any thread, any time, unless it says otherwise.

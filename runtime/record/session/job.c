@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job.c - what the program tells of its job goes before what the launcher's variables say, and
+ * job.c - what the program says of its job goes before what the launcher's variables say, and
  * those before what the system knows.
  */
 #include "job.h"
@@ -41,7 +41,7 @@ static void job_forget_in_child(void)
 
 ON_FORK(1, NULL, NULL, job_forget_in_child)
 
-/* ---- told ------------------------------------------------------------------------------- */
+/* ---- as given --------------------------------------------------------------------------- */
 
 static enum rbwp_status copy_text(char *to, const char *text, struct rbwp_error *error)
 {

@@ -29,7 +29,7 @@ uint32_t job_facts_list(const struct rbwp_job_facts *facts, struct rbwp_job_fact
 /* The comparisons so far. How many. */
 uint32_t job_clocks(struct rbwp_node_clock clocks_out[NODE_CLOCKS_MAX]);
 
-/* ---- what tells this process from any other, and what it calls itself ------------------------ */
+/* ---- what identifies this process, and what it calls itself ------------------------ */
 
 #define PROCESS_TITLE_BYTES_MAX 64u
 #define PROCESS_COMMAND_BYTES_MAX 4096u

@@ -45,7 +45,7 @@ struct output {
  * it. While it is open the file keeps its inode and its lock, whoever closes the descriptor.
  */
 void output_open(struct output *output, int fd);
-/* The sink; context is the output. errno tells why a call failed. */
+/* The sink; context is the output. errno says why a call failed. */
 struct rbwp_sink output_sink(struct output *output);
 /* Gives back what was allocated ahead, and closes. */
 enum rbwp_status output_close(struct output *output);

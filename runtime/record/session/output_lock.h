@@ -6,7 +6,7 @@
  * FILE is locked (flock) before anything in it is changed, so there is one
  * writer a file, whatever path or options it comes by. FILE.live is made anew,
  * for its owner alone, and locked too: that is how a leftover of a dead process
- * is told from a file in use, without trusting process ids. What a process that
+ * is distinguished from a file in use, without trusting process ids. What a process that
  * died left is moved out of the way, both files together, never over another
  * file and never changed. Names that are links, files that belong to somebody
  * else and files of other kinds are refused (docs/design/trust.md).

@@ -108,7 +108,7 @@ static void make_conditions(void)
     pthread_condattr_destroy(&attributes);
 }
 
-/* Waits until the flag, which has_ended is told of, is as wanted. False: a disk stands still.
+/* Waits until the flag, which has_ended gets, is as wanted. False: a disk stands still.
  * Locked. */
 static bool session_wait_until(const bool *flag, bool wanted, int64_t stall_ns)
 {

@@ -55,7 +55,7 @@ void session_free(struct rbwp_session *session);
 
 /* In this order. Which node this is, and the name of FILE. */
 enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_error *error);
-/* FILE and FILE.live, without which the session goes on: only a crash would tell. RBWP_E_BUSY:
+/* FILE and FILE.live, without which the session goes on: only a crash would show it. RBWP_E_BUSY:
  * somebody writes that file. */
 enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error);
 /* All other parts, but not the level. */

@@ -10,7 +10,7 @@
  *
  * Every do_work is wrapped in a coarse record (rbwp_record.h) while a
  * profiling session runs; the loop shares its clock reads with the recorder. At
- * level 2 it is told, too, how long the item had been active by then, and which
+ * level 2 it is given, too, how long the item had been active by then, and which
  * thread had made it so (rbwp_queue.h).
  *
  * Threads: every call here may be made from any thread, do_work included,

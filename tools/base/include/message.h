@@ -29,7 +29,7 @@ void message_plain(const char *format, ...) __attribute__((format(printf, 1, 2))
 /* "PROGRAM: text (see 'PROGRAM --help')". EXIT_USAGE. */
 enum exit_code message_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Lines that wait: work on several threads tells of it in its order. Zero is none. */
+/* Lines that wait: of work on several threads they come in its order. Zero is none. */
 struct message_held {
     char *text;
     size_t bytes, room;
@@ -38,7 +38,7 @@ struct message_held {
  */
 void message_hold(struct message_held *held);
 bool message_is_held(void);
-/* Tells them, and frees what held has. */
+/* Writes them, and frees what held has. */
 void message_tell(struct message_held *held);
 
 #endif /* MESSAGE_H */

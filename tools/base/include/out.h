@@ -4,9 +4,9 @@
  *
  * A large buffer in front of a descriptor. Callers that are in a hurry ask
  * for room and write into the buffer themselves. A failed write is remembered
- * and told once by out_close; what comes after it is thrown away, so that
+ * and reported once by out_close; what comes after it is thrown away, so that
  * only loops need to look at out_failed. A reader that went away (EPIPE) is
- * no error: it stops the output and nobody is told.
+ * no error: it stops the output without a message.
  */
 #ifndef OUT_H
 #define OUT_H

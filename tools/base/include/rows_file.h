@@ -27,7 +27,7 @@ struct rows_file {
     uint32_t table_count;
     char **names; /* numbered from 1 */
     uint32_t name_count, name_room, written_names;
-    bool failed; /* the user was told */
+    bool failed; /* a message was given */
 };
 
 /* fd is empty, stays the caller's. schemas: at most ROWS_FILE_TABLES; their numbers in the file are

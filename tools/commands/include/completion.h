@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * completion.h - what other programs are told of the commands' options: completions of shells, and
+ * completion.h - what other programs get of the commands' options: completions of shells, and
  * the list of options of a manual page. All from the tables that parse them.
  */
 #ifndef COMPLETION_H

@@ -30,7 +30,7 @@ struct controlled_answer {
     char text[65536]; /* ends with a 0 */
 };
 
-/* Tells up to CONTROLLED_AT_ONCE processes the words, all at the same time, and waits for their
+/* Sends up to CONTROLLED_AT_ONCE processes the words, all at the same time, and waits for their
  * answers, so many seconds in all. Of one that gives none the answer is a refusal, one line that
  * says why. */
 #define CONTROLLED_AT_ONCE 128u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_tables.h - what a file's blocks tell of its tables while they are read one after another:
+ * file_tables.h - what a file's blocks say of its tables while they are read one after another:
  * schemas, names, GPUs, and what is broken.
  */
 #ifndef FILE_TABLES_H
@@ -14,19 +14,19 @@
 struct file_tables {
     struct input *input;
     struct rbwp_catalog *catalog;
-    struct gpu_devices gpus; /* that the table gpu_device tells of; their names are the catalog's */
+    struct gpu_devices gpus; /* of the table gpu_device; their names are the catalog's */
     uint64_t broken;         /* blocks dropped */
     struct rbwp_problem
         *problems; /* the first FILE_TABLES_PROBLEMS_KEPT of them, less without memory */
     uint32_t problem_count, problem_room;
-    bool failed; /* out of memory: GPUs are missing, the user was told */
+    bool failed; /* out of memory: GPUs are missing, a message was given */
 };
 
-/* False without memory; the user was told. End it in each case. */
+/* False without memory, with the message given. End it in each case. */
 bool file_tables_begin(struct file_tables *tables, struct input *input);
 void file_tables_end(struct file_tables *tables);
 
-/* The next block, as rbwp_catalog_take; what breaks a rule is told, a bounded number of lines. */
+/* The next block, as rbwp_catalog_take; what breaks a rule is reported, in a few lines. */
 enum rbwp_status file_tables_take(struct file_tables *tables, const struct rbwp_block *block,
                                   struct rbwp_rows *rows_out, struct rbwp_error *error);
 

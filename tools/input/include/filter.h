@@ -88,7 +88,7 @@ bool filter_is_choice(const struct filter_options *options);
 
 /* ---- what filters met, and why they left nothing --------------------------------------------- */
 
-/* What the conditions met, in all files together: tells why nothing was taken. */
+/* What the conditions met, in all files together: it says why nothing was taken. */
 struct filter_found {
     uint64_t threads, slots; /* bit i: pattern i fits one that is there */
     bool any;                /* records, of whatever kind; from first_ns to last_ns */
@@ -97,7 +97,7 @@ struct filter_found {
 };
 
 /*
- * After the last file, when found->taken tells that conditions left nothing, or taken says so: one
+ * After the last file, when found->taken says that conditions left nothing, or taken says so: one
  * line on standard error for each pattern that fits nothing, else one that says why. Nothing is
  * said of patterns as long as something was taken. place is the file, NULL: several.
  */

@@ -26,7 +26,7 @@ struct gpu_fact {
     uint64_t bytes, graph_node, shape; /* as in the table; 0 not known, or none */
     uint32_t name, call_name;          /* of the file's names, 0 not known */
     enum gpu_work_kind kind;
-    int slot; /* GPU_ANY_SLOT: not told */
+    int slot; /* GPU_ANY_SLOT: not known */
     bool idle;
     bool is_row; /* of gpu_activity: work even where no record is */
 };

@@ -36,7 +36,7 @@ struct gpu_bias {
     const struct gpu_facts *facts; /* NULL: times are as stored */
 };
 
-/* Takes what the facts say; tells on standard error if they say nothing. facts stays in use. */
+/* Takes what the facts say; gives a message if they say nothing. facts stays in use. */
 void gpu_bias_load(struct gpu_bias *bias, const struct input *input, const struct gpu_facts *facts);
 
 /* When the work of a GPU_WORK record stopped; as stored if nothing is known of its GPU. */

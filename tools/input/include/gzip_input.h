@@ -2,7 +2,7 @@
 /*
  * gzip_input.h - inputs that are gzip, as files that can be read from anywhere.
  *
- * What a file is, its first two bytes tell, not its name. It is unpacked into
+ * What a file is, its first two bytes say, not its name. It is unpacked into
  * a temporary file: blocks are found by their offsets.
  */
 #ifndef GZIP_INPUT_H

@@ -35,7 +35,7 @@ struct input {
     struct rbwp_reader *reader;
     struct rbwp_live *live;     /* the file's names are from there; NULL if they are its own */
     const char *gzip_problem;   /* why what was unpacked ends too early; NULL: it does not */
-    bool live_refused;          /* there is one that cannot be read; the user was told */
+    bool live_refused;          /* there is one that cannot be read; a message was given */
     struct decode_ahead *ahead; /* NULL: the reader works alone */
     uint64_t blocks, records;   /* handed out, opaque blocks included */
     bool recovered;             /* put together of the file and its live file */

@@ -2,7 +2,7 @@
 /*
  * launch_calls.h - in which call of a work item GPU work was launched.
  *
- * Facts tell thread and time of a launch; the call around it may stand before
+ * Facts have thread and time of a launch; the call around it may stand before
  * them in the file or behind. Of each thread the last calls are kept, and the
  * facts whose call has not ended yet wait for it. Both are bounded: a fact that waits
  * too long, or comes too late, has no call.

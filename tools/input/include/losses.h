@@ -30,7 +30,7 @@ struct losses losses_total(const struct rbwp_trailer *trailer);
 void losses_each_refused(const uint64_t *refused, void (*line)(void *context, const char *text),
                          void *context);
 
-/* What every tool tells of a file on standard error; nothing if nothing is missing. */
+/* What every tool reports of a file on standard error; nothing if nothing is missing. */
 void losses_tell(const char *name, const struct rbwp_trailer *trailer);
 
 #endif /* LOSSES_H */

@@ -73,7 +73,7 @@ struct pair_walk {
     void (*opaque)(void *context, const struct rbwp_block *block);
     bool (*enough)(void *context); /* true: the walk stops early */
     /* Only these parts of the input; NULL: all of it. Threads whose first blocks are passed over
-     * are told, in the order of the file; at the end all are, with their last times. */
+     * are passed on, in the order of the file; at the end all are, with their last times. */
     const struct window *window;
     void (*thread)(void *context, uint64_t thread_id, int64_t time_ns);
 

@@ -148,7 +148,7 @@ void pair_builder_break_thread(struct pair_builder *builder, uint32_t number);
 bool pair_builder_pass_over(struct pair_builder *builder, uint64_t ids,
                             const struct rbwp_open_item *open, uint32_t count);
 /*
- * The end of the data. ran tells whether what began in the thread then still ran, and until
+ * The end of the data. ran says whether what began in the thread then still ran, and until
  * when it is known to have; what did not is unfinished and no more. What ran comes out open.
  */
 typedef bool pair_ran_fn(void *context, uint64_t thread_id, int64_t begin_ns,

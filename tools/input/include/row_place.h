@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * row_place.h - when and on which thread a row of a table happened, as far as the roles of its
- * columns tell.
+ * columns say.
  */
 #ifndef ROW_PLACE_H
 #define ROW_PLACE_H

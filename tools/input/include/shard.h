@@ -2,7 +2,7 @@
 /*
  * shard.h - which of several equal processes this one is, so that each takes its part of the files.
  *
- * Told as "i/N", i from 0 to N - 1, or "auto": by the variables with which launchers tell it to
+ * Given as "i/N", i from 0 to N - 1, or "auto": by the variables with which launchers give it to
  * each process that they start. The first of these that are set counts: RBWP_SHARD ("i/N"), then
  * OMPI_COMM_WORLD_RANK and _SIZE, PMI_RANK and _SIZE, MV2_COMM_WORLD_RANK and _SIZE, PALS_RANKID
  * and PALS_SIZE (or the PMI's), SLURM_PROCID and SLURM_NTASKS.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window.h - which parts of a file tell all of a time window, by its marks (SPEC.md, 10.18).
+ * window.h - which parts of a file hold all of a time window, by its marks (SPEC.md, 10.18).
  *
  * Stretches from mark to mark with records in the window are read, those in which something ends
  * that was open when it was over, and all blocks of tables. What was open when an interval begins

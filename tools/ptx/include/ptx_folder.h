@@ -15,14 +15,14 @@
 
 /* A source line of a kernel, of all launches. */
 struct ptx_hot_line {
-    uint64_t kernel, place; /* numbers of names in the file; told by the two texts */
+    uint64_t kernel, place; /* numbers of names in the file; found by the two texts */
     const char *kernel_name, *place_name;
     uint64_t count, cycles;
 };
 
 struct ptx_folder_told {
     uint64_t launches;          /* with a buffer */
-    uint64_t refused;           /* of these; the user was told of each */
+    uint64_t refused;           /* of these; a message was given for each */
     uint64_t skipped;           /* launches without a buffer */
     uint64_t records;           /* rows of kernel_block */
     uint64_t dropped;           /* records that found no room in their buffer */

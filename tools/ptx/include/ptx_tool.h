@@ -3,7 +3,7 @@
  * ptx_tool.h - what rbwp ptx does, one call a subcommand.
  *
  * Each takes the file that stands behind its name and writes to standard output or where the
- * options say. What gpu/ptx refuses is told with file, line, column, the line itself and a caret.
+ * options say. What gpu/ptx refuses is reported with file, line, column, the line, and a caret.
  */
 #ifndef PTX_TOOL_H
 #define PTX_TOOL_H

@@ -3,7 +3,7 @@
  * record.h - runs an unmodified program, and makes a profile of what it did.
  *
  * What it records is chosen by sources, or it is the time of source lines in kernels (ptx). The
- * program is run in any case: what cannot be recorded is told in one line. Its exit status, or the
+ * program is run in any case: what cannot be recorded is said in one line. Its exit status, or the
  * signal that ended it, is ours.
  */
 #ifndef RECORD_H

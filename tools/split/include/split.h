@@ -12,7 +12,7 @@
  *
  * A thread that goes back in time stays in the part that it has reached.
  * Of tables each part has all schemas and names, and the rows of its time or thread, as far as the
- * roles of columns tell (row_place.h). Other opaque blocks have no time or thread
+ * roles of columns say (row_place.h). Other opaque blocks have no time or thread
  * and are dropped; so is the index of the original, as each part has its own.
  *
  * One encoder serves all: a block of the original gives at least one block in
@@ -54,7 +54,7 @@ struct part_tables {
 /* The part that a row belongs to: its number in *part_out. False: none, or nothing goes on. */
 typedef bool table_place_fn(void *context, uint64_t thread_id, const int64_t *time_ns,
                             uint32_t *part_out);
-/* That part. NULL: nothing goes on; that was told. */
+/* That part. NULL, with the message given: nothing goes on. */
 typedef struct part_file *table_part_fn(void *context, uint32_t part);
 
 struct table_parts {
@@ -79,10 +79,10 @@ bool table_parts_start(struct table_parts *parts, struct input *input, table_pla
                        table_part_fn *part, void *context);
 void table_parts_stop(struct table_parts *parts);
 
-/* Takes a block without records. *taken_out: it is one of a table. False: nothing goes on; that
- * was told. */
+/* Takes a block without records. *taken_out: it is one of a table. False, with the
+ * message given: nothing goes on. */
 bool table_parts_take(struct table_parts *parts, const struct rbwp_block *block, bool *taken_out);
-/* Before a part ends: schemas and names that it has not. False: nothing goes on; that was told. */
+/* Before a part ends: schemas and names that it has not. False with the message given. */
 bool table_parts_end(struct table_parts *parts, struct part_file *part);
 
 /* ---- part file ------------------------------------------------------------------------------- */
@@ -111,7 +111,7 @@ bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block 
 bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
                           uint32_t bytes);
 
-/* Which losses a part tells: each one of the original's is told by one part, also where no part
+/* Which losses a part has: each one of the original's is in one part, also where no part
  * has records of that time or thread, unless filters exclude it. */
 struct part_file_facts {
     bool is_first;          /* losses of unknown time or thread, empty calls */

@@ -19,7 +19,7 @@ enum exit_code stacks_show(const struct stacks_options *options, struct operands
 /* A number that no file has as its name. */
 bool stacks_is_pid(const char *word);
 /* The file that a process of this machine records into, in memory that the caller frees. NULL, and
- * the user was told: there is no such process, it records nothing, or it may not be looked at. */
+ * a message was given: there is no such process, it records nothing, or it may not be looked at. */
 char *stacks_file_of(const char *pid);
 
 #endif /* STACKS_H */

@@ -34,7 +34,7 @@ struct concurrency {
     uint32_t piece_count, piece_room;
     uint64_t kept_bytes, file_bytes;
     uint64_t kept_most; /* bytes: CONCURRENCY_KEPT_BYTES after start */
-    bool failed;        /* the user was told */
+    bool failed;        /* a message was given */
 };
 
 struct concurrency_result {

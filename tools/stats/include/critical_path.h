@@ -7,7 +7,7 @@
  * From the message it goes to its sender, at the time of sending; a message that was sent inside a
  * handler goes back to that handler's. Where no message was waited for, the chain begins.
  *
- * So of any time between the first work and the end of the run it is told what had to become faster
+ * So of any time between the first work and the end of the run it says what had to become faster
  * for the job to end sooner: work of a node after a handler, a handler, a message's way, or its
  * wait for its handler. That is as right as the model: work that waits for two things is taken to
  * go on when the last one came.
@@ -47,7 +47,7 @@ struct critical_path {
     int64_t first_ns, last_ns;            /* of the run */
     uint64_t first_work_ns;               /* before the first hop */
     uint64_t messages;                    /* between all processes */
-    bool failed;                          /* the user was told: there is no result */
+    bool failed;                          /* a message was given: there is no result */
 
     /* While it is filled. */
     struct trace *const *trace; /* whose sink this is */

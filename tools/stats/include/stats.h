@@ -85,7 +85,7 @@ struct stats_track {
     struct stats_late late[STATS_LATE];
     unsigned next_late;
     struct work_depth depth;
-    struct launch_sums *launches; /* of a GPU; NULL: nothing is told of launches and bounds */
+    struct launch_sums *launches; /* of a GPU; NULL: nothing is known of launches and bounds */
     struct counter_sums *counter; /* NULL: it is none, or without samples */
 };
 
@@ -169,7 +169,7 @@ struct stats {
     uint32_t *row_of_name;    /* rows + 1 */
     struct index_map places;  /* of rows */
     uint32_t name_room, row_of_name_room, row_room, track_room, process_room;
-    bool failed; /* out of memory; the user was told */
+    bool failed; /* out of memory; a message was given */
 };
 
 void stats_start(struct stats *stats, const struct stats_options *options);

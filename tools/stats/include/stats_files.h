@@ -4,7 +4,7 @@
  *
  * Never are the records of more files in memory than threads are at work, twice over; of each file
  * there is left what stats.h keeps. With a cache (summary_cache.h) a file that was read before is
- * not read again. What the sums are then is told below.
+ * not read again. What the sums are then is said below.
  */
 #ifndef STATS_FILES_H
 #define STATS_FILES_H
@@ -32,8 +32,8 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
  * not known. */
 
 /* Puts part, which is finished, into all, which is not; part's times are later there by shift_ns.
- * part has nothing of its own any more, and is to be freed. False when out of memory, which the
- * user was told. */
+ * part has nothing of its own any more, and is to be freed. False, with the message given,
+ * when out of memory. */
 bool stats_merge(struct stats *all, struct stats *part, int64_t shift_ns);
 /* In place of stats_finish. */
 void stats_merge_finish(struct stats *all);

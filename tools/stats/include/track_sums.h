@@ -52,7 +52,7 @@ void slot_turns_free(struct slot_turns *turns);
 /* What some tracks have beside busy time: launches of a GPU's work and how sure its
  * times are, and the values of a counter. */
 
-/* From the beginning of the launching call to the start of the work, where the source tells it. */
+/* From the beginning of the launching call to the start of the work, where the source has it. */
 struct launch_sums {
     uint64_t count, early; /* early: starts before its launch, by the bounds of both; not counted */
     uint64_t total_ns, min_ns, max_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * row_filter.h - which rows of a table are wanted: by the columns whose roles tell time, thread and
+ * row_filter.h - which rows of a table are wanted: by the columns whose roles say time, thread and
  * name.
  */
 #ifndef ROW_FILTER_H
@@ -27,7 +27,7 @@ bool row_filter_start(struct row_filter *filter, const struct filter_options *op
                       const struct input *input, const struct rbwp_catalog *catalog);
 void row_filter_stop(struct row_filter *filter);
 
-/* Before rows of a table. What is asked and the table cannot tell: "--from" ...; NULL: nothing. */
+/* Before rows of a table. What is asked and is not in the table: "--from" ...; NULL: nothing. */
 const char *row_filter_enter(struct row_filter *filter, const struct rbwp_schema *schema);
 bool row_filter_takes(struct row_filter *filter, const struct rbwp_rows *rows, uint32_t row);
 

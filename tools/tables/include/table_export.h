@@ -32,11 +32,11 @@ struct table_export {
     enum cell_form form;
     uint64_t limit; /* rows at most; 0 all */
     const struct filter_options *filter;
-    uint64_t *columns; /* which ones the first line written last tells of, 0 none: not told again */
+    uint64_t *columns; /* which ones the first line written last names, 0 none: not named again */
 };
 
 /* EXIT_BAD_DATA with the message given if the file has no such table, the filter asks what the
- * table cannot tell, or there is no memory. *broken_out: blocks dropped. */
+ * table does not have, or there is no memory. *broken_out: blocks dropped. */
 enum exit_code table_export(struct out *out, struct input *input, const struct table_export *wanted,
                             uint64_t *broken_out);
 

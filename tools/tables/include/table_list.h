@@ -15,8 +15,8 @@ struct table_list_form {
     bool keys;       /* CSV begins with them */
 };
 
-/* By the index of tables if the input has one, else the whole input is read. False without memory;
- * the user was told. *broken_out: blocks dropped. */
+/* By the index of tables if the input has one, else the whole input is read. False without memory,
+ * with the message given. *broken_out: blocks dropped. */
 bool table_list(struct out *out, struct input *input, struct table_list_form form,
                 uint64_t *broken_out);
 

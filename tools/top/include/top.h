@@ -2,7 +2,7 @@
 /*
  * top.h - what running programs do now, again and again: which items, how often, how long.
  *
- * Their files are read, FILE.live with them, from so long ago on: they are told nothing and do
+ * Their files are read, FILE.live with them, from so long ago on: they get no word of it and do
  * nothing for it.
  */
 #ifndef TOP_H

@@ -3,7 +3,7 @@
  * align.h - several sources on one axis, and how that was found out.
  *
  * The axis is that of the first source that knows when its times were. Each
- * other one is placed by a method that is told, with a bound on its error
+ * other one is placed by a method that is reported, with a bound on its error
  * where there is one. A source that no method places is refused: a picture
  * that is plausible and wrong is worse than none.
  */
@@ -20,9 +20,9 @@ struct align_options {
     const char *shifts[ALIGN_SHIFTS_MAX];
     unsigned shift_count;
     bool force;
-    bool whole_job; /* of several files: nodes that have none are told */
+    bool whole_job; /* of several files: nodes that have none are reported */
     bool no_clocks; /* comparisons with other nodes' clocks are not used */
-    bool quiet;     /* how files came onto one axis is not told */
+    bool quiet;     /* how files came onto one axis is not reported */
 };
 extern const struct option align_option_table[]; /* of struct align_options */
 
@@ -35,7 +35,7 @@ struct alignment {
     uint64_t error_ns;
 };
 
-/* Fills one alignment a source, and tells how when there are several; to be freed in each case.
+/* Fills one alignment a source, and reports how when there are several; to be freed in each case.
  * False with the message given
  * when they cannot belong together; *usage_out when an option is the reason. */
 bool align_sources(const struct trace_source *sources, int count,

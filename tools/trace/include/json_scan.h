@@ -16,7 +16,7 @@
 #define JSON_DEPTH_MAX 256
 
 enum json_token {
-    JSON_END,    /* of the text, or of what can be read; problem tells */
+    JSON_END,    /* of the text, or of what can be read; problem says why */
     JSON_KEY,    /* of a member; its value is next */
     JSON_TEXT,   /* a string */
     JSON_NUMBER, /* text is as it was written */

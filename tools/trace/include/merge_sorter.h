@@ -38,7 +38,7 @@ struct merge_sorter {
     struct merge_piece *pieces;           /* in it */
     uint32_t piece_count, piece_room;
     uint64_t file_bytes;
-    bool failed; /* the user was told; items are missing */
+    bool failed; /* a message was given; items are missing */
 };
 
 void merge_sorter_start(struct merge_sorter *sorter, const struct merge_order *order);

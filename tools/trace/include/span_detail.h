@@ -40,7 +40,7 @@ void span_detail_continue(struct detail_maker *maker, const struct trace_detail 
 const struct trace_detail *span_detail_finish(struct detail_maker *maker);
 void span_detail_free(struct detail_maker *maker);
 
-/* A place for span.detail; 0 for NULL, or when out of memory, which *failed tells. */
+/* A place for span.detail; 0 for NULL, or when out of memory: *failed is true then. */
 uint32_t span_details_add(struct trace_details *details, const struct trace_detail *detail,
                           bool *failed);
 static inline void span_details_clear(struct trace_details *details)

@@ -14,7 +14,7 @@
 
 struct span_sorter {
     struct merge_sorter spans;
-    bool failed; /* the user was told; spans are missing */
+    bool failed; /* a message was given; spans are missing */
 };
 
 void span_sorter_start(struct span_sorter *sorter);
@@ -37,7 +37,7 @@ void sample_sorter_start(struct sample_sorter *sorter);
 /* Of those of one track and time the order of adding stays. */
 void sample_sorter_add(struct sample_sorter *sorter, uint32_t track,
                        const struct trace_sample *sample);
-/* Passes all on, track by track. False when some are missing; the user was told. */
+/* Passes all on, track by track. False, with the message given, when some are missing. */
 bool sample_sorter_finish(struct sample_sorter *sorter, struct trace *trace);
 void sample_sorter_stop(struct sample_sorter *sorter);
 

@@ -8,8 +8,8 @@
  * things, so memory does not grow with the number of spans.
  *
  * What a sink may rely on:
- * - a process is told before its tracks, a track and a name before the first
- *   span that has them; numbers count up from 0 in the order of telling;
+ * - a process is passed on before its tracks, a track and a name before the first
+ *   span that has them; numbers count up from 0 in that order;
  * - spans come in batches of one track. In a batch they ascend by start, and
  *   of two with the same start the longer, outer one comes first. Batches of
  *   one track and row ascend likewise, but for spans marked TRACE_LATE,
@@ -18,10 +18,10 @@
  * - a GPU's or another profiler's spans come sorted, after those of the
  *   source's threads; rows of tables that come in order come among these;
  * - the samples of a counter ascend by time;
- * - links come after both their ends' tracks were told, in any order; those
+ * - links come after both their ends' tracks, in any order; those
  *   that are joined by key, and messages, after all sources;
  * - long calls and waits that were looked at come by time, before the spans of their source;
- * - a table is told before its rows;
+ * - a table is passed on before its rows;
  * - losses and facts come behind the spans of their source.
  *
  * Times are nanoseconds since 1970 on the trace's axis, alignment and filters
@@ -86,7 +86,7 @@ struct trace_totals {
     uint64_t spans, links, samples, tables, rows, losses, lost_records, refused_calls;
     uint64_t
         unjudged_rows;  /* of tables of which a filter cannot say what it wants: not passed on */
-    uint64_t details;   /* spans with more to tell */
+    uint64_t details;   /* spans with a detail */
     uint64_t own_facts; /* what files say of themselves as a whole */
     /* Known after trace_finish. */
     uint64_t lone_ends;                           /* of links */
@@ -143,16 +143,16 @@ void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
 /* Leaves of the span what lies in the window, marked. False when nothing does. */
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);
-/* Everything after it is dropped; the user is told. */
+/* Gives a message; everything after it is dropped. */
 void trace_out_of_memory(struct trace *trace);
 bool trace_failed(const struct trace *trace);
 /* After the last source: joins the ends of links. */
 void trace_finish(struct trace *trace);
 
-/* What was told of a number; valid as long as the trace. */
+/* What was added under a number; valid as long as the trace. */
 const struct trace_process *trace_process_of(const struct trace *trace, uint32_t number);
 const struct trace_track *trace_track_of(const struct trace *trace, uint32_t number);
-/* Tracks told so far: numbers below it. */
+/* Tracks added so far: numbers below it. */
 uint32_t trace_track_count(const struct trace *trace);
 struct trace_text trace_name_of(const struct trace *trace, uint32_t number);
 /* The text of a label. */

@@ -7,7 +7,7 @@
  * trace_format in a room of its own; a new kind is a line in
  * importers.h.
  *
- * A source is opened first, which tells how its time relates to that of
+ * A source is opened first, which shows how its time relates to that of
  * others (struct trace_facts), and read when it is known by how much it has
  * to be shifted. A pipe is copied to a temporary file.
  */
@@ -41,7 +41,7 @@ struct trace_source;
 void made_of_add(struct made_of *made, struct recording_id id);
 /* A fact of an export; nothing happens if it is another one. */
 void made_of_note(struct made_of *made, struct trace_text key);
-/* Tells a trace that the recordings are in it. */
+/* Adds to a trace the facts that the recordings are in it. */
 void made_of_add_facts(struct trace *trace, const struct made_of *made, const char *file);
 struct recording_id recording_id_of(const struct trace_facts *facts);
 /* Whether one of both is an export that has what the other one is, or a file of it, or has. */

@@ -20,7 +20,7 @@ struct trace_process {
     bool has_gap;      /* nor is some of it between two that are */
 };
 
-/* Tracks form trees: streams below their GPU, counters and ranges below what they tell of. */
+/* Tracks form trees: streams below their GPU, counters and ranges below what they are about. */
 enum trace_track_kind {
     TRACE_THREAD,
     TRACE_GPU,       /* a GPU processor */

@@ -170,7 +170,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_channel_submit(struct rbwp_channel 
                                                             struct rbwp_error *error);
 
 /*
- * Asks for an early end. The transfer's done tells what came of it: RBWP_E_STATE, or another
+ * Asks for an early end. The transfer's done says what came of it: RBWP_E_STATE, or another
  * status if it had ended before the request was seen. An id that is not queued any more is ignored.
  * Any thread, done included; never blocks. RBWP_OK; RBWP_E_MEMORY, or RBWP_E_STATE when the
  * channel is being freed: nothing was asked.

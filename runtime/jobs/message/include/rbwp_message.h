@@ -19,12 +19,12 @@
  *     rbwp_endpoint_free(endpoint);                                  before rbwp_work_stop
  *
  * Names: a handler is known to all nodes by its name; nodes may register them in any order. A
- * message for a name that its node has not registered is not handled; its sender is told
+ * message for a name that its node has not registered is not handled; its sender learns it
  * (RBWP_MESSAGE_NO_HANDLER).
  *
  * Long and short: a message whose header and payload together are at most
  * rbwp_endpoint_short_bytes goes at once, by copy. A longer one goes by rendezvous: the other node
- * is told first, and the payload follows when it has room for it, from the sender's memory right
+ * is asked first, and the payload follows when it has room for it, from the sender's memory right
  * into the receiver's. Within a process it is not copied at all.
  *
  * Order: short messages that a thread sends to one node are handled there in the order of the
@@ -86,8 +86,8 @@ struct rbwp_message_problem {
     struct rbwp_error error; /* the line to show */
 };
 
-/* Told once for each handler and node (NO_HANDLER, TOO_LONG, NO_MEMORY), or node. Runs inside the
- * endpoint's work item. */
+/* Called once for each handler and node (NO_HANDLER, TOO_LONG, NO_MEMORY), or node. Runs inside
+ * the endpoint's work item. */
 typedef void (*rbwp_message_problem_fn)(void *argument, const struct rbwp_message_problem *problem);
 
 /* ---- endpoints ---------------------------------------------------------------------- */
@@ -179,7 +179,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_endpoint_start(struct rbwp_endpoint
 /*
  * Sends bytes at payload, which are copied whatever their number, to a handler of a node (its own
  * included). wait_ns: how long it may wait for room: 0 not at all, RBWP_WAIT without end. RBWP_OK:
- * it is on its way, and will be handled unless the endpoint is told of a problem. Else nothing was
+ * it is on its way, and will be handled unless the endpoint reports a problem. Else nothing was
  * sent: RBWP_AGAIN: there was no room all that time; RBWP_E_INVALID: no such node or handler here;
  * RBWP_E_LIMIT: more than payload_bytes_max; RBWP_E_IO: the node is lost; RBWP_E_MEMORY;
  * RBWP_E_STATE: not started, or being freed. error may be NULL.
@@ -190,7 +190,7 @@ rbwp_message_send(struct rbwp_endpoint *endpoint, uint32_t node, unsigned handle
 
 /*
  * The payload may be written to again: RBWP_OK: it has been taken over by the other node; else it
- * was not: RBWP_E_IO: that node is lost; RBWP_E_INVALID: it refused it, the endpoint is told of the
+ * was not: RBWP_E_IO: that node is lost; RBWP_E_INVALID: it refused it, the endpoint reports the
  * problem; RBWP_E_STATE: the endpoint is being freed. Inside the endpoint's work item, on the
  * thread that frees it, or, for a short message always, inside rbwp_message_send_from.
  */

@@ -54,8 +54,8 @@ struct rbwp_transport_ops {
     /*
      * The two ends of a long payload. The receiver has chosen the tag (0 to tags - 1), is ready for
      * it before the sender begins, and uses it for nothing else from that node meanwhile. The end
-     * of either is told by rbwp_transport_payload_done with the token, exactly once, if it returned
-     * RBWP_OK. Never blocks. RBWP_E_IO, RBWP_E_MEMORY. NULL where shares_memory.
+     * of either goes to rbwp_transport_payload_done with the token, exactly once, if it
+     * returned RBWP_OK. Never blocks. RBWP_E_IO, RBWP_E_MEMORY. NULL where shares_memory.
      */
     enum rbwp_status (*send_payload)(struct rbwp_transport *transport, uint32_t node, uint32_t tag,
                                      const void *payload, uint64_t bytes, uint64_t token);
@@ -77,7 +77,7 @@ struct rbwp_transport_ops {
 
     /*
      * The end: no call up after it has returned. Frees the transport. Payloads under way are given
-     * up, without telling. in_order: this node has nothing to say any more and nothing to hear;
+     * up, without a report. in_order: this node has nothing to say any more and nothing to hear;
      * else it leaves others in the lurch (they have been sent a packet that says so). Called once;
      * without a start before, too.
      */
@@ -100,7 +100,7 @@ struct rbwp_transport {
 
 /*
  * A packet has come from a node. Copies it. Never blocks. RBWP_OK; RBWP_AGAIN: no room: keep it,
- * and take no further one from that node before it; ops->room tells when it may be tried again.
+ * and take no further one from that node before it; ops->room says when it may be tried again.
  */
 RBWP_API enum rbwp_status rbwp_transport_arrived(struct rbwp_endpoint *endpoint, uint32_t node,
                                                  const struct rbwp_packet *packet);
@@ -114,7 +114,7 @@ RBWP_API void rbwp_transport_payload_done(struct rbwp_endpoint *endpoint, uint64
 
 /* A node has left, or cannot be reached; text, one line, says why. NULL: it has left in order,
  * which is a problem for those alone who still send to it. Its payloads under way are still the
- * transport's to tell of. */
+ * transport's to report. */
 RBWP_API void rbwp_transport_lost(struct rbwp_endpoint *endpoint, uint32_t node, const char *text);
 
 /* Closes a transport that was given to no endpoint. NULL is fine. */

@@ -18,11 +18,11 @@
  *     rbwp_mpi_stop(mpi, &error);                             MPI_Finalize, if start initialised
  *
  * Lost nodes: MPI libraries do not report a node that died; this one looks for itself. Processes
- * on the same machine are watched by the kernel's handles for them, which tell of an end within
+ * on the same machine are watched by the kernel's handles for them, which show an end within
  * 0.1 s; other machines are asked for a sign of life. What then waits for the others returns
- * RBWP_E_IO with a line that names the node, the endpoint is told, and config->lost is called. The
- * profile of a node that lives can be ended as ever. How long there is time for that is up to who
- * started the job: Open MPI's mpirun sends SIGTERM to the rest after about a second, MPICH's
+ * RBWP_E_IO with a line that names the node, the endpoint learns it, and config->lost is called.
+ * The profile of a node that lives can be ended as ever. How long there is time for that is up to
+ * who started the job: Open MPI's mpirun sends SIGTERM to the rest after about a second, MPICH's
  * SIGKILL at once (what was recorded is then in FILE and FILE.live, for rbwp repair).
  *
  * Threads: one thread, each. No call inside a do_work. Collective calls are to be made by all
@@ -44,8 +44,8 @@ struct rbwp_mpi; /* opaque; one at a time in a process */
 #define RBWP_MPI_NEVER UINT64_MAX /* as a time */
 
 /*
- * A node has been lost: told once a node. text, one line, says which and why, and is valid during
- * the call. On a thread of the library's; may call anything but this header's calls and
+ * A node has been lost: once a node. text, one line, says which and why, and is valid
+ * during the call. On a thread of the library's; may call anything but this header's calls and
  * rbwp_session_stop.
  */
 typedef void (*rbwp_mpi_lost_fn)(void *argument, uint32_t node, const char *text);
@@ -65,7 +65,7 @@ struct rbwp_mpi_config {
 
 /*
  * Joins the job: initialises MPI if the program has not, finds out node and nodes, and agrees with
- * the others on the instant that they call 0. Tells all of this to rbwp_job_set, so that sessions
+ * the others on the instant that they call 0. Gives all of this to rbwp_job_set, so that sessions
  * that start from now on have it. Collective. config, and argc with argv (MPI may take words of
  * theirs), may be NULL.
  *

@@ -3,7 +3,7 @@
  * node.h - which node of a job this process is, as its launcher's variables say, and what its file
  * is called.
  *
- * Job launchers tell each process its rank and the job's size in environment
+ * Job launchers give each process its rank and the job's size in environment
  * variables. They are asked in the order of specificity: MPI's own before a
  * batch system's, which may be set for a script that starts MPI itself.
  */
@@ -16,7 +16,7 @@
 const char *node_from_launcher(uint32_t *rank_out, uint32_t *ranks_out);
 
 /* What the batch system, or else the launcher, calls the job; the part of it; the machine. NULL:
- * nobody tells. The text is the environment's. */
+ * not known. The text is the environment's. */
 const char *node_job_id(void);
 const char *node_job_step(void);
 const char *node_machine_name(void);

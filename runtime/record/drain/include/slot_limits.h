@@ -39,7 +39,7 @@ struct slot_limits {
 struct slot_limits slot_limits_of(unsigned slot);
 
 /*
- * Who is told of an item that lasted as long as its slot's alarm: on the thread that recorded it,
+ * Who is called when an item lasted as long as its slot's alarm: on the thread that recorded it,
  * inside its recording call, so it must neither block nor record nor allocate. One for the process,
  * NULL: nobody.
  */

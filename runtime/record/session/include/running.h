@@ -5,7 +5,7 @@
  *
  * Any thread of the process, outside of recording calls. A program that stops a session which
  * others have stopped, and maybe started again, finds what it expects: it stops what is running,
- * and is told what its own session came to if there is nothing.
+ * and returns what its own session came to if there is nothing.
  */
 #ifndef RUNNING_H
 #define RUNNING_H
