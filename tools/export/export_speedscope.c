@@ -267,7 +267,7 @@ static void write_frame(struct speedscope *speedscope, struct trace_text frame)
 {
     const uint32_t number = slow_texts_number(&speedscope->slow_frames, frame);
     if (number == UINT32_MAX)
-        speedscope_fail(speedscope);
+        trace_pass_fail(speedscope->pass);
     else
         out_u64(spool_print_between(speedscope->print), number);
 }
@@ -374,7 +374,7 @@ static enum exit_code speedscope_end(struct trace_pass *pass)
     struct speedscope *speedscope = pass->state;
     slow_stacks_finish(&speedscope->slow, pass->trace);
     if (speedscope->slow.failed)
-        speedscope_fail(speedscope);
+        trace_pass_fail(speedscope->pass);
     write_file(speedscope);
     dropped_report(pass, "speedscope", speedscope->dropped);
     if (speedscope->misfits)
