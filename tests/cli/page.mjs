@@ -158,7 +158,7 @@ function slowStacks(page) {
   assert.deepEqual(bars().map(bar => [bar.textContent, bar.style.top]), [["slow calls", "0px"], ["serve", "21px"], ["libx.so+0x510", "42px"], ["libx.so+0x520", "42px"],
     ["mutex", "21px"], ["libx.so+0x510", "42px"]]);
   near(parseFloat(bars()[1].style.width), 100 * 1100 / 1900, 1e-6, "serve");
-  assert.equal(bars()[4].title, "mutex: 800.0 ms, 42.1 % of the time of slow calls, 1 times");
+  assert.equal(bars()[4].title, "mutex: 800 ms, 42.1 % of the time of slow calls, 1 times");
 }
 
 /* ---- the timeline ------------------------------------------------------------------------------------------ */

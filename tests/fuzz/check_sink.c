@@ -169,7 +169,8 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
         struct alignment *alignment = calloc(1, sizeof *alignment);
         REQUIRE(alignment);
         struct trace_read_options options = {.axis = axis_of(&source, size, alignment),
-                                             .stacks = true};
+                                             .stacks =
+                                                 size % 2 ? TRACE_LAST_STACKS : TRACE_ALL_STACKS};
         check.trace = trace_new(&sink, 0);
         REQUIRE(check.trace);
         enum exit_code code =

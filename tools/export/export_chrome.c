@@ -323,5 +323,5 @@ const struct exporter exporter_chrome = {
     .name = "chrome",
     .suffixes = ".json",
     .summary = "Chrome Trace JSON, for Perfetto, chrome://tracing, speedscope",
-    .maker = {.stacks = true, .begin = chrome_begin, .end = export_chrome_end},
+    .maker = {.stacks = TRACE_STACK_ARGUMENTS, .begin = chrome_begin, .end = export_chrome_end},
 };

@@ -151,7 +151,7 @@ static bool folded_begin(struct trace_pass *pass)
     pass->state = folded;
     pass->sink = (struct trace_sink){
         .context = folded, .spans = folded_on_spans, .full = trace_pass_is_full};
-    pass->stacks = export_options_of(pass)->stacks;
+    pass->stacks = export_options_of(pass)->stacks ? TRACE_ALL_STACKS : TRACE_NO_STACKS;
     pass->sink.stack = pass->stacks ? folded_on_stack : NULL;
     return true;
 }

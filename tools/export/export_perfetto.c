@@ -244,7 +244,7 @@ const struct exporter exporter_perfetto = {
     .suffixes = ".pftrace .perfetto-trace",
     .summary = "Perfetto's own format, for its viewer and SQL",
     .binary = true,
-    .maker.stacks = true,
+    .maker.stacks = TRACE_STACK_ARGUMENTS,
     .maker.begin = perfetto_begin,
     .maker.end = perfetto_end,
 };

@@ -323,7 +323,7 @@ static bool speedscope_begin(struct trace_pass *pass)
                                      .track = speedscope_on_track,
                                      .spans = speedscope_on_spans,
                                      .full = speedscope_is_full};
-    pass->stacks = export_options_of(pass)->stacks;
+    pass->stacks = export_options_of(pass)->stacks ? TRACE_ALL_STACKS : TRACE_NO_STACKS;
     pass->sink.stack = pass->stacks ? speedscope_on_stack : NULL;
     return true;
 }

@@ -561,7 +561,7 @@ const struct exporter exporter_sqlite = {
     .suffixes = ".sqlite .db",
     .summary = "a database with tables and views",
     .maker.own_output = true,
-    .maker.stacks = true,
+    .maker.stacks = TRACE_STACK_ARGUMENTS,
     .maker.begin = sqlite_begin,
     .maker.end = sqlite_end,
 };

@@ -373,7 +373,7 @@ static enum exit_code report_read_files(struct trace_pass *pass,
 }
 
 static const struct trace_maker report_maker = {
-    .clips = true, .stacks = true, .begin = report_begin, .end = report_end};
+    .clips = true, .stacks = TRACE_ALL_STACKS, .begin = report_begin, .end = report_end};
 static const struct trace_maker report_files_maker = {
     .begin = report_begin, .read = report_read_files, .end = report_end};
 

@@ -540,7 +540,7 @@ static enum exit_code stacks_end(struct trace_pass *pass)
 enum exit_code stacks_show(const struct stacks_options *options, struct operands files)
 {
     static const struct trace_maker maker = {
-        .stacks = true, .begin = stacks_begin, .end = stacks_end};
+        .stacks = TRACE_LAST_STACKS, .begin = stacks_begin, .end = stacks_end};
     progress_allow(&options->reading.terminal);
     return trace_pass(&maker, options, &options->reading, files);
 }

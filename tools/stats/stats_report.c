@@ -39,7 +39,7 @@ static bool stats_report_begin(struct trace_pass *pass)
                    .turns = options->sections & SECTION_FINDINGS,
                    .stalls = one_pass,
                });
-    pass->stacks = options->sections & SECTION_STACKS;
+    pass->stacks = options->sections & SECTION_STACKS ? TRACE_ALL_STACKS : TRACE_NO_STACKS;
     pass->sink = stats_sink(stats);
     pass->state = stats;
     return true;

@@ -164,12 +164,12 @@ uint64_t stack_rows_thread(struct stack_rows *rows, const struct rbwp_trailer *t
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* The words of a stack, each place once; their number. */
-static uint32_t words_of(struct stack_rows *rows, uint64_t thread, int64_t time_ns)
+/* The first word of a stack, or of a later one. */
+static uint32_t first_word(const struct stack_rows *rows, uint64_t thread, int64_t time_ns)
 {
     const struct word_row key = {.thread = thread, .time_ns = time_ns};
     const struct word_row *all = rows->words.rows;
-    uint32_t low = 0, end = rows->words.count, count = 0;
+    uint32_t low = 0, end = rows->words.count;
     while (low < end) {
         const uint32_t middle = low + (end - low) / 2;
         if (by_stack(&all[middle], &key) < 0)
@@ -177,6 +177,46 @@ static uint32_t words_of(struct stack_rows *rows, uint64_t thread, int64_t time_
         else
             end = middle;
     }
+    return low;
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct open_call *const *a = left, *const *b = right;
+    if ((*a)->thread != (*b)->thread)
+        return (*a)->thread < (*b)->thread ? -1 : 1;
+    if ((*a)->kind != (*b)->kind)
+        return (*a)->kind < (*b)->kind ? -1 : 1;
+    return (*a < *b) - (*a > *b); /* the last one first */
+}
+
+void stack_rows_mark_last(struct stack_rows *rows)
+{
+    struct open_call *calls = rows->calls.rows;
+    const struct word_row *words = rows->words.rows;
+    struct open_call **order = calloc((size_t)rows->calls.count + 1, sizeof *order);
+    const struct open_call *marked = NULL;
+    rows->failed |= !order;
+    for (uint32_t i = 0; order && i < rows->calls.count; i++)
+        order[i] = &calls[i];
+    if (order && rows->calls.count)
+        qsort(order, rows->calls.count, sizeof *order, by_thread);
+    for (uint32_t i = 0; order && i < rows->calls.count; i++) {
+        const uint32_t at = first_word(rows, order[i]->thread, order[i]->time_ns);
+        const bool known =
+            marked && marked->thread == order[i]->thread && marked->kind == order[i]->kind;
+        order[i]->last = !known && at < rows->words.count && words[at].thread == order[i]->thread &&
+                         words[at].time_ns == order[i]->time_ns;
+        marked = order[i]->last ? order[i] : marked;
+    }
+    free(order);
+}
+
+/* The words of a stack, each place once; their number. */
+static uint32_t words_of(struct stack_rows *rows, uint64_t thread, int64_t time_ns)
+{
+    const struct word_row *all = rows->words.rows;
+    uint32_t low = first_word(rows, thread, time_ns), count = 0;
     for (; low < rows->words.count && all[low].thread == thread && all[low].time_ns == time_ns;
          low++) {
         if (count && rows->of_stack[count - 1].place == all[low].word.place)

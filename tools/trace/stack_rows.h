@@ -18,6 +18,7 @@
 struct open_call {
     int64_t time_ns, since_ns;
     uint64_t thread, kind, object, holder, system_call; /* kind: a name of the file */
+    bool last;                                          /* see stack_rows_mark_last */
 };
 
 struct stack_list {
@@ -53,6 +54,8 @@ void stack_rows_free(struct stack_rows *rows);
 uint64_t stack_rows_thread(struct stack_rows *rows, const struct rbwp_trailer *trailer,
                            uint64_t os_id);
 
+/* Marks the last look of each thread and kind that has a stack. */
+void stack_rows_mark_last(struct stack_rows *rows);
 /* Fills frames of the stack at that time, on the file's axis: none is known, or so many. Valid
  * until the next one. */
 void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns,

@@ -399,7 +399,8 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct trace_s
                                              .raw_times = pass->options->raw_times,
                                              .clip = pass->maker->clips,
                                              .innermost = pass->innermost,
-                                             .stacks = pass->stacks || pass->maker->stacks,
+                                             .stacks =
+                                                 pass->stacks ? pass->stacks : pass->maker->stacks,
                                              .annotate = pass->options->annotate};
         code = exit_worse(code, read_source(&sources->list[i], pass->trace, &options));
     }

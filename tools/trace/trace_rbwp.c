@@ -598,8 +598,9 @@ static struct trace_text stack_of(void *context, uint64_t thread_id, int64_t tim
 {
     struct rbwp_source *source = context;
     const struct trace_text none = {0};
-    const struct trace_text stack =
-        source->options->stacks ? stack_rows_folded(&source->stacks, thread_id, time_ns) : none;
+    const struct trace_text stack = source->options->stacks == TRACE_STACK_ARGUMENTS
+                                        ? stack_rows_folded(&source->stacks, thread_id, time_ns)
+                                        : none;
     source->tables.failed |= source->stacks.failed;
     return stack;
 }
@@ -1138,7 +1139,8 @@ static void pass_stack(struct rbwp_source *source, const struct open_call *look)
         return;
     if (holder) /* it has a name, though it may have recorded nothing */
         (void)make_thread_track(source, holder, look->time_ns);
-    if (source->options->stacks)
+    if (source->options->stacks == TRACE_ALL_STACKS ||
+        (source->options->stacks == TRACE_LAST_STACKS && look->last))
         stack_rows_unwind(&source->stacks, look->thread, look->time_ns, &stack);
     trace_add_stack(source->trace, &stack);
 }
@@ -1154,6 +1156,8 @@ static void pass_stacks(struct rbwp_source *source)
         wanted->slots.count || wanted->kinds || wanted->duration.set || wanted->labels.count;
     if (!trace_wants_stacks(source->trace) || is_choice || (source->filtered && !zero_ns))
         return; /* times may count from a first record that was not seen yet */
+    if (source->options->stacks == TRACE_LAST_STACKS)
+        stack_rows_mark_last(&source->stacks);
     thread_infos_start(&source->thread_infos, rbwp_reader_trailer(reader));
     if (zero_ns)
         filter_resolve(&source->filter, zero_ns);

@@ -16,6 +16,7 @@
 #include "ordered_jobs.h"
 #include "out.h"
 #include "terminal.h"
+#include "trace_stack.h"
 
 /* What the command line said of it. */
 struct reading_options {
@@ -54,9 +55,9 @@ struct trace_pass {
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
     struct filter_found found;    /* what it met */
     bool failed;                  /* trace_pass_fail was called */
-    bool innermost;      /* set by begin: of GPU work that ranges around a range have none */
-    bool stacks;         /* set by begin: as the maker's */
-    bool is_part;        /* of several outputs: what leads to other files is no news */
+    bool innermost;           /* set by begin: of GPU work that ranges around a range have none */
+    enum trace_stacks stacks; /* the maker's, or set by begin */
+    bool is_part;             /* of several outputs: what leads to other files is no news */
     bool nothing;        /* when it ends: the filters left nothing, so nothing is to be written */
     struct trace *trace; /* set between begin and the first call of the sink */
     struct trace_sink sink; /* filled by begin */
@@ -73,7 +74,7 @@ struct trace_sources {
 struct trace_maker {
     bool own_output; /* opens options->output.path itself, or has none */
     bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
-    bool stacks;    /* wants the frames of long calls, which takes time and opens other files */
+    enum trace_stacks stacks;
     bool empty_is_good; /* filters that leave nothing are no mistake: programs ask, in windows */
     /* False with the message given. */
     bool (*begin)(struct trace_pass *pass);

@@ -132,8 +132,8 @@ struct trace_read_options {
     bool raw_times;              /* GPU work as it was seen, with what noticing it adds */
     bool clip; /* of spans that reach out of the filter's window only what lies in it is wanted */
     bool innermost; /* GPU work counts for the innermost range that it was launched in, alone */
-    bool stacks;    /* frames of long calls are wanted */
-    bool annotate;  /* annotations of ranges are made where only other formats would have them */
+    enum trace_stacks stacks;
+    bool annotate; /* annotations of ranges are made where only other formats would have them */
 };
 
 struct trace_source {

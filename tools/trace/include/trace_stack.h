@@ -41,6 +41,14 @@ static inline struct trace_text trace_path_end(struct trace_text path)
     return (struct trace_text){path.text + before, path.bytes - before};
 }
 
+/* What is wanted of stacks: frames take time, and open other files. */
+enum trace_stacks {
+    TRACE_NO_STACKS,
+    TRACE_STACK_ARGUMENTS, /* as text, where a thread was looked at */
+    TRACE_LAST_STACKS,     /* frames of each thread's last call and wait that have any */
+    TRACE_ALL_STACKS
+};
+
 enum { TRACE_FRAME_BYTES = 512 };
 /* As one name: "lock", "libm.so.6+0x1f00", "0x7f00", with a "?" behind what is guessed. Longer ones
  * are cut. */
