@@ -9,6 +9,8 @@
 #include "tables.h"
 #include "unit.h"
 
+#include <elf.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
@@ -205,27 +207,90 @@ static void memory_is_read_as_far_as_it_goes(void **unused)
 
 /* ---- build ids ------------------------------------------------------------------------------- */
 
-/* Of what is no ELF file, or says of itself what is not so, there is none. */
-static void hostile_files_have_no_build_id(void **unused)
+/* A file as it is mapped: its header, one segment that is loaded, one of notes. */
+static struct {
+    ElfW(Ehdr) elf;
+    ElfW(Phdr) headers[2];
+    struct {
+        ElfW(Nhdr) head;
+        char name[4];
+        unsigned char id[8];
+    } note;
+    char rest[512];
+} file;
+
+static void make_file(void)
 {
-    static _Alignas(4096) unsigned char file[8192];
+    const uint64_t base = 0x400000;
+    memset(&file, 0, sizeof file);
+    memcpy(file.elf.e_ident, ELFMAG, SELFMAG);
+    file.elf.e_phoff = (uintptr_t)file.headers - (uintptr_t)&file;
+    file.elf.e_phentsize = sizeof file.headers[0];
+    file.elf.e_phnum = 2;
+    file.headers[0].p_type = PT_LOAD;
+    file.headers[0].p_vaddr = base;
+    file.headers[1].p_type = PT_NOTE;
+    file.headers[1].p_vaddr = base + (uintptr_t)&file.note - (uintptr_t)&file;
+    file.headers[1].p_filesz = sizeof file.note;
+    file.note.head.n_namesz = 4;
+    file.note.head.n_descsz = sizeof file.note.id;
+    file.note.head.n_type = NT_GNU_BUILD_ID;
+    memcpy(file.note.name, "GNU", 4);
+    memcpy(file.note.id, "\x01\x23\x45\x67\x89\xab\xcd\xef", sizeof file.note.id);
+}
+
+static unsigned build_id(char *digits)
+{
+    return code_build_id((uintptr_t)&file, digits);
+}
+
+/* Of what is no ELF file, or says of itself what is not so, there is none. */
+static void build_id_is_all_there_or_none(void **unused)
+{
     char digits[CODE_BUILD_ID_MAX];
     (void)unused;
+    make_file();
+    assert_int_equal(build_id(digits), 16);
+    assert_memory_equal(digits, "0123456789abcdef", 16);
+    file.headers[1].p_filesz = sizeof file.note - 1;
+    assert_int_equal(build_id(digits), 0);
+    make_file();
+    file.note.head.n_descsz = CODE_BUILD_ID_MAX / 2 + 1;
+    file.headers[1].p_filesz = sizeof file.note + sizeof file.rest;
+    assert_int_equal(build_id(digits), 0);
+    make_file();
+    file.note.head.n_namesz = UINT32_MAX;
+    assert_int_equal(build_id(digits), 0);
+    make_file();
+    file.elf.e_phnum = UINT16_MAX;
+    assert_int_equal(build_id(digits), 0);
+    make_file();
+    file.elf.e_phoff = UINT64_MAX - 8;
+    assert_int_equal(build_id(digits), 0);
+    make_file();
+    file.headers[0].p_type = PT_NULL;
+    assert_int_equal(build_id(digits), 0);
+    make_file();
+    file.elf.e_ident[0] = 0;
+    assert_int_equal(build_id(digits), 0);
     assert_int_equal(code_build_id(0, digits), 0);
-    assert_int_equal(code_build_id((uintptr_t)file, digits), 0);
-    struct code_stack none = {.address = 1};
-    assert_true(code_load(&none, 1));
-    assert_int_equal(none.end, 0);
-    for (unsigned seed = 1; seed < 2000; seed++) {
+}
+
+/* Whatever stands there. */
+static void hostile_files_are_read_safely(void **unused)
+{
+    char digits[CODE_BUILD_ID_MAX];
+    (void)unused;
+    for (uint32_t seed = 1; seed < 20000; seed++) {
         uint32_t random = seed * 2654435761u;
-        memset(file, 0, sizeof file);
-        for (unsigned i = 0; i < 512; i++) {
+        make_file();
+        file.headers[1].p_filesz = sizeof file.note + sizeof file.rest;
+        for (unsigned i = 0; i < 6; i++) {
             random = random * 1664525u + 1013904223u;
-            file[i] = random >> 28 ? 0 : (unsigned char)(random >> 16);
+            ((unsigned char *)&file.elf.e_phoff)[(random >> 8) % (sizeof file - 32)] =
+                (unsigned char)(random >> 24);
         }
-        memcpy(file, "\177ELF", 4);
-        file[54] = 56, file[55] = 0, file[56] = (unsigned char)(seed % 80), file[57] = 0;
-        assert_true(code_build_id((uintptr_t)file, digits) <= CODE_BUILD_ID_MAX);
+        assert_true(build_id(digits) <= CODE_BUILD_ID_MAX);
     }
 }
 
@@ -316,7 +381,8 @@ int main(void)
         cmocka_unit_test(without_room_it_stays_due),
         cmocka_unit_test(words_of_stack_and_code_are_kept),
         cmocka_unit_test(memory_is_read_as_far_as_it_goes),
-        cmocka_unit_test(hostile_files_have_no_build_id),
+        cmocka_unit_test(build_id_is_all_there_or_none),
+        cmocka_unit_test(hostile_files_are_read_safely),
         cmocka_unit_test(name_is_added_without_memory),
 #if defined(__GLIBC__)
         cmocka_unit_test(holder_is_a_thread_of_this_process),
