@@ -4,22 +4,10 @@
 #include "export.h"
 #include "grow.h"
 #include "message.h"
-#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-uint64_t dropped_arguments(const struct trace_span *spans, size_t count,
-                           const struct trace_details *details)
-{
-    uint64_t found = 0;
-    for (size_t i = 0; details && i < count; i++) {
-        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
-        found += detail && detail->arg_count;
-    }
-    return found;
-}
 
 /* clang-format off */
 #define DROPPED_KINDS(KIND) \

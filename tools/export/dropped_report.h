@@ -18,10 +18,6 @@ struct dropped {
 
 extern const struct result_column dropped_columns[]; /* of struct export_file */
 
-/* How many of the spans have arguments. */
-uint64_t dropped_arguments(const struct trace_span *spans, size_t count,
-                           const struct trace_details *details);
-
 /* "folded: dropped 3 links, 12 points in time", if there is anything; also keeps the counts for
  * --json and --csv. */
 void dropped_report(const struct trace_pass *pass, const char *format, struct dropped dropped);

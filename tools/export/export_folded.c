@@ -60,7 +60,7 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
         slow_stacks_on_spans(&folded->slow, spans, count);
         return;
     }
-    folded->dropped.details += dropped_arguments(spans, count, details);
+    folded->dropped.details += trace_count_arguments(spans, count, details);
     for (size_t i = 0; i < count && !folded->stacks.failed; i++)
         if (spans[i].flags & TRACE_INSTANT) {
             folded->dropped.points++;

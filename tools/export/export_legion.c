@@ -387,7 +387,7 @@ static void legion_on_spans(void *context, const struct trace_span *spans, size_
                             const struct trace_details *details)
 {
     struct legion_export *legion = context;
-    legion->dropped.details += dropped_arguments(spans, count, details);
+    legion->dropped.details += trace_count_arguments(spans, count, details);
     struct legion_track *track =
         spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
     for (size_t i = 0; track && track->known && i < count && !legion->pass->failed; i++)

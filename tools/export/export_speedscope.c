@@ -169,7 +169,7 @@ static void speedscope_on_spans(void *context, const struct trace_span *spans, s
         slow_stacks_on_spans(&speedscope->slow, spans, count);
         return;
     }
-    speedscope->dropped.details += dropped_arguments(spans, count, details);
+    speedscope->dropped.details += trace_count_arguments(spans, count, details);
     for (size_t i = 0; i < count && !speedscope->pass->failed; i++) {
         struct profile *profile = NULL;
         if (spans[i].flags & TRACE_INSTANT)

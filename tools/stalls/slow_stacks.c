@@ -3,6 +3,7 @@
 #include "slow_stacks.h"
 
 #include "grow.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "grow.h"
 #include "quantity.h"
 #include "text_name.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -11,7 +11,8 @@
 #include "index_map.h"
 #include "result_table.h"
 #include "trace.h"
-#include "trace_span.h"
+
+struct trace_span;
 
 struct slow_stack {
     struct trace_text name;   /* of the call, or what was waited for; the trace's */

@@ -14,7 +14,8 @@
 #include "out.h"
 #include "result_table.h"
 #include "trace.h"
-#include "trace_span.h"
+
+struct trace_span;
 
 struct stall {
     struct trace_stack stack; /* the last look; its frames are the stall's own */

@@ -59,6 +59,17 @@ static inline const struct trace_detail *trace_detail_of(const struct trace_deta
 {
     return span->detail ? (const void *)(details->words + span->detail) : NULL;
 }
+/* Spans that have arguments. */
+static inline uint64_t trace_count_arguments(const struct trace_span *spans, size_t count,
+                                             const struct trace_details *details)
+{
+    uint64_t found = 0;
+    for (size_t i = 0; details && i < count; i++) {
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        found += detail && detail->arg_count;
+    }
+    return found;
+}
 
 /* At most what is left of the duration, of which it is taken off; nothing of what is not known. */
 static inline uint64_t trace_cpu_part(int64_t part_ns, uint64_t *left_ns)
