@@ -2,13 +2,16 @@
 /*
  * stalls [FLAGS...] [KIND...] - calls that stand still, each kind on a thread of its own.
  *
- * A call ends when its keeper says so, STALL_MS after its begin, or by itself. Prints behind of
- * each kind "kind NAME THREAD CALLS EINTR": the system's number of its thread, how many calls it
- * made, and how many waits failed with EINTR; "none NAME" of a kind that this system does not have.
+ * A call ends when its keeper says so, STALL_MS after its begin, or by itself. Each kind has so
+ * many calls that the recorder's writer thread had a CPU in ROUNDS of them, and prints of these
+ * "call NAME FROM UNTIL", between which it began, and behind all "kind NAME THREAD EINTR": the
+ * system's number of its thread, and how many waits failed with EINTR; "none NAME" of a kind that
+ * this system does not have.
  */
 #include <rbwp_record.h>
 #include <rbwp_session.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -29,8 +32,11 @@
 
 #define STALL_MS 160
 #define ROUNDS 9
+#define PAUSES_MIN 10 /* of the writer in a call: it had a CPU now and then */
 #define PAGE 4096
 #define MEMORY_BYTES (8 << 20)
+
+static char writer_status[300];
 
 struct keeper {
     const char *name;
@@ -45,7 +51,7 @@ struct keeper {
     sem_t sem;
     int pipe[2];
     uint32_t word;
-    bool is_over;
+    bool is_over, is_done;
     int faults;
     char *memory;
     long eintr;
@@ -291,8 +297,10 @@ static struct keeper keepers[] = {
 static void *keep(void *argument)
 {
     struct keeper *keeper = argument;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (;;) {
         sem_wait(&keeper->wanted);
+        if (keeper->is_done)
+            return NULL;
         if (keeper->holds)
             keeper->holds(keeper);
         sem_post(&keeper->held);
@@ -300,7 +308,35 @@ static void *keep(void *argument)
         if (keeper->releases)
             keeper->releases(keeper);
     }
-    return NULL;
+}
+
+/* How often the recorder's writer has paused, between two looks among others. */
+static long writer_pauses(void)
+{
+    static const char field[] = "\nvoluntary_ctxt_switches:\t";
+    char text[4096];
+    int fd = open(writer_status, O_RDONLY);
+    ssize_t bytes = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[bytes > 0 ? bytes : 0] = 0;
+    const char *at = strstr(text, field);
+    return at ? strtol(at + sizeof field - 1, NULL, 10) : 0;
+}
+
+static void find_writer(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task; (task = readdir(tasks));) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(name, sizeof name, file) && strcmp(name, "rbwp-writer\n") == 0)
+            snprintf(writer_status, sizeof writer_status, "/proc/self/task/%s/status",
+                     task->d_name);
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
 }
 
 static void *work(void *argument)
@@ -308,15 +344,24 @@ static void *work(void *argument)
     struct keeper *keeper = argument;
     if (rbwp_thread_attach(keeper->name) != RBWP_OK)
         abort();
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int good = 0; good < ROUNDS;) {
         sem_post(&keeper->wanted);
         while (sem_wait(&keeper->held) != 0)
             ;
+        const long pauses = writer_pauses();
+        const int64_t before_ns = rbwp_now_ns();
         rbwp_begin(keeper->slot);
+        const int64_t behind_ns = rbwp_now_ns();
         keeper->stalls(keeper);
         rbwp_end();
+        if (writer_pauses() - pauses < PAUSES_MIN)
+            continue;
+        good++;
+        printf("call %s %lld %lld\n", keeper->name, (long long)before_ns, (long long)behind_ns);
     }
-    printf("kind %s %ld %d %ld\n", keeper->name, syscall(SYS_gettid), ROUNDS, keeper->eintr);
+    printf("kind %s %ld %ld\n", keeper->name, syscall(SYS_gettid), keeper->eintr);
+    keeper->is_done = true;
+    sem_post(&keeper->wanted);
     rbwp_thread_detach();
     return NULL;
 }
@@ -357,6 +402,7 @@ static void run_kinds(int argc, char **argv)
     pthread_t threads[2 * KINDS];
     unsigned count = 0;
     signal(SIGUSR1, on_usr1);
+    find_writer();
     for (struct keeper *keeper = keepers; keeper < keepers + KINDS; keeper++) {
         if (!is_wanted(keeper, argc, argv))
             continue;
