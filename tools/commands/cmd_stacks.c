@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stacks: what every thread is in at this moment. The view is in stacks/. */
 #include "documents.h"
+#include "message.h"
 #include "stacks.h"
 
 #include <stdlib.h>
@@ -41,6 +42,8 @@ static enum exit_code stacks_run(void *config, struct operands files)
     options->reading.live = true;
     if (found == files.count)
         code = stacks_show(options, (struct operands){words, found});
+    else if (!words || !stacks_is_pid(files.words[found]))
+        message("out of memory");
     for (int i = 0; i < found; i++)
         free(words[i]);
     free(words);

@@ -134,6 +134,8 @@ static void write_slow(struct folded *folded)
         out_u64(out, stack->total_ns);
         out_text(out, "\n");
     }
+    if (folded->slow.failed)
+        message("out of memory; stacks are missing");
     folded->stacks.failed |= folded->slow.failed;
 }
 

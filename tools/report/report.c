@@ -333,6 +333,8 @@ static enum exit_code report_end(struct trace_pass *pass)
         stats_set_run(&report->stats, trace_totals(pass->trace));
         stats_finish(&report->stats);
         slow_stacks_finish(&report->stats.slow, pass->trace);
+        if (report->stats.slow.failed)
+            report_fail(report);
     } else {
         stats_merge_finish(&report->stats);
         name_sums(report);

@@ -176,15 +176,16 @@ static void make_durations(struct slow_stacks *slow, const struct trace *trace)
 
 void slow_stacks_finish(struct slow_stacks *slow, const struct trace *trace)
 {
+    if (!slow->look_count)
+        return;
     put_in_order(slow);
     make_durations(slow, trace);
-    slow->list = calloc((size_t)slow->look_count + 1, sizeof *slow->list);
+    slow->list = calloc(slow->look_count, sizeof *slow->list);
     if (!slow->list) {
         slow->failed = true;
         return;
     }
-    if (slow->look_count)
-        qsort(slow->looks, slow->look_count, sizeof *slow->looks, by_sum);
+    qsort(slow->looks, slow->look_count, sizeof *slow->looks, by_sum);
     for (uint32_t i = 0; i < slow->look_count; i++) {
         const struct slow_look *look = &slow->looks[i];
         if (i == 0 || by_sum(look - 1, look) != 0)
@@ -197,8 +198,7 @@ void slow_stacks_finish(struct slow_stacks *slow, const struct trace *trace)
         sum->total_ns += (uint64_t)look->new_ns;
         sum->oldest_ns = age_ns > sum->oldest_ns ? age_ns : sum->oldest_ns;
     }
-    if (slow->count)
-        qsort(slow->list, slow->count, sizeof *slow->list, most_first);
+    qsort(slow->list, slow->count, sizeof *slow->list, most_first);
 }
 
 bool slow_stacks_next(struct trace_text *left, struct trace_text *frame_out)

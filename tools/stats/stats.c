@@ -405,6 +405,8 @@ static void stats_on_track(void *context, const struct trace_track *track)
     stats->track_count = track->number + 1;
     if (stats->options.stalls)
         stalls_on_track(&stats->stalls, track);
+    if (stats->stalls.failed)
+        stats_fail(stats);
     if (stats->options.inside && !stats->failed)
         inside_kernels_track(&stats->inside, &stats->tracks[track->number].track);
 }

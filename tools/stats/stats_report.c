@@ -95,6 +95,8 @@ static enum exit_code stats_report_end(struct trace_pass *pass)
         stats_finish(stats);
     stalls_finish(&stats->stalls);
     slow_stacks_finish(&stats->slow, pass->trace);
+    if (stats->slow.failed && !stats->failed)
+        message("out of memory; stacks are missing");
     stats->zero_ns = pass->origin_ns;
     unsigned sections = sections_of(options, stats);
     if (options->top.set)

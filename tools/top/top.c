@@ -268,9 +268,10 @@ static bool top_begin(struct trace_pass *pass)
 static enum exit_code top_end(struct trace_pass *pass)
 {
     const struct gathering *gathering = pass->asked;
-    if (gathering->failed)
+    const bool failed = gathering->failed || gathering->stalls.failed;
+    if (failed)
         message("out of memory");
-    return gathering->failed ? EXIT_BAD_DATA : EXIT_GOOD;
+    return failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }
 
 /* Adds what is in the file. False, with the message given: it could not be read. */

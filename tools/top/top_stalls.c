@@ -3,6 +3,7 @@
  * seen. */
 #include "top_stalls.h"
 
+#include "message.h"
 #include "trace_pass.h"
 
 #include <stdlib.h>
@@ -47,6 +48,8 @@ static enum exit_code search_end(struct trace_pass *pass)
     if (line.buffer && pass->trace && !search->stalls.failed &&
         stalls_write_worst(&line, &search->stalls, pass->trace) && !out_failed(&line))
         search->found = strndup(line.buffer, line.used);
+    if (!line.buffer || search->stalls.failed)
+        message("out of memory; who waits is not shown");
     free(line.buffer);
     return EXIT_GOOD;
 }

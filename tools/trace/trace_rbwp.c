@@ -1163,8 +1163,8 @@ static void pass_stacks(struct rbwp_source *source)
         filter_resolve(&source->filter, zero_ns);
     for (uint32_t i = 0; i < source->stacks.calls.count && !source->stacks.failed; i++)
         pass_stack(source, (const struct open_call *)source->stacks.calls.rows + i);
+    source->tables.failed |= source->stacks.failed || source->thread_infos.map.full;
     thread_infos_stop(&source->thread_infos);
-    source->tables.failed |= source->stacks.failed;
 }
 
 /* A file before the last one; what is open at its end goes on in the next. */
