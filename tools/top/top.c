@@ -267,7 +267,8 @@ static bool top_begin(struct trace_pass *pass)
 
 static enum exit_code top_end(struct trace_pass *pass)
 {
-    const struct gathering *gathering = pass->asked;
+    struct gathering *gathering = (void *)(uintptr_t)pass->asked;
+    stalls_finish(&gathering->stalls); /* what they are called is the trace's */
     const bool failed = gathering->failed || gathering->stalls.failed;
     if (failed)
         message("out of memory");

@@ -54,7 +54,7 @@ static enum exit_code search_end(struct trace_pass *pass)
     return EXIT_GOOD;
 }
 
-char *top_stalls_worst(struct stalls *seen, const char *file)
+char *top_stalls_worst(const struct stalls *seen, const char *file)
 {
     static const struct trace_maker maker = {
         .own_output = true, .empty_is_good = true, .begin = search_begin, .end = search_end};
@@ -62,7 +62,6 @@ char *top_stalls_worst(struct stalls *seen, const char *file)
     struct reading_options reading = {.live = true, .threads = 1};
     char *words[] = {(char *)(uintptr_t)file};
     int64_t from_ns = INT64_MAX;
-    stalls_finish(seen);
     for (uint32_t i = 0; i < seen->count; i++)
         if (seen->list[i].open && seen->list[i].stack.time_ns < from_ns)
             from_ns = seen->list[i].stack.time_ns;

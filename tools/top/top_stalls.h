@@ -5,9 +5,9 @@
 
 #include "stalls.h"
 
-/* Behind a pass over a window of the file, with what it saw: the worst wait that is open, as text
- * that the caller frees; NULL: there is none. Looks from before the window lead to a pass from them
- * on. */
-char *top_stalls_worst(struct stalls *seen, const char *file);
+/* Behind a pass over a window of the file, with what it saw, finished: the worst wait that is open,
+ * as text that the caller frees; NULL: there is none. Looks from before the window lead to a pass
+ * from them on. */
+char *top_stalls_worst(const struct stalls *seen, const char *file);
 
 #endif /* TOP_STALLS_H */

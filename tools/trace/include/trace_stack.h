@@ -37,8 +37,10 @@ static inline bool trace_stack_is_call(const struct trace_stack *stack)
 static inline struct trace_text trace_path_end(struct trace_text path)
 {
     const char *slash = path.bytes ? memrchr(path.text, '/', path.bytes) : NULL;
-    const uint32_t before = slash ? (uint32_t)(slash + 1 - path.text) : 0;
-    return (struct trace_text){path.text + before, path.bytes - before};
+    if (!slash)
+        return path;
+    const uint32_t before = (uint32_t)(slash + 1 - path.text);
+    return (struct trace_text){slash + 1, path.bytes - before};
 }
 
 /* What is wanted of stacks: frames take time, and open other files. */
