@@ -203,11 +203,13 @@ def test_by_stack(rbwp, work):
 
 
 def test_stats_line(rbwp, work):
-    """The deadlock, or the longest wait."""
+    """The deadlock, or the longest wait for what another thread holds; who waits for work is idle."""
     assert any(line == "t2 (4712) waits for mutex 160 for 900.000 ms, held by t3 (4713) (rbwp stacks FILE has the stacks)"
                for line in rbwp("stats", stacked().write(work / "a.bin")).lines)
     assert "deadlock: t1 (4711) holds" in rbwp("stats", "--live", two().write(work / "b.bin")).text
     assert "waits for" not in rbwp("stats", Recording().call(1, 0).wait(1, 10, 20).write(work / "c.bin")).text
+    idle = Recording().call(1, 0).look(1, 200, 100, kind="condition variable", object=0xa0)
+    assert "waits for" not in rbwp("stats", idle.write(work / "d.bin")).text
 
 
 def test_top_line(rbwp, work):

@@ -296,7 +296,7 @@ bool stalls_write_worst(struct out *out, const struct stalls *stalls, const stru
     }
     for (uint32_t i = 0; i < stalls->count; i++) {
         const struct stall *stall = &stalls->list[i];
-        if (stall->open && !trace_stack_is_call(&stall->stack) &&
+        if (stall->open && !trace_stack_is_call(&stall->stack) && stall->holder != TRACE_NONE &&
             (!worst || stall_for_ns(stall) > stall_for_ns(worst)))
             worst = stall;
     }
@@ -305,10 +305,7 @@ bool stalls_write_worst(struct out *out, const struct stalls *stalls, const stru
     write_thread(out, trace, worst->stack.track);
     out_text(out, " waits for ");
     stalls_write_object(out, &worst->stack);
-    out_format(out, " for %s", quantity_duration(text, stall_for_ns(worst)));
-    if (worst->holder != TRACE_NONE) {
-        out_text(out, ", held by ");
-        write_thread(out, trace, worst->holder);
-    }
+    out_format(out, " for %s, held by ", quantity_duration(text, stall_for_ns(worst)));
+    write_thread(out, trace, worst->holder);
     return true;
 }

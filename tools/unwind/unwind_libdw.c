@@ -96,25 +96,42 @@ static const char *plain_name(struct unwind *unwind, const char *name)
 }
 
 /* in: an address of the instruction itself, which a return address is behind. */
+/* The line, by the table of addresses of all units, or, as clang writes none, unit by unit. */
+static void find_source(struct unwound_frame *frame, Dwfl_Module *module, uint64_t in)
+{
+    int line = 0;
+    Dwarf_Addr bias = 0;
+    Dwfl_Line *source = dwfl_module_getsrc(module, in);
+    if (source)
+        frame->source = dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL);
+    for (Dwarf_Die *unit = NULL; !source && (unit = dwfl_module_nextcu(module, unit, &bias));) {
+        Dwarf_Line *found =
+            dwarf_haspc(unit, in - bias) > 0 ? dwarf_getsrc_die(unit, in - bias) : NULL;
+        if (!found)
+            continue;
+        frame->source = dwarf_linesrc(found, NULL, NULL);
+        (void)dwarf_lineno(found, &line);
+        break;
+    }
+    frame->line = frame->source && line > 0 ? (uint32_t)line : 0;
+}
+
 static void add_frame(struct unwind *unwind, uint64_t address, uint64_t in, bool guessed)
 {
     struct unwound_frame *frame = &unwind->frames[unwind->count++];
     Dwfl_Module *module = unwind->machine ? dwfl_addrmodule(unwind->dwfl, in) : NULL;
     GElf_Off offset;
     GElf_Sym symbol;
-    int line = 0;
     *frame = code_map_frame(&unwind->map, address);
     frame->guessed = guessed;
     if (!module)
         return;
     const char *name = dwfl_module_addrinfo(module, in, &offset, &symbol, NULL, NULL, NULL);
-    Dwfl_Line *source = dwfl_module_getsrc(module, in);
     if (name) {
         frame->function = plain_name(unwind, name);
         frame->offset = offset + (address - in);
     }
-    frame->source = source ? dwfl_lineinfo(source, NULL, &line, NULL, NULL, NULL) : NULL;
-    frame->line = frame->source && line > 0 ? (uint32_t)line : 0;
+    find_source(frame, module, in);
 }
 
 static bool is_return_address(const struct unwind *unwind, uint64_t address)

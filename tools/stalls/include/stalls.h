@@ -81,8 +81,8 @@ void stalls_write_object(struct out *out, const struct trace_stack *stack);
  */
 void stalls_write_cycle(struct out *out, const struct stalls *stalls, const struct trace *trace,
                         uint32_t cycle);
-/* One line without its end: the first deadlock, or else the wait that is open longest; nothing is
- * written, and false, if there is none. */
+/* One line without its end: the first deadlock, or else the longest open wait for what another
+ * thread holds; nothing is written, and false, if there is none. What waits for work is idle. */
 bool stalls_write_worst(struct out *out, const struct stalls *stalls, const struct trace *trace);
 
 #endif /* STALLS_H */
