@@ -13,7 +13,7 @@ build_all() {
 }
 build_step || finish
 
-program=tests/gpu/decode.py rbwp=$build/tools/rbwp file=$build/decode.bin
+export build python program=tests/gpu/decode.py rbwp=$build/tools/rbwp file=$build/decode.bin
 decode() {
     for _ in 1 2 3; do
         echo "plain:    $("$python" "$program")" || return 1
@@ -24,7 +24,8 @@ decode() {
     echo "== rbwp stats" && "$rbwp" stats "$file" | head -n 9 | cut -c1-150
     echo "== rbwp stats --by thread" && "$rbwp" stats --by thread "$file" | head -n 9 | cut -c1-150
 }
-shown_step "decode" 400 decode
+export -f decode
+shown_step "decode" 400 bash -c decode
 check() {
     "$rbwp" stats --json "$file" >"$build/stats.json" && "$rbwp" stats --json --findings "$file" >"$build/findings.json" &&
         "$python" - "$build" <<'PYTHON'
@@ -41,5 +42,6 @@ summary = open(f"{sys.argv[1]}/summary").read()
 assert summary.index("GPU 0: busy") < summary.index("busiest threads"), summary
 PYTHON
 }
-step "what it says" 60 check
+export -f check
+step "what it says" 60 bash -c check
 finish
