@@ -396,17 +396,15 @@ static void add_call(struct thread *thread, const struct call *call)
 static bool ask_for(struct thread *thread)
 {
     struct on_cpu *on = &thread->on_cpu;
-    struct timespec ran;
     int64_t file_ns = 0;
     on->before = on->now;
     on->now.runnable_ns = -1;
     on->now.ticks = rbwp_now_ticks();
     if (!on->no_counters)
         (void)read_counters(on, &file_ns, &on->now.runnable_ns);
-    /* As pthread_getcpuclockid has it, which wants a thread that is known to live. */
-    if (clock_gettime((clockid_t)(~(unsigned)thread->os_id << 3 | 6), &ran) != 0)
+    on->now.ran_ns = clock_thread_ran_ns(thread->os_id);
+    if (on->now.ran_ns < 0)
         return false;
-    on->now.ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
     on->now.away_ns = 0;
     on->now.voluntary++;                 /* it may have waited */
     if (!are_counters_ours(on, file_ns)) /* only the thread itself could open them again */

@@ -12,7 +12,6 @@
 #include "stray_rows.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOOKS_MAX 64u        /* threads that are due, at a time */
@@ -190,13 +189,6 @@ static void stall_look(void)
         write_due(&dues[i], &stacks[i]);
 }
 
-static int64_t own_cpu_ns(void)
-{
-    struct timespec ran;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
-    return ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
-}
-
 /* A look at who is due costs little; what is done of those is paid for later, if there are many. */
 static int64_t next_look(int64_t now_ns)
 {
@@ -213,12 +205,12 @@ static int64_t stall_visit(void)
     const int64_t now_ns = clock_now_ns(0);
     const bool is_asked = takes_stacks && signal_awaits(), is_time = now_ns >= next_ns;
     if (is_asked || is_time) {
-        const int64_t before_ns = own_cpu_ns();
+        const int64_t before_ns = clock_thread_ran_ns(0);
         if (is_asked)
             signal_each_answer(write_answer);
         if (is_time)
             stall_look();
-        left_ns -= own_cpu_ns() - before_ns;
+        left_ns -= clock_thread_ran_ns(0) - before_ns;
     }
     if (is_time)
         next_ns = next_look(now_ns);

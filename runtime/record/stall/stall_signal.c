@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -132,20 +131,11 @@ bool signal_is_ours(void)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-static int64_t ran_ns(uint64_t os_id)
-{
-    struct timespec ran;
-    /* As pthread_getcpuclockid has it, which wants a thread that is known to live. */
-    if (clock_gettime((clockid_t)(~(unsigned)os_id << 3 | 6), &ran) != 0)
-        return -1;
-    return ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
-}
-
 /* False: the thread holds the signal off, or nothing is known of it. */
 static bool see(struct place *place)
 {
     bool is_held;
-    place->ran_ns = ran_ns(place->os_id);
+    place->ran_ns = clock_thread_ran_ns(place->os_id);
     return place->ran_ns >= 0 &&
            proc_thread_status(place->os_id, SIGNAL, &place->waits, &is_held) && !is_held;
 }

@@ -136,4 +136,8 @@ void clock_set_line(const struct timeline *line);
 /* The present time on a line with this offset. */
 int64_t clock_now_ns(int64_t offset_ns);
 
+/* What a thread of this process has run on CPUs, by its number of the operating system; 0: the
+ * calling one. -1: there is none of that number. */
+int64_t clock_thread_ran_ns(uint64_t os_id);
+
 #endif /* CLOCK_H */
