@@ -287,12 +287,15 @@ static inline void begin_stretch(struct rbwp_self_ *self, unsigned slot, uint64_
         put_undisturbed(true, slot, ticks);
 }
 
-/* False: it may have a row, so that the end cannot be taken back. */
-static inline bool end_stretch(uint64_t ticks)
+/* ran: all the time, as was seen when it was over. False: it may have a row, so that the end cannot
+ * be taken back. */
+static inline bool end_stretch(uint64_t ticks, bool ran)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_is_on_(1) || !self->item || !rbwp_enter_(self, 1))
         return true;
+    if (ran)
+        rbwp_extend_ran_to(ticks);
     const bool stayed = rbwp_has_stayed_(self);
     if (__builtin_expect(stayed && is_plain(self, ticks), 1))
         rbwp_put_end_(self, rbwp_limit_of_item_(self), ticks);
@@ -313,7 +316,7 @@ void waiter_end_stretch(struct wait *wait)
     wait->ended = true;
     const uint64_t begin = self->item ? *self->item : 0;
     const unsigned slot = (unsigned)(begin >> RBWP_EVENT_KIND_BITS_) & (RBWP_SLOTS_MAX - 1);
-    wait->rest_slot = end_stretch(wait->since_ticks) || !begin ? 0 : 1 + slot;
+    wait->rest_slot = end_stretch(wait->since_ticks, false) || !begin ? 0 : 1 + slot;
     set_busy(wait->waiter, NULL);
 }
 
@@ -417,18 +420,6 @@ static bool go_on_anew(const struct wait *wait)
     return true;
 }
 
-/* The interval ended when the wait began. */
-static void end_late(const struct wait *wait)
-{
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (wait->ran && rbwp_is_on_(1) && rbwp_enter_(self, 1)) {
-        if (self->thread)
-            rbwp_extend_ran_to(wait->since_ticks);
-        rbwp_leave_(self);
-    }
-    end_stretch(wait->since_ticks);
-}
-
 /* Whether the wait is worth a row; else the interval goes on. What moved data for long and left the
  * thread on its CPU was no wait. */
 static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_ticks)
@@ -441,7 +432,7 @@ static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_tic
     if (is_short && (!wait->ended || take_end_back(wait) || go_on_anew(wait)))
         return false;
     if (!wait->ended)
-        end_late(wait);
+        end_stretch(wait->since_ticks, wait->ran);
     return true;
 }
 
