@@ -111,7 +111,8 @@ function summary() {
   const noisy = data.rows.filter(row => row.noisy && !row.few).length, few = data.rows.filter(row => row.few).length;
   if (number("same")) parts.push(`${exact(number("same"))} the same within ${data.threshold_percent} %` +
     (noisy || few ? ` (${[noisy ? `${noisy} of them noise` : "", few ? `${few} too few` : ""].filter(Boolean).join(", ")})` : ""));
-  return `By ${data.by}: ${parts.join(", ") || "nothing to compare"}`;
+  const doubt = !data.judged && number("slower") ? `. What is slower may be so by chance: that takes ${data.runs_needed} runs a side` : "";
+  return `By ${data.by}: ${parts.join(", ") || "nothing to compare"}${doubt}`;
 }
 
 /* ---- the start -------------------------------------------------------------------------- */

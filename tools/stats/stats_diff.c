@@ -90,7 +90,10 @@ static struct compared compared_runs(const struct diff *diff, const struct diff_
     struct compared both;
     both.a_count = known_values(runs, diff->a_runs, both.a);
     both.b_count = known_values(runs + diff->a_runs, diff->b_runs, both.b);
-    both.pairs = rank_test_pairs(both.a_count, both.b_count, diff->error_rate / diff->comparisons);
+    both.pairs = diff->pairs;
+    if (both.a_count != diff->a_runs || both.b_count != diff->b_runs)
+        both.pairs =
+            rank_test_pairs(both.a_count, both.b_count, diff->error_rate / diff->comparisons);
     return both;
 }
 
@@ -171,7 +174,8 @@ static void count_comparisons(struct diff *diff)
     diff->error_rate = DIFF_ERROR_RATE;
     const double each = diff->error_rate / diff->comparisons;
     diff->runs_needed = rank_test_values(each);
-    diff->judged = rank_test_pairs(diff->a_runs, diff->b_runs, each) <= diff->a_runs * diff->b_runs;
+    diff->pairs = rank_test_pairs(diff->a_runs, diff->b_runs, each);
+    diff->judged = diff->pairs <= diff->a_runs * diff->b_runs;
 }
 
 /* ---- runs of a side ---------------------------------------------------------------------- */

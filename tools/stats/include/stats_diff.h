@@ -101,6 +101,7 @@ struct diff {
     /* Of all comparisons together no more than this part may find something by chance. */
     double error_rate;
     uint32_t comparisons; /* rows and launches that both sides have */
+    uint32_t pairs;       /* of all runs of both sides, that chance hardly has (rank_test.h) */
     uint32_t runs_needed; /* of a side, for a verdict */
     bool judged;          /* there are so many: else what is slower may be so by chance */
 };
