@@ -106,6 +106,11 @@ def test_a_kernel_that_leaves_the_word_behind_a_wait(tmp_path):
     assert rbwp("tables", path).find("_cpu") < 0
 
 
+def test_a_thread_that_loses_its_cpu_before_that_wait(tmp_path):
+    path, _ = record(tmp_path, LD_PRELOAD=KEPT_WORD, LATE="1")  # the word is cleared by that, and not by the wait
+    assert rbwp("tables", path).find("_cpu") < 0
+
+
 def test_it_is_not_asked_where_it_is_not_wanted(tmp_path):
     path, _ = record(tmp_path, "-bgworkprofile_cpu", "0")
     assert rbwp("tables", path).find("_cpu") < 0

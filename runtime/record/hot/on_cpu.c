@@ -133,6 +133,8 @@ static void try_word(void)
         if (!cleared)
             __atomic_store_n(&area->rseq_cs, (uint64_t)0, __ATOMIC_RELAXED);
         word_tells = cleared;
+        if (after.ru_nivcsw != before.ru_nivcsw)
+            continue; /* that alone clears it, whatever the wait does */
         if (!cleared || after.ru_nvcsw != before.ru_nvcsw)
             return;
     }
