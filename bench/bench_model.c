@@ -11,6 +11,7 @@
  */
 #include "bench.h"
 #include "bench_random.h"
+#include "importers.h"
 #include "kernel_tables.h"
 #include "rbwp_rows.h"
 #include "trace_source.h"
@@ -227,6 +228,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_model [MILLIONS]\n");
         return 2;
     }
+    trace_formats_add(&trace_format_rbwp);
     measure("five", &five_schema, write_five, (uint64_t)(millions * 1e6));
     measure("lane_span", &kernel_lane_schema, write_lanes, (uint64_t)(millions * 1e6));
     return 0;
