@@ -10,6 +10,7 @@
 #define LIBC_NEXT_H
 
 #include <aio.h>
+#include <dlfcn.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,6 +24,7 @@
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/msg.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -76,9 +78,9 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
 #define REAL_C11_NAMES(X)
 #endif
 #if __GLIBC_PREREQ(2, 35)
-#define REAL_EPOLL2_NAMES(X) X(epoll_pwait2)
+#define REAL_2_35_NAMES(X) X(epoll_pwait2) X(_dl_find_object)
 #else
-#define REAL_EPOLL2_NAMES(X)
+#define REAL_2_35_NAMES(X)
 #endif
 
 #define REAL_NAMES(X)                                                                              \
@@ -103,6 +105,7 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
     X(pthread_tryjoin_np)                                                                          \
     X(pthread_timedjoin_np)                                                                        \
     X(pthread_setname_np)                                                                          \
+    X(prctl)                                                                                       \
     X(sleep)                                                                                       \
     X(usleep)                                                                                      \
     X(nanosleep)                                                                                   \
@@ -177,7 +180,7 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
     X(__longjmp_chk)                                                                               \
     REAL_C11_NAMES(X)                                                                              \
     REAL_CLOCK_NAMES(X)                                                                            \
-    REAL_EPOLL2_NAMES(X)
+    REAL_2_35_NAMES(X)
 
 enum libc_next_name {
 #define REAL_NUMBER(name) REAL_##name,

@@ -10,14 +10,17 @@
 #include "libc_next.h"
 #include "limit_text.h"
 #include "record_extend.h"
+#include "start_name.h"
 #include "waiter.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 /* ---- the session of a program that the library was loaded into ------------------------------- */
 /*
@@ -184,6 +187,7 @@ __attribute__((constructor)) static void wrap_thread_begin(void)
     }
     if (!start_session(file))
         return;
+    start_name_prepare();
     watch_forks();
     waiter_start_clock();
     waiter_attach(program_invocation_short_name, 0, 0);
@@ -228,12 +232,18 @@ static void wrap_thread_leave(void *unused)
     waiter_detach();
 }
 
+static void wrap_thread_attach(const struct start *start)
+{
+    char name[START_NAME_BYTES];
+    waiter_attach(start_name_of(start->run, name), start->maker, start->ticks);
+}
+
 /* pthread_exit and cancellation unwind through here. */
 static void *wrap_thread_run(void *context)
 {
     struct start start = *(const struct start *)context;
     void *result;
-    waiter_attach(NULL, start.maker, start.ticks);
+    wrap_thread_attach(&start);
     wrap_thread_on_name(&start);
     atomic_store(&((struct start *)context)->used, 0);
     pthread_cleanup_push(wrap_thread_leave, NULL);
@@ -271,6 +281,25 @@ SHOWN int pthread_setname_np(pthread_t thread, const char *name)
     if (error == 0 && waiter_mine)
         waiter_rename(thread, name);
     return error;
+}
+
+/* Not of a child by vfork, which has its parent's memory. */
+SHOWN int prctl(int option, ...)
+{
+    unsigned long args[4];
+    va_list list;
+    va_start(list, option);
+    for (unsigned i = 0; i < 4; i++)
+        args[i] = va_arg(list, unsigned long);
+    va_end(list);
+    int result = REAL(prctl)(option, args[0], args[1], args[2], args[3]);
+    if (option == PR_SET_NAME && result == 0 && waiter_mine &&
+        (uint32_t)waiter_thread_id() == (uint32_t)REAL(syscall)(SYS_gettid)) {
+        char title[TITLE_BYTES];
+        if (REAL(prctl)(PR_GET_NAME, title, 0ul, 0ul, 0ul) == 0)
+            waiter_rename(pthread_self(), title);
+    }
+    return result;
 }
 
 /* ---- the end of a thread

@@ -27,6 +27,7 @@ class Recording:
 
     def __init__(self, threads=3, stop=1000):
         self.threads, self.stop = range(1, threads + 1), stop
+        self.names = {thread: b"t%d" % thread for thread in self.threads}
         self.texts, self.calls, self.looks, self.words, self.files, self.waits = [], [], [], [], [], []
 
     def name(self, text):
@@ -69,8 +70,8 @@ class Recording:
                 blocks += ours
                 times = [row[0] for row in made] if columns[0][1] == 4 else [0]
                 ranges.append(table_range(place, sum(map(len, ours)), number, len(ours), len(made), 1, len(made), (min(times), max(times))))
-        table = m.table_section(b"THRD", [m.thread_entry(t, len(records[t]), os_id(t), T, name=b"t%d" % t) for t in self.threads],
-                                b"".join(b"t%d" % t for t in self.threads))
+        table = m.table_section(b"THRD", [m.thread_entry(t, len(records[t]), os_id(t), T, name=self.names[t]) for t in self.threads],
+                                b"".join(self.names.values()))
         if self.texts:  # where the names are
             place = HEADER_BYTES + sum(len(b) for b in blocks[:len([r for r in records.values() if r])])
             ranges.insert(0, table_range(place, len(names(1, *self.texts)), 0, 1, 0, 1, len(self.texts)))

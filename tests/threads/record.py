@@ -75,6 +75,27 @@ def test_ends(folder):
         assert "hung" not in shown.stdout, (way, shown.stdout)
 
 
+def test_names(folder):
+    """A thread without a name has the address of the function that it was started with, which tools find the name of; one that it
+    gives itself stays."""
+    record(folder, LONE, "end", "exit", code=3)
+    named = sorted(thread["name"] for thread in recorded.Recording(folder / "out.bin").threads.values())
+    build_id = subprocess.run(["readelf", "-n", LONE], capture_output=True, text=True, check=True).stdout.split("Build ID: ")[1].split()[0]
+    symbols = subprocess.run(["nm", LONE], capture_output=True, text=True, check=True).stdout.splitlines()
+    spin, = (int(line.split()[0], 16) for line in symbols if line.endswith(" spin"))
+    assert named == [f"{os.path.realpath(LONE)}+{spin:#x} (BuildId: {build_id})", pathlib.Path(LONE).name], (named, hex(spin))
+    shown = subprocess.run([RBWP, "stats", folder / "out.bin"], capture_output=True, text=True, check=True).stdout
+    with_libdw = "libdw" in subprocess.run(["ldd", RBWP], capture_output=True, text=True, check=True).stdout
+    assert (" spin " if with_libdw else f" {pathlib.Path(LONE).name}+{spin:#x} ") in shown, shown
+    program = ("import ctypes, threading\n"
+               "name = lambda: ctypes.CDLL(None).prctl(15, b'by prctl', 0, 0, 0)\n"
+               "threads = [threading.Thread(target=f) for f in (name, str)]\n"
+               "[t.start() for t in threads]; [t.join() for t in threads]")
+    record(folder, PYTHON, "-c", program)
+    names = [thread["name"] for thread in recorded.Recording(folder / "out.bin").threads.values()]
+    assert names.count("by prctl") == 1 and sum("+0x" in name for name in names) == 1, names
+
+
 def test_each_process(folder):
     record(folder, "sh", "-c", "sleep 0.02; exit 0", file="each%p.bin")
     assert any("sleep" in kinds(folder, path.name) for path in folder.glob("each*.bin")), list(folder.iterdir())
@@ -199,7 +220,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_ranks,
+for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_each_process, test_forked, test_not_recorded, test_ranks,
              test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))

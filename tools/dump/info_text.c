@@ -508,14 +508,16 @@ static void counted_tables(struct out *out, const struct info *info)
 }
 
 /* Threads as the trailer lists them, for --quick. */
-static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
+static void listed_threads(struct out *out, const struct info *info,
+                           const struct rbwp_trailer *trailer)
 {
     out_format(out, "\nthreads (%" PRIu32 "):\n", trailer->thread_count);
     for (uint32_t i = 0; i < trailer->thread_count; i++) {
         const struct rbwp_thread_info *thread = &trailer->threads[i];
         out_format(out, "  %20" PRIu64 " %12" PRIu64 " records  ", thread->thread_id,
                    thread->records);
-        text_name(out, thread->name, thread->name_bytes);
+        info_show_name(out,
+                       names_find(&info->names.threads, thread->thread_id, thread->attached_ns));
         out_text(out, "\n");
     }
 }
@@ -586,7 +588,7 @@ void info_text(struct out *out, const struct info *info)
         const struct result_rows threads = info_thread_rows(info);
         info_text_list(out, info, "threads", &info_threads_table, &threads);
     } else if (trailer) {
-        listed_threads(out, trailer);
+        listed_threads(out, info, trailer);
     }
     work_items(out, info);
     info_text_sub_items(out, info);

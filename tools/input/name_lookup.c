@@ -6,6 +6,8 @@
  */
 #include "name_lookup.h"
 
+#include "thread_names.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -134,6 +136,7 @@ bool names_load(struct names *names, const struct rbwp_reader *reader)
     if (load_slots(&names->slots, tables, trailer) && load_sub_items(&names->sub_items, tables) &&
         load_threads(&names->threads, trailer)) {
         load_kinds(names, trailer);
+        thread_names_resolve(names, trailer ? trailer->start_ns : 0);
         return true;
     }
     names_free(names);
@@ -145,6 +148,7 @@ void names_free(struct names *names)
     free(names->slots.names);
     free(names->sub_items.names);
     free(names->threads.names);
+    thread_names_free(names);
     *names = (struct names){0};
 }
 

@@ -87,7 +87,8 @@ static bool place_of(Elf *elf, const struct code_range *range, struct module_pla
            (header.e_type == ET_DYN || place.bias == 0);
 }
 
-/* A file of this name, if it is the one that was mapped; -1: it is not. */
+/* A file of this name, if it is the one that was mapped; -1: it is not. place_out: NULL, or where.
+ */
 static int open_mapped(const char *path, const struct code_range *range, int64_t time_ns,
                        struct module_place *place_out)
 {
@@ -95,7 +96,7 @@ static int open_mapped(const char *path, const struct code_range *range, int64_t
     int fd = open_regular(path, &status);
     Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
     const bool good = elf && elf_kind(elf) == ELF_K_ELF && is_same(elf, &status, range, time_ns) &&
-                      place_of(elf, range, place_out);
+                      (!place_out || place_of(elf, range, place_out));
     if (elf)
         elf_end(elf);
     if (fd >= 0 && !good)
@@ -147,6 +148,18 @@ unsigned code_elf_report(Dwfl *dwfl, const struct code_map *map, int64_t time_ns
     machine = count ? places[0].machine : EM_NONE;
     free(places);
     return machine;
+}
+
+bool code_elf_report_linked(Dwfl *dwfl, const struct code_range *range, int64_t time_ns)
+{
+    (void)elf_version(EV_CURRENT);
+    int fd = open_any(range, time_ns, NULL);
+    dwfl_report_begin(dwfl);
+    const bool good = fd >= 0 && dwfl_report_elf(dwfl, range->path, range->path, fd, 0, true);
+    if (fd >= 0 && !good)
+        close(fd);
+    dwfl_report_end(dwfl, NULL, NULL);
+    return good;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */

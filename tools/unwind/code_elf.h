@@ -10,6 +10,8 @@
 /* Reports each file that counts, of one machine: that of the first. Returns EM_..., EM_NONE: there
  * is no file. */
 unsigned code_elf_report(Dwfl *dwfl, const struct code_map *map, int64_t time_ns);
+/* The same of one file, at the addresses that it was linked for. False: it does not count. */
+bool code_elf_report_linked(Dwfl *dwfl, const struct code_range *range, int64_t time_ns);
 /* Which instruction stands before an address: one that calls `target`, one that calls what a
  * register, memory or the linker says, one that calls something else. */
 enum code_call { CALL_NONE, CALL_THERE, CALL_ANYWHERE, CALL_ELSEWHERE };

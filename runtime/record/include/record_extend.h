@@ -36,6 +36,11 @@ void rbwp_extend_leave_call(void);
  * none of that number (any more); RBWP_E_MEMORY. */
 enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);
 
+/* The build id in a file's notes, as hexadecimal digits without an end, at most
+ * RBWP_EXTEND_BUILD_ID_MAX; how many. 0: it is not there. */
+#define RBWP_EXTEND_BUILD_ID_MAX 64u
+unsigned rbwp_extend_build_id(const char *notes, size_t bytes, char *digits_out);
+
 /* Files that a session opens from now on have descriptors from this one on, where the process may
  * have so many: for programs that give low ones a meaning. */
 void rbwp_extend_keep_descriptors_above(int least);

@@ -2,6 +2,7 @@
 #include "stall_code.h"
 
 #include "known_tables.h"
+#include "record_extend.h"
 #include "stall_proc.h"
 #include "stray_rows.h"
 #include "tables.h"
@@ -139,8 +140,7 @@ bool code_is_at(uint64_t address)
 
 /* ---- build ids ------------------------------------------------------------------------------- */
 
-/* In a segment of notes; how many digits. */
-static unsigned id_in_notes(const char *notes, size_t bytes, char *digits_out)
+unsigned rbwp_extend_build_id(const char *notes, size_t bytes, char *digits_out)
 {
     static const char digits[] = "0123456789abcdef";
     ElfW(Nhdr) note;
@@ -193,8 +193,8 @@ unsigned code_build_id(uint64_t base, char *digits_out)
             continue;
         const size_t bytes =
             headers[i].p_filesz < sizeof notes ? (size_t)headers[i].p_filesz : sizeof notes;
-        digits = id_in_notes(notes, proc_read_memory(notes, shift + headers[i].p_vaddr, bytes),
-                             digits_out);
+        digits = rbwp_extend_build_id(
+            notes, proc_read_memory(notes, shift + headers[i].p_vaddr, bytes), digits_out);
     }
     return digits;
 }

@@ -28,7 +28,7 @@ bool code_say(uint64_t address);
 
 /* The bytes of an ELF file's build id as hexadecimal digits, of which there are at most
  * CODE_BUILD_ID_MAX; how many. base: where its first byte is mapped. 0: it has none. */
-#define CODE_BUILD_ID_MAX 64u
+#define CODE_BUILD_ID_MAX RBWP_EXTEND_BUILD_ID_MAX
 unsigned code_build_id(uint64_t base, char *digits_out);
 
 #endif /* STALL_CODE_H */

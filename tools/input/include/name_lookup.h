@@ -34,8 +34,17 @@ struct name_set {
     size_t count;
 };
 
+/* A function that threads were started with, as the file names it. */
+struct thread_start {
+    const char *text;
+    uint32_t bytes;
+    char *function; /* NULL: its name is not known */
+};
+
 struct names {
     struct name_set slots, sub_items, threads;
+    struct thread_start *starts;
+    uint32_t start_count;
 };
 
 /* False when out of memory. */

@@ -59,4 +59,8 @@ struct unwind *unwind_new(const struct code_file *files, uint32_t count, int64_t
 struct unwound unwind_stack(struct unwind *unwind, const struct stack_word *words, uint32_t count);
 void unwind_free(struct unwind *unwind);
 
+/* The function that begins at this address of a file as it was linked: of path and build_id are
+ * asked. The caller frees it; NULL: not known. */
+char *unwind_function(const struct code_file *file, uint64_t address, int64_t time_ns);
+
 #endif /* UNWIND_H */
