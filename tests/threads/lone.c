@@ -19,6 +19,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -266,6 +267,21 @@ static void end_by(const char *way)
     exit(3);
 }
 
+/* ---- titled ---------------------------------------------------------------------------------- */
+
+/* Writes over its arguments, as servers do, waits, and is killed, alone or with a thread. */
+static void be_titled(char *arguments, bool is_alone)
+{
+    pthread_t thread;
+    require(is_alone || pthread_create(&thread, NULL, spin, NULL) == 0);
+    for (int i = 0; i < 30; i++) {
+        if (i == 15)
+            strcpy(arguments, "lone: working");
+        usleep(100000);
+    }
+    kill(getpid(), SIGKILL);
+}
+
 int main(int argument_count, char **arguments)
 {
     static const struct {
@@ -283,5 +299,7 @@ int main(int argument_count, char **arguments)
         }
     if (argument_count == 3 && strcmp(arguments[1], "end") == 0)
         end_by(arguments[2]);
+    if (argument_count == 3 && strcmp(arguments[1], "titled") == 0)
+        be_titled(arguments[0], strcmp(arguments[2], "alone") == 0);
     return 2;
 }

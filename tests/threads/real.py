@@ -4,6 +4,7 @@
 rbwp record --what threads as without, and each child that works has its file. 77: the topic's program is not here."""
 import getpass
 import glob
+import json
 import os
 import pathlib
 import re
@@ -75,6 +76,11 @@ def has_waits(folder, process):
     return len(recorded.Recording(file).waits) > 0
 
 
+def title_of(folder, process):
+    shown = subprocess.run([RBWP, "processes", "--json", folder / f"out-{process}.bin"], capture_output=True, text=True, check=True)
+    return json.loads(shown.stdout)["name"]
+
+
 def as_user(name):
     return {"user": name, "group": name, "extra_groups": []} if os.getuid() == 0 else {}
 
@@ -98,6 +104,8 @@ def test_postgresql(folder):
     server.send_signal(signal.SIGTERM)
     assert server.wait(60) == 0, server.returncode
     assert len(set(backends)) == 3 and all(has_waits(folder, backend) for backend in backends), backends
+    titles = [title_of(folder, backend) for backend in backends]
+    assert all(title.startswith("postgres: ") and "[local]" in title for title in titles), titles
 
 
 NGINX = """
@@ -146,6 +154,7 @@ def test_nginx(folder):
         os.kill(master, signal.SIGTERM)
         assert server.wait(60) == 0, server.returncode
         assert all(has_waits(folder, process) for process in workers), (daemon, workers)
+        assert {title_of(folder, process) for process in workers} == {"nginx: worker process"}, workers
 
 
 def test_redis(folder):

@@ -3,6 +3,7 @@
 """rbwp record --what threads: the program runs as without, whatever it is and however it ends, and what its threads did is
 in the profile: that of the program which is executed last, whole even if it was killed; and what cannot be recorded is one
 line."""
+import json
 import os
 import pathlib
 import shutil
@@ -94,6 +95,14 @@ def test_names(folder):
     record(folder, PYTHON, "-c", program)
     names = [thread["name"] for thread in recorded.Recording(folder / "out.bin").threads.values()]
     assert names.count("by prctl") == 1 and sum("+0x" in name for name in names) == 1, names
+
+
+def test_title(folder):
+    """What a server writes over its arguments is the name of the process, also where it was killed."""
+    for way in "alone", "threads":
+        record(folder, LONE, "titled", way, code=-signal.SIGKILL, file=f"{way}.bin")
+        shown = subprocess.run([RBWP, "processes", "--json", folder / f"{way}.bin"], capture_output=True, text=True, check=True).stdout
+        assert json.loads(shown)["name"] == "lone: working", (way, shown)
 
 
 def test_each_process(folder):
@@ -220,7 +229,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_each_process, test_forked, test_not_recorded, test_ranks,
+for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
              test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))

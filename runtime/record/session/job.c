@@ -291,7 +291,8 @@ uint32_t job_clocks(struct rbwp_node_clock clocks_out[NODE_CLOCKS_MAX])
  * containers on it.
  */
 
-enum { FIELDS_BEFORE_START = 19 }; /* behind the name: state is the first */
+/* Behind the name: state is the first. */
+enum { FIELDS_BEFORE_START = 19, FIELDS_BEFORE_ARGUMENTS = 45, FIELDS_BEFORE_END = 48 };
 
 static size_t read_file(const char *path, char *text, size_t room)
 {
@@ -303,18 +304,27 @@ static size_t read_file(const char *path, char *text, size_t room)
 }
 
 /* The name may hold anything, blanks and brackets too: what counts is behind its last bracket. */
+static uint64_t stat_field(const char *text, int before)
+{
+    const char *at = strrchr(text, ')');
+    for (int field = 0; at && field <= before; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static void read_stat(char text[1024])
+{
+    text[read_file("/proc/self/stat", text, 1023)] = '\0';
+}
+
 static int64_t read_start_ns(void)
 {
     char text[1024];
-    size_t bytes = read_file("/proc/self/stat", text, sizeof text - 1);
-    text[bytes] = '\0';
-    const char *at = strrchr(text, ')');
-    for (int field = 0; at && field <= FIELDS_BEFORE_START; field++)
-        at = strchr(at + 1, ' ');
     long per_second = sysconf(_SC_CLK_TCK);
-    if (!at || per_second <= 0)
-        return 0;
-    return (int64_t)strtoll(at, NULL, 10) * (1000000000 / per_second);
+    read_stat(text);
+    return per_second > 0
+               ? (int64_t)stat_field(text, FIELDS_BEFORE_START) * (1000000000 / per_second)
+               : 0;
 }
 
 static int hex_digit(char digit)
@@ -349,16 +359,15 @@ static void read_command(struct process_facts *facts)
 }
 
 /* The first argument, which many servers write over, without the folder of the program. */
-static void find_title(struct process_facts *facts)
+static void find_title(struct rbwp_process_info *info, const char *text, size_t room)
 {
-    const char *text = facts->command;
-    size_t bytes = strnlen(text, facts->command_bytes);
+    size_t bytes = strnlen(text, room);
     const char *blank = memchr(text, ' ', bytes);
     const char *slash = memrchr(text, '/', blank ? (size_t)(blank - text) : bytes);
     const char *title = slash ? slash + 1 : text;
     bytes -= (size_t)(title - text);
-    facts->info.title = title;
-    facts->info.title_bytes =
+    info->title = title;
+    info->title_bytes =
         (uint16_t)(bytes < PROCESS_TITLE_BYTES_MAX ? bytes : PROCESS_TITLE_BYTES_MAX);
 }
 
@@ -367,7 +376,7 @@ void process_look(struct process_facts *facts)
     *facts = (struct process_facts){.info = {.start_ns = read_start_ns()}};
     read_boot_id(facts->info.boot_id);
     read_command(facts);
-    find_title(facts);
+    find_title(&facts->info, facts->command, facts->command_bytes);
 }
 
 static int64_t job_now_ns(clockid_t clock)
@@ -386,18 +395,71 @@ bool process_was_there(int64_t realtime_ns, int64_t monotonic_ns)
            monotonic_ago_ns >= 0 && monotonic_ago_ns <= age_ns;
 }
 
-void process_log(void)
+/* ---- its title, which may change. Guarded by job_lock. ----------------------------------------
+ */
+
+#define TITLE_LOOK_BYTES 256u
+
+static struct {
+    uint8_t boot_id[16];
+    int64_t start_ns;
+    /* Its arguments and environment, which servers write their title over. They are read in place:
+     * who looks may be the only thread, of a program in a sandbox that may open nothing. */
+    const char *text;
+    size_t room;
+    char title[PROCESS_TITLE_BYTES_MAX]; /* that is in the live file */
+    uint16_t title_bytes;
+} titled = {.text = ""};
+
+static void log_title(const struct rbwp_process_info *info)
 {
-    char host[256] = "";
-    struct process_facts known;
     struct __attribute__((packed)) {
         uint8_t boot_id[16];
         int64_t start_ns;
     } entry;
+    memcpy(entry.boot_id, titled.boot_id, sizeof entry.boot_id);
+    entry.start_ns = titled.start_ns;
+    titled.title_bytes = info->title_bytes;
+    memcpy(titled.title, info->title, info->title_bytes);
+    live_log(LIVE_PROCESS, &entry, sizeof entry, info->title, info->title_bytes);
+}
+
+static void find_arguments(void)
+{
+    char text[1024];
+    read_stat(text);
+    const uint64_t from = stat_field(text, FIELDS_BEFORE_ARGUMENTS);
+    const uint64_t to = stat_field(text, FIELDS_BEFORE_END);
+    titled.room = from && to > from ? (size_t)(to - from) : 0;
+    titled.room = titled.room < TITLE_LOOK_BYTES ? titled.room : TITLE_LOOK_BYTES;
+    titled.text = titled.room ? (const char *)(uintptr_t)from : ""; /* NOLINT */
+}
+
+void process_look_at_title(void)
+{
+    char text[TITLE_LOOK_BYTES];
+    struct rbwp_process_info info;
+    if (pthread_mutex_trylock(&job_lock) != 0)
+        return;
+    memcpy(text, titled.text, titled.room);
+    find_title(&info, text, titled.room);
+    if (titled.room && (info.title_bytes != titled.title_bytes ||
+                        memcmp(info.title, titled.title, info.title_bytes) != 0))
+        log_title(&info);
+    pthread_mutex_unlock(&job_lock);
+}
+
+void process_log(void)
+{
+    char host[256] = "";
+    struct process_facts known;
     process_look(&known);
-    memcpy(entry.boot_id, known.info.boot_id, sizeof entry.boot_id);
-    entry.start_ns = known.info.start_ns;
-    live_log(LIVE_PROCESS, &entry, sizeof entry, known.info.title, known.info.title_bytes);
+    pthread_mutex_lock(&job_lock);
+    memcpy(titled.boot_id, known.info.boot_id, sizeof titled.boot_id);
+    titled.start_ns = known.info.start_ns;
+    log_title(&known.info);
+    find_arguments();
+    pthread_mutex_unlock(&job_lock);
     if (known.command_bytes)
         live_log(LIVE_COMMAND, NULL, 0, known.command, known.command_bytes);
     if (gethostname(host, sizeof host - 1) == 0)

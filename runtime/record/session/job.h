@@ -47,5 +47,7 @@ void process_look(struct process_facts *facts);
 bool process_was_there(int64_t realtime_ns, int64_t monotonic_ns);
 /* Into the live file, for the case that it does not get to write it itself. */
 void process_log(void);
+/* What it calls itself by now, as well: where the clock is looked at. */
+void process_look_at_title(void);
 
 #endif /* JOB_H */

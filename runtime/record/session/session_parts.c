@@ -427,6 +427,7 @@ enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_er
     if (status != RBWP_OK)
         return status;
     live_relogs = live_relog;
+    drain_on_clock = process_look_at_title;
     session->leftovers_removed = lock.leftovers_removed;
     output_open(&session->output, lock.file_fd);
     held_name(&session->output.file, &folder->held, folder_name(path), lock.file_flags);

@@ -39,6 +39,9 @@ typedef int64_t drain_visit_fn(void);
 #define DRAIN_VISIT_NEVER INT64_MAX
 void drain_set_visit(struct drain *drain, drain_visit_fn *visit);
 
+/* Called where the clock goes into the live file, which is once a second, more often at first. */
+extern void (*_Atomic drain_on_clock)(void);
+
 /* Queues a filled chunk, and writes it where there is no writer thread yet. Any thread,
  * async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);
