@@ -104,8 +104,10 @@ def test_ended_is_not_hung(rbwp, work):
         assert ("hung for" in rbwp("stats", work / "open.bin").text) == bool(said)
 
 
-# Running and runnable of the spans by their thread and start, in ms; None is not known.
-SPLIT = {(1, 0): (40, 0), (1, 40): (6, 1), (1, 60): (5, None), (2, 0): (0.01, 0), (3, 10): (0.02, 0.5), (4, 5): (None, None)}
+# Running, runnable and waiting of the spans by their thread and start, in ms; None is not known.
+SPLIT = {(1, 0): (40, 0, 0), (1, 40): (6, 1, 3), (1, 60): (5, None, None), (2, 0): (0.01, 0, 99.99), (3, 10): (0.02, 0.5, 79.48),
+         (4, 5): (None, None, None)}
+KEYS = ("running_ns", "runnable_ns", "waiting_ns")
 
 
 def milli(value):
@@ -116,19 +118,19 @@ def milli(value):
 def test_lines(rbwp, known, unknown, form):
     lines = rbwp("export", "--to", form, known).lines
     rows = [json.loads(line) for line in lines] if form == "ndjson" else csv.DictReader(lines, delimiter="\t" if form == "tsv" else ",")
-    assert {(int(r["thread_id"]), (int(r["start_ns"]) - made.T) // MS): (milli(r.get("running_ns")), milli(r.get("runnable_ns"))) for r in rows} == SPLIT
+    assert {(int(r["thread_id"]), (int(r["start_ns"]) - made.T) // MS): tuple(milli(r.get(key)) for key in KEYS) for r in rows} == SPLIT
     assert "running_ns" not in rbwp("export", "--to", form, unknown).text
 
 
 def test_parquet_and_npz(rbwp, known, unknown, work):
     rbwp("export", "-o", work / "x.parquet", known)
     file = parquet_reader.File(f"{work}/x.parquet")
-    found = zip(file.column("thread_id"), file.column("start"), file.column("running_ns"), file.column("runnable_ns"))
-    assert {(thread, (start - made.T) // MS): (milli(a), milli(b)) for thread, start, a, b in found} == SPLIT
+    found = zip(file.column("thread_id"), file.column("start"), *map(file.column, KEYS))
+    assert {(thread, (start - made.T) // MS): tuple(map(milli, parts)) for thread, start, *parts in found} == SPLIT
     np = pytest.importorskip("numpy")
     rbwp("export", "-o", work / "x.npz", known)
     arrays = np.load(work / "x.npz")
-    assert arrays["running_ns"].sum() == sum(a or 0 for a, _ in SPLIT.values()) * MS and arrays["running_ns.known"].sum() == 5
+    assert arrays["running_ns"].sum() == sum(a or 0 for a, *_ in SPLIT.values()) * MS and arrays["running_ns.known"].sum() == 5
     rbwp("export", "-o", work / "y.npz", unknown)
     assert "running_ns" not in np.load(work / "y.npz")
 
@@ -137,9 +139,9 @@ def test_sqlite(rbwp, known, unknown, work):
     if "without SQLite" in rbwp("export", "-o", work / "x.sqlite", known, code=None).error:
         pytest.skip("this build is without SQLite")
     rows = sqlite3.connect(work / "x.sqlite").execute(
-        "select track.id, start_ns, running_ns, runnable_ns from span_cpu join span on span.id = span_cpu.span join track on track.id = span.track").fetchall()
-    assert sorted((milli(a), milli(b)) for _, _, a, b in rows if b is not None) == sorted(v for v in SPLIT.values() if v[1] is not None)
-    assert len(rows) == 5
+        "select running_ns, runnable_ns, waiting_ns from span_cpu join span on span.id = span_cpu.span join track on track.id = span.track").fetchall()
+    found = [tuple(map(milli, row)) for row in rows]
+    assert len(found) == 5 and set(found) == set(SPLIT.values()) - {(None, None, None)}
     busy = sqlite3.connect(work / "x.sqlite").execute("select busy_ns from thread_busy").fetchall()
     assert sorted(one for one, in busy) == sorted(thread["busy"] for thread in rbwp("stats", "--json", known).json["threads"])
     rbwp("export", "-o", work / "y.sqlite", unknown)
@@ -147,14 +149,20 @@ def test_sqlite(rbwp, known, unknown, work):
     assert not sqlite3.connect(work / "y.sqlite").execute("select * from sqlite_master where name = 'span_cpu'").fetchall()
 
 
-def test_viewers(rbwp, known):
-    """Of calls that have a row."""
-    rows = sorted((s.args["running_ns"], s.args.get("runnable_ns")) for s in Trace(rbwp("export", "--to", "perfetto", known).out).slices if "running_ns" in s.args)
-    assert rows == [(10000, 0), (20000, 500000), (5 * MS, None), (6 * MS, MS)]
+def test_viewers(rbwp, known, unknown):
+    """Of a call that has a row its parts; of one that has none whether it ran. Of what says neither, nothing is known."""
+    def said(args):
+        return (int(args.get("ran", 0)), *map(args.get, KEYS))
+
+    spans = [s for s in Trace(rbwp("export", "--to", "perfetto", known).out).slices if not s.instant]
+    assert {said(s.args) for s in spans} == {
+        (1, None, None, None), (0, 6 * MS, MS, 3 * MS), (0, 5 * MS, None, None), (0, 10_000, 0, 99_990_000),
+        (0, 20_000, 500_000, 79_480_000), (0, None, None, None)}
     for form in ("chrome", "kineto"):
         events = rbwp("export", "--to", form, known).json["traceEvents"]
-        found = sorted((e["args"]["rbwp"]["running_ns"], e["args"]["rbwp"].get("runnable_ns")) for e in events if "running_ns" in e.get("args", {}).get("rbwp", {}))
-        assert found == rows
+        found = [said(e["args"].get("rbwp", {})) for e in events if e["ph"] == "X"]
+        assert sorted(map(str, found)) == sorted(str(said(s.args)) for s in spans)
+    assert not any("ran" in s.args for s in Trace(rbwp("export", "--to", "perfetto", unknown).out).slices)
 
 
 def test_timeline(rbwp, known, unknown):

@@ -22,15 +22,26 @@ static void write_bounds(struct out *out, const struct trace_detail *detail)
                detail->start_uncertain_ns, detail->stop_uncertain_ns, detail->certain_ns);
 }
 
+void chrome_write_cpu(struct chrome *chrome, const struct trace_span *span,
+                      const struct trace_detail *detail)
+{
+    int64_t parts[TRACE_CPU_PARTS];
+    struct out *out = &chrome->pass->out;
+    if (span->flags & TRACE_RAN)
+        out_text(out, "\"ran\":true,");
+    if (!detail || !(detail->flags & TRACE_HAS_CPU))
+        return;
+    trace_cpu_parts(span, detail, parts);
+    for (int i = 0; i < TRACE_CPU_PARTS; i++)
+        if (parts[i] >= 0)
+            out_format(out, "\"%s\":%" PRId64 ",", trace_cpu_part_name[i], parts[i]);
+}
+
 void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
     if (detail->flags & TRACE_HAS_BOUNDS)
         write_bounds(out, detail);
-    if (detail->flags & TRACE_HAS_CPU && detail->running_ns >= 0)
-        out_format(out, "\"running_ns\":%" PRId64 ",", detail->running_ns);
-    if (detail->flags & TRACE_HAS_CPU && detail->runnable_ns >= 0)
-        out_format(out, "\"runnable_ns\":%" PRId64 ",", detail->runnable_ns);
     if (detail->flags & TRACE_HAS_LAUNCH)
         out_format(out, "\"launch_ns\":\"%" PRId64 "\",", detail->launch_ns);
     if (detail->launch_track != TRACE_NONE)
@@ -42,13 +53,16 @@ void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detai
 }
 
 /* Every member with a comma behind it, which the last one loses. */
-static void chrome_args_write_model(struct chrome *chrome, const struct trace_detail *detail)
+static void chrome_args_write_model(struct chrome *chrome, const struct trace_span *span,
+                                    const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
     out_text(out, "\"rbwp\":{");
-    if (detail->correlation)
+    if (detail && detail->correlation)
         out_format(out, "\"correlation\":\"%" PRIu64 "\",", detail->correlation);
-    chrome_write_launch(chrome, detail);
+    chrome_write_cpu(chrome, span, detail);
+    if (detail)
+        chrome_write_launch(chrome, detail);
     out->used--;
     out_text(out, "}");
 }
@@ -81,9 +95,9 @@ void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
         chrome_args_separate(chrome, &any);
         args_json_members(out, &chrome->text, &chrome->keys, chrome->pass->trace, detail);
     }
-    if (detail && has_model(detail)) {
+    if (span->flags & TRACE_RAN || (detail && has_model(detail))) {
         chrome_args_separate(chrome, &any);
-        chrome_args_write_model(chrome, detail);
+        chrome_args_write_model(chrome, span, detail);
     }
     if (any)
         out_text(out, "}");

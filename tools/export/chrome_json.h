@@ -212,6 +212,8 @@ static inline char *chrome_put_item(char *at, enum trace_category category, uint
 void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail);
 /* "KEY":value,... of the model's launch and bounds, each with a comma behind it. */
+void chrome_write_cpu(struct chrome *chrome, const struct trace_span *span,
+                      const struct trace_detail *detail);
 void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detail);
 
 #endif /* CHROME_JSON_H */

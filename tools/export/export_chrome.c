@@ -238,7 +238,7 @@ static void chrome_write_span(struct chrome *chrome, const struct trace_span *sp
         at = put_duration(chrome, at, span, steps);
     memcpy(at, lane->place, CHROME_PLACE_BYTES);
     at += lane->place_bytes;
-    if (detail || span->flags & (TRACE_UNFINISHED | TRACE_OPEN)) {
+    if (detail || span->flags & (TRACE_UNFINISHED | TRACE_OPEN | TRACE_RAN)) {
         out_end(out, at);
         chrome_write_args(chrome, span, detail);
         out_text(out, "}");

@@ -84,6 +84,8 @@ static inline uint8_t *perfetto_put_span(const struct perfetto *perfetto, uint8_
         at = put_annotation(at, ANNOTATION_UNFINISHED, PF_ANNOTATION_BOOL, 1);
     if (span->flags & TRACE_OPEN)
         at = put_annotation(at, ANNOTATION_OPEN, PF_ANNOTATION_BOOL, 1);
+    if (span->flags & TRACE_RAN)
+        at = perfetto_put_number(at, "ran", PF_ANNOTATION_BOOL, 1);
     if (key)
         at = put_annotation(at, *key == 's' ? ANNOTATION_SLOT : ANNOTATION_ITEM, PF_ANNOTATION_UINT,
                             span->item);
@@ -116,7 +118,7 @@ static void write_detailed(struct perfetto *perfetto, struct lane_state *lane,
         else
             perfetto->dropped.links++;
     if (detail)
-        at = perfetto_put_details(perfetto, at, detail);
+        at = perfetto_put_details(perfetto, at, span, detail);
     end_packet(packets, pb_close(event, at));
 }
 

@@ -64,7 +64,7 @@ static const char sqlite_tables[] =
     "CREATE TABLE fact(key TEXT NOT NULL, value TEXT NOT NULL);\n";
 
 static const char cpu_table[] = "CREATE TABLE span_cpu(span INTEGER PRIMARY KEY REFERENCES span,"
-                                " running_ns INTEGER, runnable_ns INTEGER);\n";
+                                " running_ns INTEGER, runnable_ns INTEGER, waiting_ns INTEGER);\n";
 
 /* Behind it: sorting once is faster than keeping in order. For what lies in a part of a track's
  * time, and for all that one function did. Nothing else is
@@ -188,7 +188,7 @@ static const char *const statements[STATEMENTS] = {
     [FACT] = "INSERT INTO fact VALUES(?,?)",
     [CATEGORY] = "INSERT INTO category VALUES(?,?)",
     [DETAIL] = "INSERT INTO detail VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-    [SPAN_CPU] = "INSERT INTO span_cpu VALUES(?,?,?)",
+    [SPAN_CPU] = "INSERT INTO span_cpu VALUES(?,?,?,?)",
     [ARG] = "INSERT INTO arg VALUES(?,?,?,?)",
     [COUNTER] = "INSERT INTO counter VALUES(?,?,?)",
     [COLUMN] = "INSERT INTO table_column VALUES(?,?,?,?,?,?,?)",
@@ -281,8 +281,8 @@ static void put_cpu(struct database *database, const struct trace_span *span,
         return;
     struct sqlite_row row = begin_row(database, SPAN_CPU);
     sqlite_number(&row, (int64_t)span->id);
-    sqlite_put_fact(&row, &facts, FACT_RUNNING);
-    sqlite_put_fact(&row, &facts, FACT_RUNNABLE);
+    for (int fact = FACT_RUNNING; fact <= FACT_WAITING; fact++)
+        sqlite_put_fact(&row, &facts, (enum span_fact)fact);
     sqlite_end_row(&row);
 }
 

@@ -156,6 +156,7 @@ static void kineto_args_write_model(struct chrome *chrome, const struct trace_sp
         out_format(out, "\"start_ns\":\"%" PRId64 "\",", span->start_ns);
     if (facts->value[KINETO_CORRELATION] != correlation)
         out_format(out, "\"correlation\":\"%" PRIu64 "\",", correlation);
+    chrome_write_cpu(chrome, span, detail);
     if (detail)
         chrome_write_launch(chrome, detail);
 }

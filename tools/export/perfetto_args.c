@@ -3,7 +3,7 @@
  */
 #include "own_keys.h"
 #include "perfetto_trace.h"
-#include "trace_detail.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,36 +92,36 @@ static uint8_t *perfetto_args_put_value(struct perfetto *perfetto, uint8_t *at,
     return perfetto_put_text(perfetto, at, PF_ANNOTATION_STRING, text, TEXT_BYTES_MAX);
 }
 
-static uint8_t *perfetto_args_put_number(uint8_t *at, const char *key, enum pf_annotation kind,
-                                         uint64_t value)
+uint8_t *perfetto_put_number(uint8_t *at, const char *key, enum pf_annotation kind, uint64_t value)
 {
     uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
     at = pb_text(annotation, PF_ANNOTATION_NAME, key);
     return pb_close(annotation, pb_u64(at, kind, value));
 }
 
-static uint8_t *put_model(uint8_t *at, const struct trace_detail *detail)
+static uint8_t *put_model(uint8_t *at, const struct trace_span *span,
+                          const struct trace_detail *detail)
 {
-    if (detail->flags & TRACE_HAS_CPU && detail->running_ns >= 0)
-        at = perfetto_args_put_number(at, "running_ns", PF_ANNOTATION_UINT,
-                                      (uint64_t)detail->running_ns);
-    if (detail->flags & TRACE_HAS_CPU && detail->runnable_ns >= 0)
-        at = perfetto_args_put_number(at, "runnable_ns", PF_ANNOTATION_UINT,
-                                      (uint64_t)detail->runnable_ns);
+    int64_t parts[TRACE_CPU_PARTS] = {-1, -1, -1};
+    if (detail->flags & TRACE_HAS_CPU)
+        trace_cpu_parts(span, detail, parts);
+    for (int i = 0; i < TRACE_CPU_PARTS; i++)
+        if (parts[i] >= 0)
+            at = perfetto_put_number(at, trace_cpu_part_name[i], PF_ANNOTATION_UINT,
+                                     (uint64_t)parts[i]);
     if (detail->flags & TRACE_HAS_LAUNCH)
-        at = perfetto_args_put_number(at, "launch_ns", PF_ANNOTATION_INT,
-                                      (uint64_t)detail->launch_ns);
+        at = perfetto_put_number(at, "launch_ns", PF_ANNOTATION_INT, (uint64_t)detail->launch_ns);
     if (detail->thread_id)
-        at = perfetto_args_put_number(at, "launch_thread", PF_ANNOTATION_UINT, detail->thread_id);
+        at = perfetto_put_number(at, "launch_thread", PF_ANNOTATION_UINT, detail->thread_id);
     if (detail->flags & TRACE_INFERRED)
-        at = perfetto_args_put_number(at, "launch_inferred", PF_ANNOTATION_BOOL, 1);
+        at = perfetto_put_number(at, "launch_inferred", PF_ANNOTATION_BOOL, 1);
     if (!(detail->flags & TRACE_HAS_BOUNDS))
         return at;
-    at = perfetto_args_put_number(at, "start_uncertain_ns", PF_ANNOTATION_UINT,
-                                  detail->start_uncertain_ns);
-    at = perfetto_args_put_number(at, "stop_uncertain_ns", PF_ANNOTATION_UINT,
-                                  detail->stop_uncertain_ns);
-    return perfetto_args_put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
+    at = perfetto_put_number(at, "start_uncertain_ns", PF_ANNOTATION_UINT,
+                             detail->start_uncertain_ns);
+    at =
+        perfetto_put_number(at, "stop_uncertain_ns", PF_ANNOTATION_UINT, detail->stop_uncertain_ns);
+    return perfetto_put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
 }
 
 static uint8_t *perfetto_args_put_key(struct perfetto *perfetto, uint8_t *at, uint32_t number)
@@ -135,7 +135,7 @@ static uint8_t *perfetto_args_put_key(struct perfetto *perfetto, uint8_t *at, ui
     return perfetto_put_text(perfetto, at, PF_ANNOTATION_NAME, key, TEXT_BYTES_MAX);
 }
 
-uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
+uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at, const struct trace_span *span,
                               const struct trace_detail *detail)
 {
     const struct trace *trace = perfetto->pass->trace;
@@ -153,5 +153,5 @@ uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
         at = perfetto_args_put_key(perfetto, annotation, arg->key);
         at = pb_close(annotation, perfetto_args_put_value(perfetto, at, detail, arg));
     }
-    return put_model(at, detail);
+    return put_model(at, span, detail);
 }

@@ -257,7 +257,8 @@ void perfetto_intern_name(struct perfetto *perfetto, const struct lane_state *la
 /* Bytes that perfetto_put_details takes for texts. */
 size_t perfetto_detail_bytes(const struct perfetto *perfetto, const struct trace_detail *detail);
 /* Fields of a track event. */
-uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
+uint8_t *perfetto_put_number(uint8_t *at, const char *key, enum pf_annotation kind, uint64_t value);
+uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at, const struct trace_span *span,
                               const struct trace_detail *detail);
 
 /* ---- what is written last, of the sink ---------------------------------------------- */

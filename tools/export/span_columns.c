@@ -100,6 +100,7 @@ static const struct span_column list[] = {
     SPAN_COLUMNS_COLUMN("certain_ns", "certain_ns", ID, true, SOURCE(FACT, FACT_CERTAIN)),
     OF_CPU("running_ns", FACT_RUNNING),
     OF_CPU("runnable_ns", FACT_RUNNABLE),
+    OF_CPU("waiting_ns", FACT_WAITING),
     TEXT("own_category", true, SOURCE(LABEL, 0), trace_label_of),
     TEXT("args", true, SOURCE(ARGS, 0), NULL),
 };
@@ -538,6 +539,8 @@ static void facts_of_cpu(const struct trace_span *span, const struct trace_detai
         span_facts_set(facts, FACT_RUNNING, cpu.running_ns);
     if (ran || (has && detail->runnable_ns >= 0))
         span_facts_set(facts, FACT_RUNNABLE, cpu.runnable_ns);
+    if (ran || (has && detail->running_ns >= 0 && detail->runnable_ns >= 0))
+        span_facts_set(facts, FACT_WAITING, cpu.waiting_ns);
 }
 
 bool span_facts_any(const struct trace_span *span, const struct trace_detail *detail)

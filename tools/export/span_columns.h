@@ -34,6 +34,7 @@ enum span_fact {
     FACT_CERTAIN,
     FACT_RUNNING, /* whether its thread ran */
     FACT_RUNNABLE,
+    FACT_WAITING,
     SPAN_FACTS
 };
 

@@ -97,4 +97,18 @@ static inline struct trace_cpu trace_cpu_of(const struct trace_span *span,
     return cpu;
 }
 
+enum { TRACE_CPU_PARTS = 3 };
+static const char *const trace_cpu_part_name[TRACE_CPU_PARTS] = {"running_ns", "runnable_ns",
+                                                                 "waiting_ns"};
+
+/* The parts of a span that has TRACE_HAS_CPU, by these names; -1: not known. */
+static inline void trace_cpu_parts(const struct trace_span *span, const struct trace_detail *detail,
+                                   int64_t parts_out[TRACE_CPU_PARTS])
+{
+    const bool both = detail->running_ns >= 0 && detail->runnable_ns >= 0;
+    parts_out[0] = detail->running_ns;
+    parts_out[1] = detail->runnable_ns;
+    parts_out[2] = both ? (int64_t)trace_cpu_of(span, detail).waiting_ns : -1;
+}
+
 #endif /* TRACE_SPAN_H */
