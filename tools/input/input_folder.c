@@ -76,14 +76,19 @@ static bool input_folder_has_magic(const char *path)
     return same;
 }
 
-/* One file of the folder, if it is what is looked for. */
-static bool input_folder_add_file(struct operands *files, const char *folder, const char *name)
+/* NULL without memory. */
+static char *path_in(const char *folder, const char *name)
 {
     char *path;
     size_t bytes = strlen(folder);
     const char *slash = bytes > 0 && folder[bytes - 1] == '/' ? "" : "/";
-    if (asprintf(&path, "%s%s%s", folder, slash, name) < 0)
-        path = NULL;
+    return asprintf(&path, "%s%s%s", folder, slash, name) < 0 ? NULL : path;
+}
+
+/* One file of the folder, if it is what is looked for. */
+static bool input_folder_add_file(struct operands *files, const char *folder, const char *name)
+{
+    char *path = path_in(folder, name);
     if (!path || input_folder_has_magic(path))
         return input_words_add(files, path);
     message_plain("%s: skipped: no RBWP file", path);
@@ -106,5 +111,30 @@ bool input_folder_add(struct operands *files, const char *folder)
     if (good && files->count == before)
         return message_fail(
             "%s: is a folder without RBWP files named *.bin or *.rbwa; name the files", folder);
+    return good;
+}
+
+static int is_shown(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+bool input_folder_below(struct operands *folders, const char *folder)
+{
+    struct dirent **names;
+    const int count = scandir(folder, &names, is_shown, by_name);
+    bool good = true, files = false;
+    for (int i = 0; i < count; i++)
+        files |= input_folder_takes(names[i]->d_name);
+    for (int i = 0; i < count; i++) {
+        char *path = path_in(folder, names[i]->d_name);
+        if (path && (files || !good || !input_is_folder(path)))
+            free(path);
+        else
+            good = input_words_add(folders, path) && good;
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
     return good;
 }

@@ -112,7 +112,8 @@ function summary() {
   if (number("same")) parts.push(`${exact(number("same"))} the same within ${data.threshold_percent} %` +
     (noisy || few ? ` (${[noisy ? `${noisy} of them noise` : "", few ? `${few} too few` : ""].filter(Boolean).join(", ")})` : ""));
   const doubt = !data.judged && number("slower") ? `. What is slower may be so by chance: that takes ${data.runs_needed} runs a side` : "";
-  return `By ${data.by}: ${parts.join(", ") || "nothing to compare"}${doubt}`;
+  const drift = data.interleaved === "no" ? ". The runs of A and B were not made by turns: a change may be one of the machine" : "";
+  return `By ${data.by}: ${parts.join(", ") || "nothing to compare"}${doubt}${drift}`;
 }
 
 /* ---- the start -------------------------------------------------------------------------- */

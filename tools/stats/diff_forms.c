@@ -195,11 +195,12 @@ const struct result_column diff_columns[] = {
     {"error_rate", NULL, 0, RESULT_SHARE, DIFF(error_rate)},
     {"comparisons", NULL, 0, RESULT_COUNT, DIFF(comparisons)},
     {"runs_needed", NULL, 0, RESULT_COUNT, DIFF(runs_needed)},
+    {"interleaved", NULL, 0, RESULT_CHOICE, DIFF(turns), .words = turns_name, .what = TURNS_WORDS},
     DIFF_FORMS_LIST(rows_table, rows, count),
     DIFF_FORMS_LIST(launches_table, launches, launch_count),
     DIFF_FORMS_LIST(counters_table, counters, counter_count),
     {0}};
-enum { TABLES = 3, FIRST_TABLE = 7 };
+enum { TABLES = 3, FIRST_TABLE = 8 };
 
 /* Every row begins with its verdict. */
 static enum diff_verdict verdict_of(const void *row)
@@ -284,6 +285,13 @@ static void doubt_text(struct out *out, const struct diff *diff)
                    diff->runs_needed);
 }
 
+static void turns_text(struct out *out, const struct diff *diff)
+{
+    if (diff->turns == TURNS_NOT_TAKEN)
+        out_text(out, "The runs of A and B were not made by turns: a change may be one of the "
+                      "machine\n");
+}
+
 /* What is compared has the metric's name. */
 static void rows_text(const struct result_view *view, const struct diff *diff,
                       const struct result_rows *rows)
@@ -328,6 +336,7 @@ void diff_text(struct out *out, const struct diff *diff, bool all, struct colors
         seen_text(out, diff);
     else
         doubt_text(out, diff);
+    turns_text(out, diff);
     for (unsigned i = 0; i < TABLES; i++)
         free(rows[i].order);
 }

@@ -573,6 +573,10 @@ static bool make_tracks(struct diff *diff, const struct stats *const *stats)
 
 bool diff_make(struct diff *diff, const struct stats *const *stats)
 {
+    int64_t began_ns[2 * DIFF_RUNS_MAX];
+    for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++)
+        began_ns[i] = stats[i]->first_ns;
+    diff->turns = turns_of(began_ns, diff->a_runs, diff->b_runs);
     return make_rows(diff, stats) && make_tracks(diff, stats);
 }
 

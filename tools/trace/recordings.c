@@ -37,6 +37,11 @@ static int compare_recordings(const struct trace_facts *a, const struct trace_fa
     return order ? order : compare_texts(a->host, b->host);
 }
 
+bool recordings_same(const struct trace_facts *a, const struct trace_facts *b)
+{
+    return a->identity.session_ns && compare_recordings(a, b) == 0;
+}
+
 /* 0: they are the same file. */
 static int compare_places(const struct trace_facts *a, const struct trace_facts *b)
 {

@@ -15,6 +15,9 @@
 /* EXIT_PARTIAL where a part is missing between two that are there; that is reported. */
 enum exit_code recordings_join(struct trace_source *sources, int *count);
 
+/* Of one recording, both of which say so. */
+bool recordings_same(const struct trace_facts *a, const struct trace_facts *b);
+
 /* Whether the recording began in an earlier part than this one. A part that was split off is
  * complete in itself. */
 bool recordings_began_before(const struct trace_identity *first);

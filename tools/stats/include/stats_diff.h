@@ -11,6 +11,7 @@
 
 #include "result_print.h"
 #include "stats.h"
+#include "turns.h"
 
 enum { DIFF_RUNS_MAX = 64 }; /* of a side */
 
@@ -104,6 +105,7 @@ struct diff {
     uint32_t pairs;       /* of all runs of both sides, that chance hardly has (rank_test.h) */
     uint32_t runs_needed; /* of a side, for a verdict */
     bool judged;          /* there are so many: else what is slower may be so by chance */
+    enum turns turns;     /* not taken: what is slower may be so by a drift of the machine */
 };
 
 #define DIFF_ERROR_RATE 0.01

@@ -23,6 +23,10 @@ bool input_is_folder(const char *word);
 /* Appends its files. False with the message given. */
 bool input_folder_add(struct operands *files, const char *folder);
 
+/* Appends the folders in it that are not hidden, by name; none if it has files of its own. False
+ * without memory, with the message given. */
+bool input_folder_below(struct operands *folders, const char *folder);
+
 /* Whether a file of this name is what is looked for: neither hidden nor called otherwise. */
 bool input_folder_takes(const char *name);
 
