@@ -27,8 +27,8 @@
 /* In the order of the help. */
 /* clang-format off */
 #define COMMANDS(COMMAND) \
-    COMMAND(archive) COMMAND(check) COMMAND(ctl) COMMAND(diff) COMMAND(dump) COMMAND(events) \
-    COMMAND(export) COMMAND(info) COMMAND(lanes) COMMAND(merge) COMMAND(processes) COMMAND(ptx) \
+    COMMAND(archive) COMMAND(check) COMMAND(compare) COMMAND(ctl) COMMAND(diff) COMMAND(dump) \
+    COMMAND(events) COMMAND(export) COMMAND(info) COMMAND(lanes) COMMAND(merge) COMMAND(processes) COMMAND(ptx) \
     COMMAND(record) COMMAND(repair) COMMAND(report) COMMAND(split) COMMAND(stacks) \
     COMMAND(stats) COMMAND(tables) COMMAND(tail) COMMAND(timeline) COMMAND(top)
 /* clang-format on */

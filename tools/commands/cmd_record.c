@@ -3,6 +3,7 @@
 #include "filter.h"
 #include "message.h"
 #include "record.h"
+#include "record_words.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -21,8 +22,7 @@ static bool store_time(void *value, const char *text, struct option_error *error
     return option_wrong(error, "is not a time from 1ms to 4000000s");
 }
 
-/* Words with commas between them. */
-static bool store_sources(void *value, const char *text, struct option_error *error)
+bool record_store_sources(void *value, const char *text, struct option_error *error)
 {
     static const struct {
         const char *name;
@@ -61,9 +61,7 @@ static bool store_signal(void *value, const char *text, struct option_error *err
 }
 
 static const struct option record_option_table[] = {
-    {"what", 0, "SOURCES", "gpu ranges threads work",
-     "gpu, ranges (NVTX), threads, work (of librbwp); default all there is",
-     offsetof(struct record_options, sources), store_sources},
+    RECORD_WHAT_OPTION(offsetof(struct record_options, sources)),
     {"after", 0, "TIME", NULL, "begin so long after the start: 5s, 200ms",
      offsetof(struct record_options, after_ns), store_time},
     {"for", 0, "TIME", NULL, "record for so long; the program runs on",

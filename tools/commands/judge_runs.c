@@ -50,6 +50,8 @@ const struct option judge_option_table[] = {
      offsetof(struct judge_options, one_run), option_store_true},
     {"report", 0, "PAGE.html", NULL, "a page with both sides beside each other, too",
      offsetof(struct judge_options, page), option_store_text},
+    {"junit", 0, "FILE.xml", NULL, "a test case a row, too: JUnit's XML, as CI systems read it",
+     offsetof(struct judge_options, junit), option_store_text},
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct judge_options, all),
      option_store_true},
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct judge_options, json), option_store_true},
@@ -87,17 +89,32 @@ static enum exit_code judge_show(const struct judge_options *options, struct ope
     return out_close(&out);
 }
 
-static enum exit_code judge_page(const struct judge_options *options, struct operands files,
-                                 const struct diff *diff, const struct stats *const *stats)
+/* Of the page or the test cases; true: there is such a file. */
+static bool judge_open(struct out *out, const struct judge_options *options, const char *path,
+                       struct operands files, enum exit_code *code)
 {
+    const struct out_options output = {path, options->reading.output.force};
+    if (!path || *code != EXIT_GOOD)
+        return false;
+    if (!out_open(out, &output, files))
+        *code = EXIT_BAD_DATA;
+    return *code == EXIT_GOOD;
+}
+
+static enum exit_code judge_files(const struct judge_options *options, struct operands files,
+                                  const struct diff *diff, const struct stats *const *stats)
+{
+    enum exit_code code = EXIT_GOOD;
     struct out out;
-    if (!options->page)
-        return EXIT_GOOD;
-    if (!out_open(&out, &(struct out_options){options->page, options->reading.output.force}, files))
-        return EXIT_BAD_DATA;
-    bool whole = diff_page_write(&out, &(struct diff_page){diff, stats, files.words});
-    enum exit_code code = out_close(&out);
-    return whole ? code : exit_worse(code, EXIT_PARTIAL);
+    if (judge_open(&out, options, options->page, files, &code)) {
+        bool whole = diff_page_write(&out, &(struct diff_page){diff, stats, files.words});
+        code = exit_worse(out_close(&out), whole ? EXIT_GOOD : EXIT_PARTIAL);
+    }
+    if (judge_open(&out, options, options->junit, files, &code)) {
+        diff_junit(&out, diff);
+        code = out_close(&out);
+    }
+    return code;
 }
 
 /* Of the gate. */
@@ -126,8 +143,8 @@ static enum exit_code judge_loaded(const struct judge_options *options, const st
         stats[i] = &runs->loads[i].stats;
     struct operands files = {(char **)(uintptr_t)runs->names, (int)runs->count};
     if (diff_make(&diff, stats))
-        code =
-            exit_worse(judge_page(options, files, &diff, stats), judge_show(options, files, &diff));
+        code = exit_worse(judge_files(options, files, &diff, stats),
+                          judge_show(options, files, &diff));
     else
         message("out of memory");
     if (code == EXIT_GOOD && options->threshold.set)

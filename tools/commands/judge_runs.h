@@ -16,7 +16,7 @@ struct judge_options {
     struct reading_options reading;
     bool json, all, one_run;
     uint32_t min_count;
-    const char *page, *csv;
+    const char *page, *junit, *csv;
     int metric; /* enum diff_metric */
     struct {
         bool set;

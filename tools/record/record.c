@@ -285,23 +285,27 @@ static bool set_inject(const struct record_options *options, unsigned sources, c
             record_set(environment, "RBWP_INJECT_RANGE", options->capture_range));
 }
 
-/* Flags of its own, and those on its command line, count more. */
+/* Flags of its own, and those on its command line, count more; but for where a repeated run records
+ * to. */
 static bool set_work(const struct record_options *options, struct record_environment *environment)
 {
-    const char *theirs = getenv("RBWP_FLAGS");
-    char path[PATH_MAX], behind[PATH_MAX], before[128] = "-bgworkprofile 2";
-    const size_t level = strlen(before);
+    const char *theirs = getenv("RBWP_FLAGS"), *flags = theirs ? theirs : "";
+    char path[PATH_MAX], behind[PATH_MAX], stacks[64] = "", before[PATH_MAX];
+    if (strlen(flags) > PATH_MAX - 256)
+        return message_fail("RBWP_FLAGS is too long: nothing is recorded");
     if (!work_file(options, path))
         return true;
     if (strpbrk(path, " \t")) {
         message("%s: with a blank in its name it cannot be given to the program", path);
         return wanted(options) != RECORD_WORK;
     }
-    snprintf(behind, sizeof behind, "%s%s", theirs ? " " : "", theirs ? theirs : "");
     if (options->stacks_ns)
-        snprintf(before + level, sizeof before - level, " -bgworkprofile_stacks %" PRId64 "ns",
-                 options->stacks_ns);
-    strcat(before, " -bgworkprofile_logfile ");
+        snprintf(stacks, sizeof stacks, " -bgworkprofile_stacks %" PRId64 "ns", options->stacks_ns);
+    snprintf(behind, sizeof behind, "%s%s", theirs && !options->repeated ? " " : "",
+             options->repeated ? "" : flags);
+    snprintf(before, sizeof before, "-bgworkprofile %" PRIu32 "%s %s%s-bgworkprofile_logfile ",
+             options->level ? options->level : 2, stacks, options->repeated ? flags : "",
+             options->repeated && theirs ? " " : "");
     return set_file("RBWP_FLAGS", before, path, behind, environment);
 }
 
@@ -352,8 +356,8 @@ static void say_nothing(unsigned sources)
 }
 
 /* Makes the profiles whole, if the program did not get to it, and says what is in them. since: when
- * the program was started. */
-static void record_sources_finish(const struct record_options *options,
+ * the program was started. False: there are none. */
+static bool record_sources_finish(const struct record_options *options,
                                   const struct timespec *since)
 {
     struct record_files files = {0};
@@ -367,14 +371,15 @@ static void record_sources_finish(const struct record_options *options,
         record_files_find(&files, path, since, NULL);
     if (files.count == 0) {
         say_nothing(sources);
-        return;
+        return false;
     }
     if (sources & (RECORD_THREADS | RECORD_WORK) && (options->after_ns || options->for_ns))
         record_files_cut(&files, from_ns, options->for_ns ? from_ns + options->for_ns : INT64_MAX);
     const struct operands all = {files.paths, (int)files.count};
-    if (record_summary_say(all, options->sources) && options->report)
+    if (!options->repeated && record_summary_say(all, options->sources) && options->report)
         (void)record_page(options, all);
     record_files_free(&files);
+    return true;
 }
 
 /* ---- kernels with probes --------------------------------------------------------------------- */
@@ -673,10 +678,30 @@ static void make_way(const char *file)
     (void)unlink(file);
 }
 
-static int record_sources(const struct record_options *options, struct operands program)
+/* Where flags of a program that records itself name its file, that of this run comes in its place.
+ * named: that file, behind the flag's name and '='. */
+static void name_file(const char *named, char **words)
 {
-    struct record_environment environment = {0};
+    static const char flag[] = "bgworkprofile_logfile";
+    for (; *words; words++) {
+        const char *found = **words == '-' ? strstr(*words, flag) : NULL;
+        const char *behind = found ? found + strlen(flag) : NULL;
+        if (found && *behind == '=')
+            *words = (char *)(uintptr_t)named;
+        else if (found && *behind == '\0' && words[1])
+            *++words = (char *)(uintptr_t)named + sizeof flag + 1;
+    }
+}
+
+int record_sources(const struct record_options *options, struct operands program, bool *left_out)
+{
+    struct record_environment environment = {.repeated = options->repeated};
     struct timespec since;
+    char path[PATH_MAX], named[PATH_MAX + 32];
+    if (options->repeated && wanted(options) & RECORD_WORK && work_file(options, path)) {
+        snprintf(named, sizeof named, "-bgworkprofile_logfile=%s", path);
+        name_file(named, program.words);
+    }
     bool set_up = record_sources_set_up(options, program.words[0], &environment);
     if (!set_up)
         record_environment_free(&environment);
@@ -686,8 +711,7 @@ static int record_sources(const struct record_options *options, struct operands 
     int status = record_run(program.words, &environment);
     record_environment_free(&environment);
     bool ran = status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= 126);
-    if (set_up && ran)
-        record_sources_finish(options, &since);
+    *left_out = set_up && ran && record_sources_finish(options, &since);
     record_children_say(options->output.path);
     return status;
 }
@@ -695,11 +719,12 @@ static int record_sources(const struct record_options *options, struct operands 
 int record_program(const struct record_options *options, struct operands program)
 {
     char folder[PATH_MAX];
+    bool left;
     program.words[program.count] = NULL; /* options stood there */
     if (!outputs_good(options))
         return record_end_like(record_run(program.words, &(struct record_environment){0}));
     if (!options->ptx)
-        return record_end_like(record_sources(options, program));
+        return record_end_like(record_sources(options, program, &left));
     if (!record_folder_make(options->folder, folder))
         return record_end_like(record_run(program.words, &(struct record_environment){0}));
     int status = record_in(options, program, folder);

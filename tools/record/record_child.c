@@ -9,6 +9,7 @@
 #include "record_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,10 +44,23 @@ void record_environment_free(struct record_environment *environment)
 /* ---- signals --------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t program; /* its process; 0: there is none */
+static volatile sig_atomic_t stopped_by;
+
+int record_stopped(void)
+{
+    return stopped_by;
+}
+
+static void note_stop(int number)
+{
+    stopped_by = number;
+}
 
 static void hand_on(int number)
 {
     int kept = errno;
+    if (number == SIGTERM || number == SIGHUP)
+        stopped_by = number;
     if (program > 0)
         kill((pid_t)program, number);
     errno = kept;
@@ -60,15 +74,15 @@ struct dispositions {
 /* From here on until restore nothing of these ends us; they are blocked until the program runs. */
 static void child_take_signals(struct dispositions *before)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, hand = {.sa_handler = hand_on};
+    struct sigaction note = {.sa_handler = note_stop}, hand = {.sa_handler = hand_on};
     sigset_t blocked;
     sigemptyset(&blocked);
-    hand.sa_flags = SA_RESTART;
+    hand.sa_flags = note.sa_flags = SA_RESTART;
     for (int i = 0; i < COUNT(handed_on); i++)
         sigaddset(&blocked, handed_on[i]);
     sigprocmask(SIG_BLOCK, &blocked, &before->mask);
     for (int i = 0; i < COUNT(from_terminal); i++)
-        sigaction(from_terminal[i], &ignore, &before->of_terminal[i]);
+        sigaction(from_terminal[i], &note, &before->of_terminal[i]);
     for (int i = 0; i < COUNT(handed_on); i++) {
         sigaction(handed_on[i], NULL, &before->of_others[i]);
         if (before->of_others[i].sa_handler != SIG_IGN) /* as nohup wants it */
@@ -87,6 +101,13 @@ static void restore_signals(const struct dispositions *before)
 
 /* ---- running --------------------------------------------------------------------------- */
 
+static void close_streams(void)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0)
+        (void)dup2(nothing, STDOUT_FILENO);
+}
+
 static _Noreturn void become(char **words, const struct record_environment *environment,
                              const struct dispositions *before)
 {
@@ -102,7 +123,10 @@ static _Noreturn void become(char **words, const struct record_environment *envi
         snprintf(number, sizeof number, "%ld", (long)getpid());
         setenv(environment->own_number, number, 1);
     }
+    if (environment->repeated)
+        close_streams();
     execvp(words[0], words);
+    message_hold(NULL);
     message("%s: %s", words[0], strerror(errno));
     _exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
 }

@@ -18,6 +18,7 @@ struct record_environment {
     } variables[RECORD_WORDS_MAX];
     int count;
     const char *own_number; /* one that gets the program's process number; NULL: none */
+    bool repeated;          /* the program has no input and no output but standard error */
 };
 /* A copy of value is kept; false without memory. */
 bool record_set(struct record_environment *environment, const char *name, const char *value);
@@ -29,6 +30,9 @@ int record_run(char **words, const struct record_environment *environment);
 
 /* Which process that was, and when it was seen to have ended. */
 struct recover_end record_end_seen(void);
+
+/* The signal by which the user stopped it, however it took that; 0: none. */
+int record_stopped(void);
 
 /* The exit status that this stands for. Ends this process by the signal that ended the program. */
 int record_end_like(int status);

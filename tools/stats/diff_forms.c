@@ -289,7 +289,7 @@ static void turns_text(struct out *out, const struct diff *diff)
 {
     if (diff->turns == TURNS_NOT_TAKEN)
         out_text(out, "The runs of A and B were not made by turns: a change may be one of the "
-                      "machine\n");
+                      "machine (rbwp compare makes them so)\n");
 }
 
 /* What is compared has the metric's name. */

@@ -120,6 +120,8 @@ void diff_free(struct diff *diff);
 
 /* all: rows that are the same, too; else they are counted. */
 void diff_text(struct out *out, const struct diff *diff, bool all, struct colors colors);
+/* A test case a row or launch, in JUnit's XML: what was not judged is skipped. */
+void diff_junit(struct out *out, const struct diff *diff);
 /* The document. */
 extern const struct result_column diff_columns[];
 
