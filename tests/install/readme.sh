@@ -32,11 +32,14 @@ commands() {
         echo "$command"
         # The program's calls are short: a filter for long ones is right to say that there are none. Other programs of this
         # machine, which top sees, may be of another byte order, have their files elsewhere, or end as it looks.
-        eval "$command" >/dev/null 2>errors || grep -qE 'nothing fits the filters|^rbwp top: .*: (live file|cannot be opened): ' errors ||
+        # Of two runs of one program one in a hundred pairs may differ by chance (exit 4).
+        eval "$command" >/dev/null 2>errors || [[ $? == 4 && $command == 'rbwp compare '* ]] || grep -qE 'nothing fits the filters|^rbwp top: .*: (live file|cannot be opened): ' errors ||
             { cat errors; exit 1; }
     done
 }
 program README.md 1000
+ln -s cleaner a
+ln -s cleaner b
 commands README.md
 program docs/instrument.md 100 >/dev/null # a call in ten did work: those 100 are in the file, and no other
 commands docs/commands.md
