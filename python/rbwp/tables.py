@@ -238,4 +238,13 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
         Column("path", "name"),
         Column("build_id", "name"),
     ),
+    "mpi_wait": (
+        Column("start", "time", "start"),
+        Column("stop", "time", "stop"),
+        Column("thread", "u64", "thread"),
+        Column("kind", "name", "label"),
+        Column("peer", "i64"),
+        Column("bytes", "u64", "", "bytes"),
+        Column("outcome", "u64"),
+    ),
 }

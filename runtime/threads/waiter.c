@@ -128,13 +128,14 @@ static struct {
     uint64_t name; /* number of the kind's name */
 } kinds[WAIT_KINDS];
 uint64_t waiter_least_ticks[WAIT_KINDS];
-static unsigned table;
+static unsigned table, mpi_table;
 static double ns_per_tick;
 static uint64_t look_ticks; /* when the only thread is to look at the clock again */
 
 /* ---- once ------------------------------------------------------------------------------------ */
 
 static const struct rbwp_schema schema = KNOWN_SCHEMA(wait);
+static const struct rbwp_schema mpi_schema = KNOWN_SCHEMA(mpi_wait);
 
 #define LONG_NS 100000000u /* what takes longer is on record before it is over */
 
@@ -175,19 +176,34 @@ static bool waiter_show(const void *place, uint64_t thread_id, struct rbwp_exten
     return true;
 }
 
-bool waiter_prepare(uint64_t least_io_ns)
+static bool prepare_kind(enum wait_kind kind, const char *text, uint64_t least_io_ns)
 {
     char name[64] = "after ";
+    strcpy(name + 6, text);
+    waiter_least_ticks[kind] = rbwp_ticks_from_ns(least_ns(kind, least_io_ns));
+    return rbwp_work_item_register(name, &kinds[kind].slot) == RBWP_OK &&
+           rbwp_name_intern(text, strlen(text), &kinds[kind].name) == RBWP_OK;
+}
+
+bool waiter_prepare_mpi(const char *const names[WAIT_MPI_KINDS])
+{
+    if (rbwp_extend_row_register(&mpi_schema, &mpi_table) != RBWP_OK)
+        return false;
+    for (unsigned i = 0; i < WAIT_MPI_KINDS; i++)
+        if (!prepare_kind((enum wait_kind)(WAIT_MPI + i), names[i], 0))
+            return false;
+    return true;
+}
+
+bool waiter_prepare(uint64_t least_io_ns)
+{
     rbwp_extend_ask_seldom();
     rbwp_extend_show_waits(waiter_show, LONG_NS);
     if (!(waiters = make_places()) || rbwp_extend_row_register(&schema, &table) != RBWP_OK)
         return false;
     for (unsigned i = WAIT_START; i < WAIT_KINDS; i++) {
-        strcpy(name + 6, kind_names[i]);
-        if (rbwp_work_item_register(name, &kinds[i].slot) != RBWP_OK ||
-            rbwp_name_intern(kind_names[i], strlen(kind_names[i]), &kinds[i].name) != RBWP_OK)
+        if (kind_names[i] && !prepare_kind((enum wait_kind)i, kind_names[i], least_io_ns))
             return false;
-        waiter_least_ticks[i] = rbwp_ticks_from_ns(least_ns((enum wait_kind)i, least_io_ns));
     }
     return true;
 }
@@ -338,7 +354,22 @@ static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct w
     cells[7] = outcome;
 }
 
-/* The thread's first one of a chunk, and those of others. */
+static void add_mpi_row(uint64_t thread_id, const struct wait *wait, enum wait_outcome outcome,
+                        uint64_t stop_ticks)
+{
+    const uint64_t cells[COLUMNS_mpi_wait] = {
+        [AT_mpi_wait_start] = wait->since_ticks,   [AT_mpi_wait_stop] = stop_ticks,
+        [AT_mpi_wait_thread] = thread_id,          [AT_mpi_wait_kind] = kinds[wait->kind].name,
+        [AT_mpi_wait_peer] = (uint64_t)wait->peer, [AT_mpi_wait_bytes] = wait->bytes,
+        [AT_mpi_wait_outcome] = outcome,
+    };
+    sigset_t signals;
+    hold_signals(&signals);
+    rbwp_row_add(mpi_table, cells);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+}
+
+/* The thread's first one of a chunk, those of others, and those of MPI. */
 static __attribute__((noinline)) void waiter_add_row(uint64_t thread_id, const struct wait *wait,
                                                      enum wait_outcome outcome, uint64_t stop_ticks,
                                                      const struct wakeup_found *waker)
@@ -346,6 +377,10 @@ static __attribute__((noinline)) void waiter_add_row(uint64_t thread_id, const s
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t cells[COLUMNS_wait];
     sigset_t signals;
+    if (wait_is_mpi(wait->kind)) {
+        add_mpi_row(thread_id, wait, outcome, stop_ticks);
+        return;
+    }
     hold_signals(&signals);
     put_cells(cells, thread_id, wait, outcome, stop_ticks, waker);
     rbwp_row_add(table, cells);
@@ -379,7 +414,7 @@ static inline void waiter_report(struct waiter *waiter, const struct wait *wait,
     if (__builtin_expect(stop_ticks >= look_ticks, 0))
         look_at_clock(stop_ticks);
     begin_stretch(self, kinds[wait->kind].slot, stop_ticks);
-    const bool has_room = rbwp_place_has_room_(place);
+    const bool has_room = !wait_is_mpi(wait->kind) && rbwp_place_has_room_(place);
     if (has_room) {
         put_cells(rbwp_place_take_(place, COLUMNS_wait), thread_id, wait, outcome, stop_ticks,
                   waker);
@@ -424,7 +459,7 @@ static bool go_on_anew(const struct wait *wait)
  * thread on its CPU was no wait. */
 static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_ticks)
 {
-    uint32_t bit = UINT32_C(1) << wait->kind;
+    uint64_t bit = UINT64_C(1) << wait->kind;
     const uint64_t least = waiter_least_ticks[wait->kind];
     const bool is_short = stop_ticks - wait->since_ticks < least ||
                           (wait->kind >= WAIT_READ && least && rbwp_extend_ran());
@@ -515,7 +550,8 @@ void waiter_tell_waiting(void)
             continue;
         const struct wait wait = {.kind = (enum wait_kind)kind,
                                   .object = waiter->object,
-                                  .since_ticks = waiter->since_ticks};
+                                  .since_ticks = waiter->since_ticks,
+                                  .peer = (int64_t)waiter->object - 1};
         if ((int64_t)(now_ticks - wait.since_ticks) >= 0)
             waiter_add_row(thread_id, &wait, WAIT_GOES_ON, now_ticks, &(struct wakeup_found){0});
     }

@@ -90,6 +90,8 @@ __attribute__((hot)) bool wakeup_take(struct wakeup_bucket *bucket, uint64_t obj
 
 /* ---- waiter ---------------------------------------------------------------------------------- */
 
+enum { WAIT_MPI_KINDS = 17 };
+
 enum wait_kind {
     WAIT_NONE,  /* nobody's place */
     WAIT_START, /* a thread was made, and has not run yet */
@@ -106,7 +108,8 @@ enum wait_kind {
     WAIT_SELECT,
     WAIT_CHILD,
     WAIT_SIGNAL,
-    WAIT_READ,
+    WAIT_MPI, /* the first of its calls, whose names wrap_mpi.c has */
+    WAIT_READ = WAIT_MPI + WAIT_MPI_KINDS,
     WAIT_WRITE,
     WAIT_FSYNC,
     WAIT_ACCEPT,
@@ -124,7 +127,7 @@ struct waiter {
     _Atomic uint32_t used;
     _Atomic uint32_t kind;  /* what it waits for */
     _Atomic uintptr_t busy; /* it is recording: where on its stack; else 0 */
-    uint32_t short_kinds;   /* bits: of these kinds the last call did not block */
+    uint64_t short_kinds;   /* bits: of these kinds the last call did not block */
     uint32_t ready_kinds; /* of them, when the last one was made, the one before had not, either */
     bool jumps;           /* a handler that interrupted the recording leaves something by longjmp */
     bool begun;           /* its first interval has */
@@ -140,6 +143,11 @@ static inline uint64_t waiter_thread_id(void)
     return waiter_mine ? atomic_load_explicit(&waiter_mine->thread_id, memory_order_relaxed) : 0;
 }
 
+static inline bool wait_is_mpi(enum wait_kind kind)
+{
+    return kind >= WAIT_MPI && kind < WAIT_READ;
+}
+
 struct wait {
     struct waiter *waiter;        /* NULL: nothing is recorded */
     struct wakeup_bucket *bucket; /* NULL: nobody signals it */
@@ -150,6 +158,8 @@ struct wait {
     uint64_t *item, *mark; /* if so: what it was, and where */
     unsigned rest_slot; /* if so, and for good: 1 + what goes on if the wait was none; 0: it can be
                            taken back */
+    int64_t peer;       /* of calls of MPI alone: a rank, -1 none or not known */
+    uint64_t bytes;
 };
 
 /* The calling thread becomes one whose waits are recorded: known by its name (NULL: its number),
@@ -176,6 +186,8 @@ void waiter_tell_waiting(void);
 
 /* Once, before the first thread: names, the table. False, and nothing is recorded: no room. */
 bool waiter_prepare(uint64_t least_io_ns);
+/* The same of calls of MPI, before the first of them: their names. */
+bool waiter_prepare_mpi(const char *const names[WAIT_MPI_KINDS]);
 /* When the session has begun: how long a tick is. */
 void waiter_start_clock(void);
 /* In a forked child, whose only thread this is. */
@@ -191,7 +203,7 @@ static inline bool wait_is_unlikely(enum wait_kind kind)
     struct waiter *waiter = waiter_mine;
     if (!waiter)
         return false;
-    const uint32_t bit = UINT32_C(1) << kind, is_short = waiter->short_kinds & bit;
+    const uint32_t bit = UINT32_C(1) << kind, is_short = (uint32_t)waiter->short_kinds & bit;
     const uint32_t was_short = waiter->ready_kinds & bit;
     waiter->ready_kinds = (waiter->ready_kinds & ~bit) | is_short;
     return is_short & was_short;
@@ -200,7 +212,7 @@ static inline bool wait_is_unlikely(enum wait_kind kind)
 static inline void wait_is_likely(enum wait_kind kind)
 {
     if (waiter_mine) /* else a handler has forked, and this is the child */
-        waiter_mine->short_kinds &= ~(UINT32_C(1) << kind);
+        waiter_mine->short_kinds &= ~(UINT64_C(1) << kind);
 }
 
 /* The thread's place is in use: by a call that this one interrupts, or by one that was left by

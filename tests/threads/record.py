@@ -97,6 +97,12 @@ def test_names(folder):
     assert names.count("by prctl") == 1 and sum("+0x" in name for name in names) == 1, names
 
 
+def test_no_mpi(folder):
+    """Our functions of MPI are there, its library is not: a call of one fails, and does nothing else."""
+    out, _ = record(folder, PYTHON, "-c", "import ctypes; print(ctypes.CDLL(None).MPI_Barrier(0))")
+    assert out == "16\n", out
+
+
 def test_title(folder):
     """What a server writes over its arguments is the name of the process, also where it was killed."""
     for way in "alone", "threads":
@@ -229,7 +235,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
+for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_no_mpi, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
              test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
