@@ -18,6 +18,12 @@
 #define SECTIONS 3u
 #define THREADS_MAX 16384u /* whose state is kept, some 100 bytes each */
 
+void mark_index_begin(struct mark_index *marks)
+{
+    marks->marks = calloc(MARKS_MAX + 1, sizeof *marks->marks);
+    marks->off = !marks->marks;
+}
+
 void mark_index_free(struct mark_index *marks)
 {
     for (uint32_t i = 0; i < marks->threads.map.count && i < marks->state_room; i++)
@@ -109,10 +115,6 @@ static bool add_items(struct mark_index *marks, const struct mark_thread *thread
 
 static void add_mark(struct mark_index *marks, uint64_t offset)
 {
-    if (!marks->marks && !(marks->marks = calloc(MARKS_MAX + 1, sizeof *marks->marks))) {
-        mark_index_give_up(marks);
-        return;
-    }
     const uint32_t before = marks->item_count;
     for (uint32_t i = 0; i < marks->threads.map.count; i++)
         if (marks->states[i].open_count && !add_items(marks, &marks->states[i])) {

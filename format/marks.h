@@ -22,7 +22,6 @@ struct mark_thread {
     uint32_t open_count, room;
 };
 
-/* Zeros are none yet. */
 struct mark_index {
     bool off;                    /* nothing is known, or not any more */
     uint32_t untold;             /* 1 + number of the thread whose state is to be given, 0 none */
@@ -45,6 +44,9 @@ static inline bool loss_is_of_records(uint32_t cause)
            cause == RBWP_LOSS_UNPROTECTED || cause == RBWP_LOSS_OVERWRITTEN;
 }
 
+/* None yet. Their memory is had now: whoever adds blocks may be a thread that must not wait for
+ * malloc's lock then. */
+void mark_index_begin(struct mark_index *marks);
 void mark_index_free(struct mark_index *marks);
 /* A block was added to the index of blocks; it begins a range of it, or not. */
 void mark_index_block(struct mark_index *marks, const struct rbwp_index_range *block,

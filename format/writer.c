@@ -69,6 +69,7 @@ enum rbwp_status rbwp_writer_new(const struct rbwp_sink *sink, uint32_t node, in
         free(writer);
         return RBWP_E_MEMORY;
     }
+    mark_index_begin(&writer->marks);
     writer->sink = *sink;
     writer->header = (struct rbwp_file_header){
         .version = RBWP_FILE_VERSION,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stalls [FLAGS...] [KIND...] - calls that stand still, each kind on a thread of its own.
+ * stalls [FLAGS...] [KIND...] - calls that stand still, each kind on a thread of its own; of those
+ * that are wanted by name alone, exit is in a function that exit calls, child in a forked process.
+ * As a library that Python has loaded, python is in a function of Python's (stalls_call_back).
  *
  * A call ends when its keeper says so, STALL_MS after its begin, or by itself. Each kind has so
  * many calls that the recorder's writer thread had a CPU in ROUNDS of them, and prints of these
@@ -8,10 +10,13 @@
  * system's number of its thread, and how many waits failed with EINTR; "none NAME" of a kind that
  * this system does not have.
  */
+#include "allocator.h"
+
 #include <rbwp_record.h>
 #include <rbwp_session.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -24,9 +29,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,10 +47,15 @@
 
 static char writer_status[300];
 
+enum place { ON_THREAD, ON_THREAD_IF_NAMED, AT_EXIT, IN_CHILD };
+
 struct keeper {
     const char *name;
-    void (*stalls)(struct keeper *keeper);   /* what the call does */
-    void (*holds)(struct keeper *keeper);    /* before it; NULL: nothing */
+    enum place place;
+    bool (*prepares)(
+        struct keeper *keeper);            /* false: the system has no such thing; NULL: nothing */
+    void (*stalls)(struct keeper *keeper); /* what the call does */
+    void (*holds)(struct keeper *keeper);  /* before it; NULL: nothing */
     void (*releases)(struct keeper *keeper); /* lets it end; NULL: it does by itself */
     unsigned slot;
     sem_t wanted, held;
@@ -49,7 +63,9 @@ struct keeper {
     pthread_rwlock_t rwlock;
     pthread_cond_t cond;
     sem_t sem;
-    int pipe[2];
+    int pipe[2]; /* or other descriptors */
+    struct sockaddr_un address;
+    socklen_t address_bytes;
     uint32_t word;
     bool is_over, is_done;
     int faults;
@@ -95,41 +111,6 @@ static void check(struct keeper *keeper, long result)
     if (errno != EINTR)
         abort();
     keeper->eintr++;
-}
-
-/* ---- an allocator whose lock a call may hold ------------------------------------------------- */
-
-static pthread_mutex_t allocator = PTHREAD_MUTEX_INITIALIZER;
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-void __libc_free(void *memory);
-
-#define LOCKED(type, call)                                                                         \
-    do {                                                                                           \
-        pthread_mutex_lock(&allocator);                                                            \
-        type result_ = call;                                                                       \
-        pthread_mutex_unlock(&allocator);                                                          \
-        return result_;                                                                            \
-    } while (0)
-
-void *malloc(size_t bytes)
-{
-    LOCKED(void *, __libc_malloc(bytes));
-}
-void *calloc(size_t count, size_t bytes)
-{
-    LOCKED(void *, __libc_calloc(count, bytes));
-}
-void *realloc(void *memory, size_t bytes)
-{
-    LOCKED(void *, __libc_realloc(memory, bytes));
-}
-void free(void *memory)
-{
-    pthread_mutex_lock(&allocator);
-    __libc_free(memory);
-    pthread_mutex_unlock(&allocator);
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
@@ -185,10 +166,14 @@ static void release_semaphore(struct keeper *keeper)
 {
     sem_post(&keeper->sem);
 }
-KIND(nanosleep)
-{
-    check(keeper, nanosleep(&(struct timespec){0, STALL_MS * 1000000L}, NULL));
-}
+#define SLEEPS(name)                                                                               \
+    KIND(name)                                                                                     \
+    {                                                                                              \
+        check(keeper, nanosleep(&(struct timespec){0, STALL_MS * 1000000L}, NULL));                \
+    }
+SLEEPS(nanosleep)
+SLEEPS(exit)
+SLEEPS(child)
 KIND(read)
 {
     char byte;
@@ -252,6 +237,117 @@ KIND(allocator)
     pause_ms(STALL_MS);
     pthread_mutex_unlock(&allocator);
 }
+KIND(malloc)
+{
+    (void)keeper;
+    void *volatile memory = malloc(1);
+    free(memory);
+}
+static void hold_malloc(struct keeper *keeper)
+{
+    (void)keeper;
+    pthread_mutex_lock(&allocator);
+}
+static void release_malloc(struct keeper *keeper)
+{
+    (void)keeper;
+    pthread_mutex_unlock(&allocator);
+}
+KIND(constructor)
+{
+    (void)keeper;
+    void *library = dlopen(CONSTRUCTOR, RTLD_NOW);
+    if (!library || dlclose(library) != 0)
+        abort();
+}
+static void (*callback)(void);
+KIND(python)
+{
+    callback();
+    keeper->is_over = false; /* so that this function is on the stack meanwhile */
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+KIND(flock)
+{
+    check(keeper, flock(keeper->pipe[0], LOCK_EX));
+    flock(keeper->pipe[0], LOCK_UN);
+}
+static bool prepare_flock(struct keeper *keeper)
+{
+    char path[64];
+    keeper->pipe[0] = memfd_create("lock", MFD_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", keeper->pipe[0]);
+    keeper->pipe[1] = open(path, O_RDWR | O_CLOEXEC);
+    return keeper->pipe[1] >= 0;
+}
+static void hold_flock(struct keeper *keeper)
+{
+    flock(keeper->pipe[1], LOCK_EX);
+}
+static void release_flock(struct keeper *keeper)
+{
+    flock(keeper->pipe[1], LOCK_UN);
+}
+static int connect_to(const struct keeper *keeper, int flags)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | flags, 0);
+    if (connect(fd, (const struct sockaddr *)&keeper->address, keeper->address_bytes) == 0)
+        return fd;
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+/* With room for one that nobody has accepted yet. */
+static bool listen_for(struct keeper *keeper, int flags)
+{
+    keeper->address.sun_family = AF_UNIX;
+    keeper->address_bytes = sizeof keeper->address;
+    keeper->pipe[0] = socket(AF_UNIX, SOCK_STREAM | flags, 0);
+    struct sockaddr *address = (struct sockaddr *)&keeper->address;
+    return bind(keeper->pipe[0], address, sizeof(sa_family_t)) == 0 &&
+           listen(keeper->pipe[0], 0) == 0 &&
+           getsockname(keeper->pipe[0], address, &keeper->address_bytes) == 0;
+}
+KIND(accept)
+{
+    int fd = accept(keeper->pipe[0], NULL, NULL);
+    check(keeper, fd);
+    close(fd);
+}
+static bool prepare_accept(struct keeper *keeper)
+{
+    return listen_for(keeper, 0);
+}
+static void release_accept(struct keeper *keeper)
+{
+    close(connect_to(keeper, 0));
+}
+KIND(connect)
+{
+    int fd = connect_to(keeper, 0);
+    check(keeper, fd);
+    close(fd);
+}
+static bool prepare_connect(struct keeper *keeper)
+{
+    return listen_for(keeper, SOCK_NONBLOCK);
+}
+static void hold_connect(struct keeper *keeper)
+{
+    for (int fd; (fd = connect_to(keeper, SOCK_NONBLOCK)) >= 0;)
+        close(fd); /* it stays in the queue */
+}
+static void release_connect(struct keeper *keeper)
+{
+    for (int fd; (fd = accept(keeper->pipe[0], NULL, NULL)) >= 0;)
+        close(fd);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
 KIND(memory)
 {
     struct span since;
@@ -266,6 +362,15 @@ KIND(fault)
     char *volatile memory = keeper->memory;
     memory[0]++;
     madvise(memory, PAGE, MADV_DONTNEED);
+}
+static bool prepare_fault(struct keeper *keeper)
+{
+    struct uffdio_api api = {.api = UFFD_API};
+    keeper->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_register range = {
+        {(uintptr_t)keeper->memory, PAGE}, UFFDIO_REGISTER_MODE_MISSING, 0};
+    return keeper->faults >= 0 && ioctl(keeper->faults, UFFDIO_API, &api) == 0 &&
+           ioctl(keeper->faults, UFFDIO_REGISTER, &range) == 0;
 }
 static void release_fault(struct keeper *keeper)
 {
@@ -288,7 +393,18 @@ static struct keeper keepers[] = {
     {OF_KIND(handler)},
     {OF_KIND(allocator)},
     {OF_KIND(memory)},
-    {OF_KIND(fault), .releases = release_fault},
+    {OF_KIND(fault), .prepares = prepare_fault, .releases = release_fault},
+    {OF_KIND(flock), .prepares = prepare_flock, .holds = hold_flock, .releases = release_flock},
+    {OF_KIND(accept), .prepares = prepare_accept, .releases = release_accept},
+    {OF_KIND(connect), .prepares = prepare_connect, .holds = hold_connect,
+     .releases = release_connect},
+    /* Where nobody else keeps the allocator. */
+    {OF_KIND(malloc), .place = ON_THREAD_IF_NAMED, .holds = hold_malloc,
+     .releases = release_malloc},
+    {OF_KIND(constructor), .place = ON_THREAD_IF_NAMED},
+    {OF_KIND(python), .place = ON_THREAD_IF_NAMED},
+    {OF_KIND(exit), .place = AT_EXIT},
+    {OF_KIND(child), .place = IN_CHILD},
 };
 #define KINDS (sizeof keepers / sizeof keepers[0])
 
@@ -344,6 +460,11 @@ static void *work(void *argument)
     struct keeper *keeper = argument;
     if (rbwp_thread_attach(keeper->name) != RBWP_OK)
         abort();
+    if (!writer_status[0]) { /* a child's first record starts its recording */
+        rbwp_begin(keeper->slot);
+        rbwp_end();
+        find_writer();
+    }
     for (int good = 0; good < ROUNDS;) {
         sem_post(&keeper->wanted);
         while (sem_wait(&keeper->held) != 0)
@@ -366,10 +487,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* False: the system has no such thing. */
 static bool prepare(struct keeper *keeper)
 {
-    struct uffdio_api api = {.api = UFFD_API};
     sem_init(&keeper->wanted, 0, 0);
     sem_init(&keeper->held, 0, 0);
     sem_init(&keeper->sem, 0, 0);
@@ -380,21 +499,42 @@ static bool prepare(struct keeper *keeper)
         mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pipe(keeper->pipe) != 0 || rbwp_work_item_register(keeper->name, &keeper->slot) != RBWP_OK)
         abort();
-    if (strcmp(keeper->name, "fault") != 0)
-        return true;
-    keeper->faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-    struct uffdio_register range = {
-        {(uintptr_t)keeper->memory, PAGE}, UFFDIO_REGISTER_MODE_MISSING, 0};
-    return keeper->faults >= 0 && ioctl(keeper->faults, UFFDIO_API, &api) == 0 &&
-           ioctl(keeper->faults, UFFDIO_REGISTER, &range) == 0;
+    return !keeper->prepares || keeper->prepares(keeper);
 }
 
 static bool is_wanted(const struct keeper *keeper, int argc, char **argv)
 {
-    bool any = argc < 2;
+    bool any = argc < 2 && keeper->place == ON_THREAD;
     for (int i = 1; i < argc; i++)
         any |= strcmp(argv[i], keeper->name) == 0;
     return any;
+}
+
+static struct keeper *at_exit;
+
+static void run_here(struct keeper *keeper)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, keep, keeper);
+    work(keeper);
+    pthread_join(thread, NULL);
+}
+
+static void run_at_exit(void)
+{
+    run_here(at_exit);
+}
+
+static void run_in_child(struct keeper *keeper)
+{
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        writer_status[0] = 0;
+        run_here(keeper);
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
 }
 
 static void run_kinds(int argc, char **argv)
@@ -410,12 +550,22 @@ static void run_kinds(int argc, char **argv)
             printf("none %s\n", keeper->name);
             continue;
         }
-        pthread_create(&threads[count++], NULL, keep, keeper);
-        pthread_create(&threads[count++], NULL, work, keeper);
+        if (keeper->place == IN_CHILD) {
+            run_in_child(keeper);
+        } else if (keeper->place == AT_EXIT) {
+            at_exit = keeper;
+            atexit(run_at_exit);
+        } else {
+            pthread_create(&threads[count++], NULL, keep, keeper);
+            pthread_create(&threads[count++], NULL, work, keeper);
+        }
     }
     while (count)
         pthread_join(threads[--count], NULL);
 }
+
+__attribute__((visibility("default"))) int stalls_call_back(int argc, char **argv,
+                                                            void (*function)(void));
 
 int main(int argc, char **argv)
 {
@@ -428,5 +578,13 @@ int main(int argc, char **argv)
         return 1;
     }
     run_kinds(argc, argv);
+    if (at_exit)
+        return 0; /* the session is stopped behind it */
     return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;
+}
+
+int stalls_call_back(int argc, char **argv, void (*function)(void))
+{
+    callback = function;
+    return main(argc, argv);
 }
