@@ -1,20 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* How many of all orders of m and n values have so few pairs, by their number: the coefficients of
- * the product of (1 - q^(m+i)) / (1 - q^i), i from 1 to n. */
-static void count_orders(uint32_t m, uint32_t n, double *counts, uint32_t pairs)
+enum { VALUES_MAX = 2 * RANK_TEST_MAX };
+
+/* Of the rank from below. Each is less than the one before, so that one order alone has the
+ * greatest sum. */
+static void fill_scores(uint32_t all, uint32_t scores[VALUES_MAX])
 {
-    memset(counts, 0, (pairs + (size_t)1) * sizeof *counts);
-    counts[0] = 1;
-    for (uint32_t i = 1; i <= n; i++) {
-        for (uint32_t k = pairs; k + 1 > m + i; k--)
-            counts[k] -= counts[k - m - i];
-        for (uint32_t k = i; k <= pairs; k++)
-            counts[k] += counts[k - i];
+    const uint32_t highest = 3 * all, last = all > 1 ? all - 1 : 1;
+    uint32_t above = 0;
+    for (uint32_t i = all; i-- > 0;) {
+        const uint32_t from_top = all - 1 - i;
+        const uint32_t square = (highest * from_top * from_top + last * last / 2) / (last * last);
+        scores[i] = from_top && square <= above ? above + 1 : square;
+        above = scores[i];
     }
+}
+
+uint32_t rank_test_most(uint32_t m, uint32_t n)
+{
+    uint32_t scores[VALUES_MAX], sum = 0;
+    if (m > RANK_TEST_MAX || n > RANK_TEST_MAX)
+        return 0;
+    fill_scores(m + n, scores);
+    for (uint32_t i = 0; i < m; i++)
+        sum += scores[i];
+    return sum;
 }
 
 static double all_orders(uint32_t m, uint32_t n)
@@ -25,20 +39,36 @@ static double all_orders(uint32_t m, uint32_t n)
     return orders;
 }
 
-/* Few pairs on one side are many on the other. */
-uint32_t rank_test_pairs(uint32_t m, uint32_t n, double chance)
+/* How many of all choices of m ranks have each sum up to most: row m of a table that grows rank by
+ * rank. */
+static void count_choices(uint32_t m, uint32_t n, uint32_t most, double *counts)
 {
-    double counts[RANK_TEST_MAX * RANK_TEST_MAX + 1];
-    const uint32_t all = m * n;
-    const double most = chance * all_orders(m, n);
-    double sum = 0;
-    uint32_t few = 0;
-    if (all == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX)
-        return all + 1;
-    count_orders(m, n, counts, all);
-    while (few <= all && (sum += counts[few]) <= most)
-        few++;
-    return all + 1 - few;
+    uint32_t scores[VALUES_MAX];
+    fill_scores(m + n, scores);
+    counts[0] = 1;
+    for (uint32_t rank = 0; rank < m + n; rank++)
+        for (uint32_t chosen = rank + 1 < m ? rank + 1 : m; chosen > 0; chosen--) {
+            double *to = counts + (size_t)chosen * (most + 1), *from = to - (most + 1);
+            for (uint32_t sum = scores[rank]; sum <= most; sum++)
+                to[sum] += from[sum - scores[rank]];
+        }
+}
+
+uint32_t rank_test_least(uint32_t m, uint32_t n, double chance)
+{
+    const uint32_t most = rank_test_most(m, n);
+    const double allowed = chance * all_orders(m, n);
+    uint32_t least = most + 1;
+    double *counts = NULL, choices = 0;
+    if (m == 0 || n == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX || allowed < 1 ||
+        !(counts = calloc((m + (size_t)1) * (most + (size_t)1), sizeof *counts)))
+        return least;
+    count_choices(m, n, most, counts);
+    const double *last = counts + (size_t)m * (most + 1);
+    while (least > 0 && (choices += last[least - 1]) <= allowed)
+        least--;
+    free(counts);
+    return least;
 }
 
 uint32_t rank_test_values(double chance)
@@ -49,12 +79,27 @@ uint32_t rank_test_values(double chance)
     return values;
 }
 
-uint32_t rank_test_count(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
-                         double factor)
+static int rank_test_compare(const void *a, const void *b)
 {
-    uint32_t pairs = 0;
-    for (uint32_t i = 0; i < m; i++)
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+uint32_t rank_test_sum(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
+                       double factor)
+{
+    uint32_t scores[VALUES_MAX], sum = 0;
+    uint64_t sorted[RANK_TEST_MAX];
+    if (m == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX)
+        return 0;
+    fill_scores(m + n, scores);
+    memcpy(sorted, less, m * sizeof *sorted);
+    qsort(sorted, m, sizeof *sorted, rank_test_compare);
+    for (uint32_t i = 0; i < m; i++) {
+        uint32_t rank = i;
         for (uint32_t j = 0; j < n; j++)
-            pairs += (double)more[j] > factor * (double)less[i];
-    return pairs;
+            rank += (double)more[j] <= factor * (double)sorted[i];
+        sum += scores[rank];
+    }
+    return sum;
 }

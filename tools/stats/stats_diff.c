@@ -82,28 +82,34 @@ static uint32_t known_values(const struct diff_run *runs, uint32_t count,
 struct compared {
     uint64_t a[DIFF_RUNS_MAX], b[DIFF_RUNS_MAX];
     uint32_t a_count, b_count;
-    uint32_t pairs; /* that chance hardly has */
+    struct diff_sums sums;
 };
+
+/* The sums that chance hardly has. */
+static struct diff_sums sums_of(uint32_t a, uint32_t b, double chance)
+{
+    return (struct diff_sums){rank_test_least(a, b, chance), rank_test_least(b, a, chance)};
+}
 
 static struct compared compared_runs(const struct diff *diff, const struct diff_run *runs)
 {
     struct compared both;
     both.a_count = known_values(runs, diff->a_runs, both.a);
     both.b_count = known_values(runs + diff->a_runs, diff->b_runs, both.b);
-    both.pairs = diff->pairs;
+    both.sums = diff->sums;
     if (both.a_count != diff->a_runs || both.b_count != diff->b_runs)
-        both.pairs =
-            rank_test_pairs(both.a_count, both.b_count, diff->error_rate / diff->comparisons);
+        both.sums = sums_of(both.a_count, both.b_count, diff->error_rate / diff->comparisons);
     return both;
 }
 
 /* Whether chance makes such runs as well; of too few runs whether they lie among each other. */
 static bool by_chance(const struct diff *diff, const struct compared *both, bool slower)
 {
-    const uint32_t pairs = slower
-                               ? rank_test_count(both->a, both->a_count, both->b, both->b_count, 1)
-                               : rank_test_count(both->b, both->b_count, both->a, both->a_count, 1);
-    return pairs < (diff->judged ? both->pairs : both->a_count * both->b_count);
+    const uint64_t *less = slower ? both->a : both->b, *more = slower ? both->b : both->a;
+    const uint32_t m = slower ? both->a_count : both->b_count;
+    const uint32_t n = slower ? both->b_count : both->a_count;
+    const uint32_t least = slower ? both->sums.slower : both->sums.faster;
+    return rank_test_sum(less, m, more, n, 1) < (diff->judged ? least : rank_test_most(m, n));
 }
 
 /* What b is, held against a. */
@@ -122,12 +128,13 @@ static double seen_from(const struct diff *diff, uint64_t a, uint64_t b,
     enum { STEPS = 24 };
     double low = 0, high = 8; /* growth */
     const double level = b ? (double)a / (double)b : 0;
-    if (!diff->judged || level <= 0 || both->pairs > both->a_count * both->b_count)
+    if (!diff->judged || level <= 0 ||
+        both->sums.slower > rank_test_most(both->a_count, both->b_count))
         return 0;
     for (int i = 0; i < STEPS; i++) {
         const double middle = (low + high) / 2;
-        const bool seen = rank_test_count(both->a, both->a_count, both->b, both->b_count,
-                                          1 / (level * (1 + middle))) >= both->pairs;
+        const bool seen = rank_test_sum(both->a, both->a_count, both->b, both->b_count,
+                                        1 / (level * (1 + middle))) >= both->sums.slower;
         *(seen ? &high : &low) = middle;
     }
     const double threshold = (double)diff->threshold / 100000;
@@ -174,8 +181,9 @@ static void count_comparisons(struct diff *diff)
     diff->error_rate = DIFF_ERROR_RATE;
     const double each = diff->error_rate / diff->comparisons;
     diff->runs_needed = rank_test_values(each);
-    diff->pairs = rank_test_pairs(diff->a_runs, diff->b_runs, each);
-    diff->judged = diff->pairs <= diff->a_runs * diff->b_runs;
+    diff->sums = sums_of(diff->a_runs, diff->b_runs, each);
+    diff->judged = diff->sums.slower <= rank_test_most(diff->a_runs, diff->b_runs) &&
+                   diff->sums.faster <= rank_test_most(diff->b_runs, diff->a_runs);
 }
 
 /* ---- runs of a side ---------------------------------------------------------------------- */
