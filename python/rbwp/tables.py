@@ -223,6 +223,7 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
         Column("object", "u64"),
         Column("holder", "u64"),
         Column("system_call", "u64"),
+        Column("system_call_name", "name", "", "", 2),
     ),
     "stack_word": (
         Column("time", "time"),

@@ -7,7 +7,7 @@ from test_tables import names
 
 T = 10**18
 MS = 10**6
-OPEN_CALL = [("time", 4, 1), ("thread", 1, 10), ("since", 4, 0), ("kind", 6, 4), ("object", 1, 0), ("holder", 1, 0), ("system_call", 1, 0)]
+OPEN_CALL = [("time", 4, 1), ("thread", 1, 10), ("since", 4, 0), ("kind", 6, 4), ("object", 1, 0), ("holder", 1, 0), ("system_call", 1, 0), ("system_call_name", 6, 0)]
 STACK_WORD = [("time", 4, 0), ("thread", 1, 10), ("since", 4, 0), ("place", 1, 0), ("word", 1, 0)]
 CODE_FILE = [("start", 1, 0), ("end", 1, 0), ("offset", 1, 0), ("path", 6, 0), ("build_id", 6, 0)]
 WAIT = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("kind", 6, 4), ("object", 1, 0), ("waker", 1, 0), ("delay", 5, 0), ("outcome", 1, 0)]
@@ -40,8 +40,9 @@ class Recording:
         self.calls.append((thread, start, length, slot))
         return self
 
-    def look(self, thread, time, since, kind="call", object=0, holder=0, system_call=0, words=()):
-        self.looks.append((at(time), thread, at(since), self.name(kind), object, os_id(holder) if holder in self.threads else holder, system_call))
+    def look(self, thread, time, since, kind="call", object=0, holder=0, system_call=0, words=(), called=None):
+        self.looks.append((at(time), thread, at(since), self.name(kind), object, os_id(holder) if holder in self.threads else holder, system_call,
+                           *([self.name(called)] if called else [])))
         self.words += [(at(time), thread, at(since), place, word) for place, word in words]
         return self
 
@@ -63,7 +64,7 @@ class Recording:
             records[thread] += [(at(start + length), "ce")] if length is not None else []
         blocks = [m.block(thread, 0, rows) for thread, rows in records.items() if rows] + ([names(1, *self.texts)] if self.texts else [])
         ranges = []
-        for number, (name, columns, made) in enumerate((("code_file", CODE_FILE, self.files), ("open_call", OPEN_CALL, self.looks),
+        for number, (name, columns, made) in enumerate((("code_file", CODE_FILE, self.files), ("open_call", OPEN_CALL[:len(self.looks[0])] if self.looks else OPEN_CALL, self.looks),
                                                         ("stack_word", STACK_WORD, self.words), ("wait", WAIT, self.waits)), 1):
             if made:
                 place, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, made)

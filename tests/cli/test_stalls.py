@@ -32,6 +32,13 @@ def text(rbwp, work):
     return lambda recording, *words: whole(rbwp("stacks", *words, recording.write(work / "a.bin"))).text
 
 
+def test_system_call(tracks, text):
+    """Its name, which later recordings have, is shown with what is waited for."""
+    recording = Recording().call(1, 0).look(1, 900, 100, "mutex", 160, 2, 203, called="futex")
+    assert {"system_call": 203, "system_call_name": "futex"}.items() <= tracks(recording)["t1"]["waits"].items()
+    assert "waits for mutex 160 in futex for 900.000 ms" in text(recording)
+
+
 def test_two(tracks, text):
     found = tracks(two())
     wait = found["t1"]["waits"]

@@ -147,6 +147,8 @@ def test_look_says_what_the_thread_is_in(runs, kind):
     for look in looks:
         assert (look["system_call"] == 0) == (kind in RUNNING or kind == "fault"), look
         assert (look["object"] != 0) == (look["system_call"] == FUTEX + 1), look
+        assert (look["system_call_name"] == "futex") == (look["system_call"] == FUTEX + 1), look
+        assert kind not in ("read", "nanosleep") or look["system_call_name"] in (kind, "clock_nanosleep"), look
     if kind in ("mutex", "malloc"):  # its holder is its keeper, a thread that records nothing
         assert all(look["holder"] not in (0, int(run.kinds[kind][2])) for look in looks)
     else:

@@ -428,6 +428,7 @@ static const struct result_column wait_columns[] = {
     RESULT_PLAIN_MADE("for_ns", RESULT_NS, wait_for, 0),
     RESULT_PLAIN("looked_at", RESULT_TIME, struct stall, stack.time_ns),
     STALL_OPTIONAL("system_call", RESULT_ID, stack.system_call),
+    STALL_OPTIONAL("system_call_name", RESULT_TEXT, stack.system_call_name),
     STALL_OPTIONAL("holder", RESULT_ID, stack.holder),
     {"held_by", NULL, 0, RESULT_TEXT, RESULT_MADE(wait_holder, 0), .optional = true},
     STALL_OPTIONAL("deadlock", RESULT_ID, cycle),

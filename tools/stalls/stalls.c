@@ -248,6 +248,10 @@ void stalls_write_object(struct out *out, const struct trace_stack *stack)
     text_name(out, stack->kind.text, stack->kind.bytes);
     if (stack->object)
         out_format(out, stack->object < 1 << 20 ? " %" PRIu64 : " 0x%" PRIx64, stack->object);
+    if (stack->system_call_name.bytes) {
+        out_text(out, " in ");
+        text_name(out, stack->system_call_name.text, stack->system_call_name.bytes);
+    }
 }
 
 static void write_thread(struct out *out, const struct trace *trace, uint32_t track)

@@ -9,7 +9,9 @@ static const enum known_table known[EARLY_TABLES] = {
     [EARLY_ARGUMENT] = KNOWN_argument,     [EARLY_CALL_CPU] = KNOWN_call_cpu,
     [EARLY_THREAD_CPU] = KNOWN_thread_cpu, [EARLY_STACK_WORD] = KNOWN_stack_word,
     [EARLY_CODE_FILE] = KNOWN_code_file,   [EARLY_OPEN_CALL] = KNOWN_open_call};
-#define COLUMNS_OF_TABLE(table) [KNOWN_##table] = COLUMNS_##table,
+/* Those that each version of a table has; the others may be missing. */
+#define IS_ALWAYS(table, name, type, role, unit, since, meaning) +((since) == 1)
+#define COLUMNS_OF_TABLE(table) [KNOWN_##table] = 0 TABLE_##table(IS_ALWAYS),
 static const uint16_t columns_of[] = {KNOWN_TABLES(COLUMNS_OF_TABLE)};
 
 /* Where rows are read from. */

@@ -46,17 +46,23 @@ void stack_rows_forget(struct stack_rows *rows)
     rows->files.count = rows->files.before;
 }
 
+static uint64_t optional_cell(const uint64_t *column, uint32_t row)
+{
+    return column ? column[row] : 0;
+}
+
 static void put_row(enum early_table table, const uint64_t *const *cells, uint32_t i, void *row)
 {
     if (table == EARLY_OPEN_CALL)
-        *(struct open_call *)row =
-            (struct open_call){.time_ns = (int64_t)cells[AT_open_call_time][i],
-                               .since_ns = (int64_t)cells[AT_open_call_since][i],
-                               .thread = cells[AT_open_call_thread][i],
-                               .kind = cells[AT_open_call_kind][i],
-                               .object = cells[AT_open_call_object][i],
-                               .holder = cells[AT_open_call_holder][i],
-                               .system_call = cells[AT_open_call_system_call][i]};
+        *(struct open_call *)row = (struct open_call){
+            .time_ns = (int64_t)cells[AT_open_call_time][i],
+            .since_ns = (int64_t)cells[AT_open_call_since][i],
+            .thread = cells[AT_open_call_thread][i],
+            .kind = cells[AT_open_call_kind][i],
+            .object = cells[AT_open_call_object][i],
+            .holder = cells[AT_open_call_holder][i],
+            .system_call = cells[AT_open_call_system_call][i],
+            .system_call_name = optional_cell(cells[AT_open_call_system_call_name], i)};
     else if (table == EARLY_STACK_WORD)
         *(struct word_row *)row = (struct word_row){
             .thread = cells[AT_stack_word_thread][i],

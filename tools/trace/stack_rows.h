@@ -18,6 +18,7 @@
 struct open_call {
     int64_t time_ns, since_ns;
     uint64_t thread, kind, object, holder, system_call; /* kind: a name of the file */
+    uint64_t system_call_name;                          /* the same; 0: not known */
     bool last;                                          /* see stack_rows_mark_last */
 };
 

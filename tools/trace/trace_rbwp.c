@@ -1120,6 +1120,9 @@ static void pass_stack(struct rbwp_source *source, const struct open_call *look)
     const int64_t alive_ns = at_least(trailer ? trailer->stop_ns : 0, look->time_ns);
     const struct rbwp_text kind = rbwp_catalog_name(source->early.catalog, look->kind);
     const uint32_t label = trace_add_label(source->trace, kind.text, kind.bytes);
+    const struct rbwp_text called =
+        rbwp_catalog_name(source->early.catalog, look->system_call_name);
+    const uint32_t call_label = trace_add_label(source->trace, called.text, called.bytes);
     if (source->filtered &&
         (look->time_ns >= source->filter.to_ns ||
          !filter_takes_row(&source->filter, look->thread, look->since_ns, INT64_MAX)))
@@ -1133,7 +1136,9 @@ static void pass_stack(struct rbwp_source *source, const struct open_call *look)
         .kind = label ? trace_label_of(source->trace, label) : trace_text("wait"),
         .object = look->object,
         .holder = look->holder,
-        .system_call = look->system_call};
+        .system_call = look->system_call,
+        .system_call_name =
+            call_label ? trace_label_of(source->trace, call_label) : (struct trace_text){0}};
     const uint64_t holder = stack_rows_thread(&source->stacks, trailer, look->holder);
     if (stack.track == TRACE_NONE)
         return;

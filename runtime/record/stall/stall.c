@@ -7,6 +7,7 @@
 #include "recording.h"
 #include "row_hold.h"
 #include "session_config.h"
+#include "stall_calls.h"
 #include "stall_holder.h"
 #include "stall_signal.h"
 #include "stray_rows.h"
@@ -130,6 +131,7 @@ static void write_open(const struct due *due)
         [AT_open_call_object] = due->object,
         [AT_open_call_holder] = due->holder,
         [AT_open_call_system_call] = (uint64_t)(due->state.system_call + 1),
+        [AT_open_call_system_call_name] = system_call_name(due->state.system_call),
     };
     stray_rows_add(open_table, cells);
 }
@@ -228,7 +230,7 @@ static bool prepare_tables(struct drain *drain)
         rbwp_extend_row_register(&word_schema, &tables[1]) != RBWP_OK ||
         rbwp_extend_row_register(&code_schema, &tables[2]) != RBWP_OK ||
         rbwp_name_intern("call", 4, &call_name) != RBWP_OK || !stray_rows_prepare(tables, 3) ||
-        !drain_prepare_rows(drain))
+        !drain_prepare_rows(drain) || !system_calls_prepare())
         return false;
     open_table = tables[0];
     opened_prepare(call_name, stall_wait_of);
