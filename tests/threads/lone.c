@@ -12,14 +12,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -267,6 +268,46 @@ static void end_by(const char *way)
     exit(3);
 }
 
+/* ---- unseen ---------------------------------------------------------------------------------- */
+
+/* As a runtime that makes its system calls itself: libgomp, Go. */
+static void futex_by_itself(int *word)
+{
+    const struct timespec while_ = {.tv_nsec = 400000000};
+#if defined __x86_64__
+    long result;
+    register long timeout __asm__("r10") = (long)&while_;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(SYS_futex), "D"(word), "S"(FUTEX_WAIT_PRIVATE), "d"(0), "r"(timeout)
+                     : "rcx", "r11", "memory");
+#elif defined __aarch64__
+    register long call __asm__("x8") = SYS_futex, first __asm__("x0") = (long)word;
+    register long operation __asm__("x1") = FUTEX_WAIT_PRIVATE, value __asm__("x2") = 0;
+    register long timeout __asm__("x3") = (long)&while_;
+    __asm__ volatile("svc 0"
+                     : "+r"(first)
+                     : "r"(call), "r"(operation), "r"(value), "r"(timeout)
+                     : "memory");
+#else
+#error "how is a system call made here?"
+#endif
+}
+
+static void *wait_unseen(void *word)
+{
+    futex_by_itself(word);
+    return NULL;
+}
+
+static void be_unseen(void)
+{
+    static int word;
+    pthread_t thread;
+    require(pthread_create(&thread, NULL, wait_unseen, &word) == 0);
+    require(pthread_join(thread, NULL) == 0);
+}
+
 /* ---- titled ---------------------------------------------------------------------------------- */
 
 /* Writes over its arguments, as servers do, waits, and is killed, alone or with a thread. */
@@ -287,11 +328,8 @@ int main(int argument_count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"alone", be_alone},
-                {"clone", clone_alone},
-                {"jump", jump},
-                {"fork", fork_often},
-                {"cancel", cancel}};
+    } ways[] = {{"alone", be_alone},  {"clone", clone_alone}, {"jump", jump},
+                {"fork", fork_often}, {"cancel", cancel},     {"unseen", be_unseen}};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         if (argument_count == 2 && strcmp(arguments[1], ways[i].name) == 0) {
             ways[i].run();

@@ -103,6 +103,18 @@ def test_no_mpi(folder):
     assert out == "16\n", out
 
 
+def test_unseen(folder):
+    """A futex that a runtime waits for by a system call of its own is no row of waits. stats shows the time as waiting all the same, and
+    from 100 ms on the call is on record with what it is in."""
+    record(folder, LONE, "unseen")
+    assert "futex" not in kinds(folder), kinds(folder)
+    looks = [row for row in recorded.Recording(folder / "out.bin").rows("open_call") if row["kind"] == "call"]
+    names = recorded.Recording(folder / "out.bin").file["names"]
+    assert looks and all(names[row["system_call_name"]] == "futex" and row["object"] for row in looks), looks
+    shown = json.loads(subprocess.run([RBWP, "stats", "--json", folder / "out.bin"], capture_output=True, text=True, check=True).stdout)
+    assert max(thread["waiting"] for thread in shown["threads"]) >= 300_000_000, shown["threads"]
+
+
 def test_title(folder):
     """What a server writes over its arguments is the name of the process, also where it was killed."""
     for way in "alone", "threads":
@@ -235,7 +247,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_no_mpi, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
+for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_no_mpi, test_unseen, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
              test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
