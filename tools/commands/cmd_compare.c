@@ -89,6 +89,7 @@ static enum exit_code cmd_compare_run(void *config, struct operands words)
         return EXIT_BAD_DATA;
     const struct run_list sides[2] = {{.list = {folders[0]}, .count = 1},
                                       {.list = {folders[1]}, .count = 1}};
+    options->judge.reading.align.quiet = true; /* files of one run are those of one machine */
     return judge_runs(&options->judge, sides);
 }
 
