@@ -30,7 +30,7 @@ COMMANDS = [
     "report -f -o OUT {golden}/gpu_work.bin", "report -f -o OUT kernels.bin", "report -f -o OUT rows.bin",
     "lanes v1.bin", "lanes open.bin", "lanes -f --to warpscope -o OUT v1.npy", "lanes -f --to csv -o OUT v1.bin",
     "events -f --to iris --merge -o OUT r0.evt r1.evt", "events -f --to csv -o OUT r0.npy",
-    "diff {golden}/multi_thread.bin {golden}/gpu_work.bin",
+    "diff {golden}/multi_thread.bin {golden}/gpu_work.bin", "diff -f --all --junit OUT -o text runs runs",
     "timeline {golden}/multi_thread.bin", "timeline --json {golden}/multi_thread.bin",
     "split -f -o part.bin --by-thread {golden}/multi_thread.bin",
     "repair -f -o OUT gone.bin", "repair -f -o OUT {golden}/crash_cut_in_data.bin",
@@ -52,6 +52,11 @@ def files(rbwp, run, program, golden, shared):
     run(program("MAKE_MODEL"), shared / "gpux.bin", "gpux")
     for maker in "kernels_make.py", "lanes_make.py":
         run(sys.executable, "-B", HERE / maker, shared)
+    for run in range(5):
+        shift = run * 10**9
+        data = m.file([m.block(1, 0, [(shift + 10, "cb", 1), (shift + 90, "ce")])], [(1, b"x")], zero_time=shift + 1)
+        (shared / "runs").mkdir(exist_ok=True)
+        (shared / "runs" / f"{run}.bin").write_bytes(m.with_trailer(data, m.info(pid=run + 1, start=shift + 1, stop=shift + 100)))
     (shared / "gone.bin").write_bytes(m.file([], zero_time=live.ZERO, finalised=False))
     thread = live.entry(4, live.pack("QQq", 300, 77, 0) + b"thread")
     live.write(shared / "gone.bin.live", [live.sample(100), live.slot(9, b"named"), thread], [live.chunk(300, 20000, 1, [(0, "cb", 9), (500, "ce", 0)])])

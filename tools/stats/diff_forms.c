@@ -262,6 +262,8 @@ static void seen_text(struct out *out, const struct diff *diff)
 {
     double *seen = calloc(diff->count + 1u, sizeof *seen);
     uint32_t count = 0;
+    if (!seen)
+        out_give_up(out, ENOMEM);
     for (uint32_t i = 0; seen && i < diff->count; i++)
         if (diff->rows[i].seen_from > 0)
             seen[count++] = diff->rows[i].seen_from;

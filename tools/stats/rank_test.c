@@ -60,9 +60,10 @@ uint32_t rank_test_least(uint32_t m, uint32_t n, double chance)
     const double allowed = chance * all_orders(m, n);
     uint32_t least = most + 1;
     double *counts = NULL, choices = 0;
-    if (m == 0 || n == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX || allowed < 1 ||
-        !(counts = calloc((m + (size_t)1) * (most + (size_t)1), sizeof *counts)))
+    if (m == 0 || n == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX || allowed < 1)
         return least;
+    if (!(counts = calloc((m + (size_t)1) * (most + (size_t)1), sizeof *counts)))
+        return RANK_TEST_FAILED;
     count_choices(m, n, most, counts);
     const double *last = counts + (size_t)m * (most + 1);
     while (least > 0 && (choices += last[least - 1]) <= allowed)

@@ -86,19 +86,22 @@ struct compared {
 };
 
 /* The sums that chance hardly has. */
-static struct diff_sums sums_of(uint32_t a, uint32_t b, double chance)
+static struct diff_sums sums_of(struct diff *diff, uint32_t a, uint32_t b)
 {
-    return (struct diff_sums){rank_test_least(a, b, chance), rank_test_least(b, a, chance)};
+    const double each = diff->error_rate / diff->comparisons;
+    const struct diff_sums sums = {rank_test_least(a, b, each), rank_test_least(b, a, each)};
+    diff->failed |= sums.slower == RANK_TEST_FAILED || sums.faster == RANK_TEST_FAILED;
+    return sums;
 }
 
-static struct compared compared_runs(const struct diff *diff, const struct diff_run *runs)
+static struct compared compared_runs(struct diff *diff, const struct diff_run *runs)
 {
     struct compared both;
     both.a_count = known_values(runs, diff->a_runs, both.a);
     both.b_count = known_values(runs + diff->a_runs, diff->b_runs, both.b);
     both.sums = diff->sums;
     if (both.a_count != diff->a_runs || both.b_count != diff->b_runs)
-        both.sums = sums_of(both.a_count, both.b_count, diff->error_rate / diff->comparisons);
+        both.sums = sums_of(diff, both.a_count, both.b_count);
     return both;
 }
 
@@ -147,7 +150,7 @@ static bool is_judged(const struct diff *diff, const struct diff_row *row)
            row->b.count >= diff->min_count;
 }
 
-static enum diff_verdict judge_row(const struct diff *diff, struct diff_row *row)
+static enum diff_verdict judge_row(struct diff *diff, struct diff_row *row)
 {
     row->few = row->a.count < diff->min_count && row->b.count < diff->min_count;
     if (row->few || row->a.count + row->b.count == 0)
@@ -179,9 +182,8 @@ static void count_comparisons(struct diff *diff)
         diff->comparisons += diff->launches[i].a.count && diff->launches[i].b.count;
     diff->comparisons += diff->comparisons == 0;
     diff->error_rate = DIFF_ERROR_RATE;
-    const double each = diff->error_rate / diff->comparisons;
-    diff->runs_needed = rank_test_values(each);
-    diff->sums = sums_of(diff->a_runs, diff->b_runs, each);
+    diff->runs_needed = rank_test_values(diff->error_rate / diff->comparisons);
+    diff->sums = sums_of(diff, diff->a_runs, diff->b_runs);
     diff->judged = diff->sums.slower <= rank_test_most(diff->a_runs, diff->b_runs) &&
                    diff->sums.faster <= rank_test_most(diff->b_runs, diff->a_runs);
 }
@@ -415,8 +417,7 @@ static bool take_launches(struct diff *diff, struct launch_sums *runs,
            add_launches(track->run < diff->a_runs ? &row->a : &row->b, sums);
 }
 
-static void judge_launch(struct launch_diff *row, const struct diff *diff,
-                         const struct launch_sums *runs)
+static void judge_launch(struct launch_diff *row, struct diff *diff, const struct launch_sums *runs)
 {
     struct diff_run values[2 * DIFF_RUNS_MAX];
     for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++)
@@ -585,7 +586,7 @@ bool diff_make(struct diff *diff, const struct stats *const *stats)
     for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++)
         began_ns[i] = stats[i]->first_ns;
     diff->turns = turns_of(began_ns, diff->a_runs, diff->b_runs);
-    return make_rows(diff, stats) && make_tracks(diff, stats);
+    return make_rows(diff, stats) && make_tracks(diff, stats) && !diff->failed;
 }
 
 void diff_free(struct diff *diff)

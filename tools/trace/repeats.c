@@ -87,6 +87,8 @@ static bool open_one(struct trace_source *source, const char *path)
     if (opened)
         trace_source_rest(source); /* so that few are open together */
     message_hold(NULL);
+    if (!opened && !held.bytes)
+        message("%s: out of memory", path); /* for a held message, too */
     if (!opened)
         message_tell(&held);
     free(held.text);

@@ -20,8 +20,9 @@ enum { RANK_TEST_MAX = 64 }; /* values of a sample */
 /* The greatest sum of m lesser values beside n others: all of them are less. */
 uint32_t rank_test_most(uint32_t m, uint32_t n);
 
-/* At least such a sum comes with a chance of at most this; one more than the greatest: none does,
- * or there is no memory to find out. */
+/* At least such a sum comes with a chance of at most this; one more than the greatest: none does.
+ * RANK_TEST_FAILED, which is no sum, without memory. */
+#define RANK_TEST_FAILED UINT32_MAX
 uint32_t rank_test_least(uint32_t m, uint32_t n, double chance);
 
 /* The least number of values a side for which rank_test_least finds some; RANK_TEST_MAX + 1: there

@@ -110,6 +110,7 @@ struct diff {
     struct diff_sums sums; /* of all runs of both sides */
     uint32_t runs_needed;  /* of a side, for a verdict */
     bool judged;           /* there are so many: else what is slower may be so by chance */
+    bool failed;           /* without memory */
     enum turns turns;      /* not taken: what is slower may be so by a drift of the machine */
 };
 
