@@ -33,9 +33,9 @@ def file(calls, split=(), known=(), stop=100):
     return m.with_trailer(m.file(blocks, ITEMS, zero_time=T), m.info(start=T, stop=T + int(stop * MS)), table, *([m.table_section(b"TIDX", ranges)] if ranges else []))
 
 
-# t1 serves: it runs, then waits for 3 ms and is ready to run for 1 ms of 10; of one call nothing is known to the end. t2 and t3
-# hardly run.
+# t1 serves: it runs, then waits for 3 ms and is ready to run for 1 ms of 10; of one call nothing is known to the end, of t4's, which
+# has a row, nothing at all. t2 and t3 hardly run.
 CALLS = [(1, 1, 0, 40), (1, 1, 40, 10), (1, 1, 60, 20), (2, 2, 0, 100), (3, 2, 10, 80), (4, 1, 5, 30)]
-SPLIT = [(1, 40, 10, 6, 1), (1, 60, 20, 5, -1), (2, 0, 100, 0.01, 0), (3, 10, 80, 0.02, 0.5)]
+SPLIT = [(1, 40, 10, 6, 1), (1, 60, 20, 5, -1), (2, 0, 100, 0.01, 0), (4, 5, 30, -1, -1), (3, 10, 80, 0.02, 0.5)]
 KNOWN = [(0, 0, 1), (4, 0, 0)]  # of all threads, and of one
 WHOLE = file(CALLS, SPLIT, KNOWN)

@@ -193,6 +193,8 @@ enum call_ran call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begi
                                                 sizeof *thread->rows, until_ns, &thread->next_row);
     const struct cpu_row *row = rows ? &thread->rows[rows - 1] : NULL;
     if (row && (uint64_t)until_ns - (uint64_t)row->start_ns <= 2 * ROUNDING_NS) {
+        if (row->running_ns < 0 && row->runnable_ns < 0)
+            return CALL_NOT_KNOWN;
         detail->flags |= TRACE_HAS_CPU;
         detail->running_ns = row->running_ns;
         detail->runnable_ns = row->runnable_ns;
