@@ -13,6 +13,7 @@
 struct cpu_row {
     int64_t start_ns;
     int64_t running_ns, runnable_ns; /* -1: not known */
+    uint32_t minor_faults, major_faults;
 };
 struct cpu_state {
     int64_t time_ns; /* from then on */
@@ -47,14 +48,23 @@ void call_cpu_forget(struct call_cpu *cpu)
     }
 }
 
+/* -1, which is not known, is none. */
+static uint32_t fault_count(uint64_t cell)
+{
+    return (int64_t)cell < 0 ? 0 : cell < UINT32_MAX ? (uint32_t)cell : UINT32_MAX;
+}
+
 static bool add_call(struct cpu_thread *thread, const uint64_t *const *cells, uint32_t i)
 {
     if (!grow_array32(&thread->rows, &thread->row_room, thread->row_count + 1,
                       sizeof *thread->rows))
         return false;
-    thread->rows[thread->row_count++] = (struct cpu_row){(int64_t)cells[AT_call_cpu_start][i],
-                                                         (int64_t)cells[AT_call_cpu_running][i],
-                                                         (int64_t)cells[AT_call_cpu_runnable][i]};
+    thread->rows[thread->row_count++] =
+        (struct cpu_row){.start_ns = (int64_t)cells[AT_call_cpu_start][i],
+                         .running_ns = (int64_t)cells[AT_call_cpu_running][i],
+                         .runnable_ns = (int64_t)cells[AT_call_cpu_runnable][i],
+                         .minor_faults = fault_count(cells[AT_call_cpu_minor_faults][i]),
+                         .major_faults = fault_count(cells[AT_call_cpu_major_faults][i])};
     return true;
 }
 
@@ -198,6 +208,8 @@ enum call_ran call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begi
         detail->flags |= TRACE_HAS_CPU;
         detail->running_ns = row->running_ns;
         detail->runnable_ns = row->runnable_ns;
+        detail->minor_faults = row->minor_faults;
+        detail->major_faults = row->major_faults;
         return CALL_HAS_ROW;
     }
     return is_known(cpu, thread, row, until_ns) ? CALL_RAN : CALL_NOT_KNOWN;

@@ -3,7 +3,7 @@
  * call_cpu.h - whether calls ran: the rows of the tables call_cpu and thread_cpu (SPEC.md, appendix
  * A), brought to the calls that they belong to.
  *
- * They are read beforehand (early_rows.h): 24 bytes of memory for each call that has a row, 16 for
+ * They are read beforehand (early_rows.h): 32 bytes of memory for each call that has a row, 16 for
  * each time from which on something is known of a thread.
  */
 #ifndef CALL_CPU_H

@@ -52,6 +52,8 @@ struct trace_detail {
     uint64_t launch_span;  /* id of the span around that, 0 none or not known */
     uint64_t thread_id;    /* that launched it, as the source has it; 0 none or not known */
     uint32_t launch_track; /* its track, TRACE_NONE none */
+    uint32_t minor_faults; /* page faults, with TRACE_HAS_CPU; 0 also of what is not known */
+    uint32_t major_faults; /* that waited for a disk */
     uint32_t unused;
     int64_t running_ns, runnable_ns; /* see trace_cpu_of */
 };
