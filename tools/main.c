@@ -30,7 +30,7 @@
     COMMAND(archive) COMMAND(check) COMMAND(compare) COMMAND(ctl) COMMAND(diff) COMMAND(dump) \
     COMMAND(events) COMMAND(export) COMMAND(info) COMMAND(lanes) COMMAND(merge) COMMAND(processes) COMMAND(ptx) \
     COMMAND(record) COMMAND(repair) COMMAND(report) COMMAND(split) COMMAND(stacks) \
-    COMMAND(stats) COMMAND(tables) COMMAND(tail) COMMAND(timeline) COMMAND(top)
+    COMMAND(stats) COMMAND(tables) COMMAND(tail) COMMAND(timeline) COMMAND(top) COMMAND(why)
 /* clang-format on */
 
 #define DECLARED(name) extern const struct command command_##name;

@@ -32,6 +32,7 @@ COMMANDS = [
     "events -f --to iris --merge -o OUT r0.evt r1.evt", "events -f --to csv -o OUT r0.npy",
     "diff {golden}/multi_thread.bin {golden}/gpu_work.bin", "diff -f --all --junit OUT -o text runs runs",
     "timeline {golden}/multi_thread.bin", "timeline --json {golden}/multi_thread.bin",
+    "why --json {golden}/multi_thread.bin", "why --slower-than 1ns {golden}/multi_thread.bin",
     "split -f -o part.bin --by-thread {golden}/multi_thread.bin",
     "repair -f -o OUT gone.bin", "repair -f -o OUT {golden}/crash_cut_in_data.bin",
     "export -f --to folded --json -o OUT {golden}/gpu_work.bin", *(f"merge -f --to {form} -o OUT rows.bin flows.json" for form in FORMATS),

@@ -107,6 +107,12 @@ def lanes():
     yield "rbwp lanes --events x=wait v1.bin"
 
 
+def whys():
+    for files in ("plain.bin", "everything_0.bin", "rows.bin", "job", "golden/multi_thread.bin"):
+        for words in ("", "--slower-than 100ns", "--slower-than 2us --limit 1"):
+            yield from (f"rbwp why {words} {files}".replace("  ", " "), f"rbwp why --json {words} {files}".replace("  ", " "))
+
+
 def others():
     """What makes files of files, shows their ends, or reads in another way."""
     for file in ("everything_0.bin", "plain.bin", "rows.bin", "extended.bin", "golden/level2_all_types_zlib.bin"):
@@ -150,7 +156,7 @@ def others():
 
 
 def groups():
-    made = {"stats": stats(), "diff": diffs(), "tables": tables(), "merge": merges(), "lanes": lanes(), "others": others()}
+    made = {"stats": stats(), "diff": diffs(), "tables": tables(), "merge": merges(), "lanes": lanes(), "why": whys(), "others": others()}
     made |= {f"golden_{path.stem}": whole(f"golden/{path.name}") for path in sorted((TESTS / "golden").glob("*.bin"))}
     made |= {name: whole(files) for name, files in TRACES.items()}
     made |= {f"of_{name}": traced(files) for name, files in FOREIGN.items()}

@@ -15,6 +15,7 @@
 #include "table_list.h"
 #include "timeline.h"
 #include "top.h"
+#include "why.h"
 
 #include <string.h>
 
@@ -42,7 +43,8 @@ bool schema_write(struct out *out, const char *name)
                      {"ctl", ctl_columns->list->columns},
                      {"split", split_columns},
                      {"export", export_columns},
-                     {"timeline", timeline_columns}};
+                     {"timeline", timeline_columns},
+                     {"why", why_columns}};
     stats_document(stats);
     for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++)
         if (strcmp(name, documents[i].name) == 0) {

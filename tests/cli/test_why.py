@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why calls are slow. Guards: the slow calls are found by rank and a gap, each cause is named with who and where, shares of
+the excess add up, what slow and ordinary calls share is no cause, what no table shows is unknown, and without slow calls no cause is named."""
+import pytest
+from why_make import COMPACTION, MS, REQUEST, RUN, T, Recording
+
+SLOW = (100, 300, 500, 700, 750)  # ms; calls there are between ordinary ones
+
+
+def slow(recording, length=30, thread=2, **more):
+    for start in SLOW:
+        recording.call(thread, start, length, **more)
+    return recording
+
+
+def why(rbwp, work, recording, *words):
+    return rbwp("why", "--json", *words, recording.write(work / "w.bin")).json
+
+
+def first(found, cause):
+    """The first cause is this one; causes and the unknown add up to the excess, which is 29 ms of each of five calls."""
+    assert found["causes"][0]["cause"] == cause
+    assert found["slow"]["calls"] == 5
+    total = sum(c["excess_ns"] for c in found["causes"]) + found["unknown"]["excess_ns"]
+    assert abs(total - found["slow"]["excess_ns"]) <= 5
+    assert found["causes"][0]["share"] > 0.95
+    return found["causes"][0]
+
+
+def test_nothing_is_slow(rbwp, work):
+    found = why(rbwp, work, Recording().ordinary().ordinary(thread=2, length=1.1))
+    assert found["causes"] == [] and found["slow"]["calls"] == 0 and found["calls"] == 200
+    assert "nothing stands out: 200 calls" in rbwp("why", work / "w.bin").text
+
+
+def test_own_time(rbwp, work):
+    found = why(rbwp, work, slow(Recording().ordinary()))
+    cause = first(found, "self")
+    assert found["schema"] == "rbwp-why-1" and found["slow"]["name"] == "request"
+    assert found["slow"]["excess_ns"] == pytest.approx(5 * 29 * MS, rel=0.01)
+    assert cause["where"] == {"name": "request", "thread": "t2"} and cause["calls"] == 5
+    assert {e["thread"] for e in cause["evidence"]} == {"t2"} and len(cause["evidence"]) == 3
+    assert (cause["evidence"][0]["start_ns"] - T) // MS in SLOW and cause["evidence"][0]["duration_ns"] == 30 * MS
+    assert cause["bound_ns"] <= cause["excess_ns"]
+
+
+def test_slow_by_a_little_is_ordinary(rbwp, work):
+    """Calls that are late by what a scheduler does everywhere are no cause; a quarter of slow ones is."""
+    little = Recording()
+    little.ordinary(length=1, thread=1)
+    for i in range(60):
+        little.call(2, i * 10, 1 + i % 6 * 0.3)
+    assert why(rbwp, work, little)["causes"] == []
+    many = Recording().ordinary(80)
+    for i in range(24):
+        many.call(2, i * 40, 30)
+    assert why(rbwp, work, many)["slow"]["calls"] == 24
+
+
+@pytest.mark.parametrize("more, cause", [({"runnable": 28}, "preempted"), ({"faults": 9000}, "page_faults"), ({"blocked": 29, "major": 40}, "io"),
+                                         ({"sub": [(0.5, 29)]}, "sub_item")])
+def test_of_the_call_itself(rbwp, work, more, cause):
+    found = first(why(rbwp, work, slow(Recording().ordinary(sub=[(0.2, 0.3)]), **{"sub": [(0.2, 0.3)], **more})), cause)
+    assert found["where"]["name"] == ("parse" if cause == "sub_item" else "request")
+    assert found["where"].get("faults") == (45000 if cause == "page_faults" else None)
+
+
+def test_what_all_share_is_no_cause(rbwp, work):
+    """All are ready to run for as long; the slow ones run longer."""
+    found = why(rbwp, work, slow(Recording().ordinary(length=3, runnable=2), length=30, runnable=2))
+    assert [c["cause"] for c in found["causes"]] == ["self"]
+
+
+def test_blocked_is_unknown(rbwp, work):
+    found = why(rbwp, work, slow(Recording().ordinary(), blocked=29))
+    assert found["causes"] == [] and found["unknown"]["share"] > 0.98
+    assert found["unknown"]["blocked_ns"] == pytest.approx(found["slow"]["excess_ns"], rel=0.01)
+    assert "blocked" in rbwp("why", work / "w.bin").text
+
+
+def test_lock_by_a_row(rbwp, work):
+    """The waker had waited itself: who held it all the time is the root."""
+    made = slow(Recording(4).ordinary(), blocked=29)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 29, "mutex", 4096, waker=3).wait(3, start - 0.5, 29.9, "mutex", 4096, waker=4).call(4, start - 2, 32, COMPACTION)
+    cause = first(why(rbwp, work, made), "lock")
+    assert cause["where"]["lock"] == "mutex" and cause["where"]["object"] == 4096
+    assert cause["by"] == {"thread": "t4", "name": "compaction"}
+    text = rbwp("why", work / "w.bin").text
+    assert "1. lock: waited for a lock: mutex 0x1000" in text and "ended by t4, in compaction" in text
+
+
+def test_lock_by_a_look(rbwp, work):
+    made = slow(Recording().ordinary(), blocked=29)
+    for start in SLOW:
+        made.look(2, start, 8192, holder=3, system_call=203).call(3, start - 2, 32, COMPACTION)
+    cause = first(why(rbwp, work, made), "lock")
+    assert cause["by"] == {"thread": "t3", "name": "compaction"} and cause["where"]["object"] == 8192
+
+
+def test_other_waits(rbwp, work):
+    made = slow(Recording().ordinary(), blocked=29)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 28.5, "fsync", 7)
+    assert first(why(rbwp, work, made), "io")["where"]["wait"] == "fsync"
+
+
+def test_behind_and_queue(rbwp, work):
+    """What the worker did meanwhile is 'behind'; where it did nothing it is the queue."""
+    made = Recording().ordinary(queued=lambda i: i * 8 - 0.1)
+    for start in SLOW:
+        made.call(2, start, 30, COMPACTION).call(2, start + 30.1, 1, queued=start + 0.5)
+    cause = first(why(rbwp, work, made, "--name", "request"), "behind")
+    assert cause["by"]["name"] == "compaction" and cause["by"]["thread"] == "t2"
+    made = Recording().ordinary(queued=lambda i: i * 8 - 0.1)
+    for start in SLOW:
+        made.call(2, start + 30, 1, queued=start)
+    first(why(rbwp, work, made), "queue")
+
+
+def test_argument(rbwp, work):
+    """Calls with tenant=7 are slow; that each has an id of its own is none."""
+    def tenants(count):
+        made = Recording().ordinary(tenant=lambda i: i % 6, id=lambda i: i)
+        for i, start in enumerate(SLOW[:count]):
+            made.call(2, start, 30, tenant=7, id=1000 + i)
+        for i, start in enumerate(SLOW[count:]):
+            made.call(2, start, 30, tenant=i, id=2000 + i)
+        return made
+    assert first(why(rbwp, work, tenants(5)), "argument")["where"]["argument"] == {"key": "tenant", "value": "7"}
+    assert first(why(rbwp, work, tenants(2)), "self")["where"].get("argument") is None
+
+
+def test_all_stand_still(rbwp, work):
+    """Three threads work all the time; then none does for 40 ms. Where one runs, they do not stand still."""
+    def threads(runs):
+        made = Recording(4)
+        for thread in (1, 2, 3):
+            for i in range(120):
+                start = i * 4 + (40 if i >= 60 else 0)
+                made.call(thread, start + thread * 0.1, 41 if i == 59 else 1, **({"blocked": 40} if i == 59 else {}))
+        if runs:
+            made.call(4, 200, 100, COMPACTION)
+        return made
+    found = why(rbwp, work, threads(False))
+    assert found["causes"][0]["cause"] == "everyone" and found["causes"][0]["calls"] == 3 and found["causes"][0]["share"] > 0.9
+    assert "everyone" not in [c["cause"] for c in why(rbwp, work, threads(True))["causes"]]
+
+
+def test_period(rbwp, work):
+    made = Recording().ordinary(200, every=5)
+    for i in range(8):
+        made.call(2, 60 + i * 110, 30)
+    found = why(rbwp, work, made)
+    assert found["slow"]["period"]["every_ns"] == pytest.approx(110 * MS, rel=0.02) and found["slow"]["period"]["for_ns"] == pytest.approx(30 * MS, rel=0.02)
+    assert "every 110 ms, for 30.0 ms" in rbwp("why", work / "w.bin").text
+    assert "period" not in why(rbwp, work, slow(Recording().ordinary()))["slow"]
+
+
+def test_unmodified_programs(rbwp, work):
+    """Run intervals are no calls of work items; waits for locks are slow, waits for work are not."""
+    made = Recording().ordinary(slot=RUN)
+    for start in SLOW:
+        made.wait(2, start, 30, "mutex", 4096, waker=3).wait(3, start - 1, 31, "sleep").wait(1, start + 1, 40, "condition variable", 1, 2)
+    found = why(rbwp, work, made)
+    assert found["slow"]["name"] == "mutex"
+    assert first(found, "lock")["by"] == {"thread": "t3", "wait": "sleep"}
+
+
+def test_threshold_of_ones_own(rbwp, work):
+    made = Recording().ordinary()
+    assert why(rbwp, work, made, "--slower-than", "1050us")["slow"]["calls"] == 14
+    assert why(rbwp, work, made, "--slower-than", "1s")["slow"]["calls"] == 0
+    assert why(rbwp, work, made, "--name", "req*", "--slower-than", "1050us")["slow"]["name"] == "request"
+
+
+def test_other_names_have_a_line(rbwp, work):
+    made = slow(Recording().ordinary())
+    made.ordinary(thread=3, slot=COMPACTION)
+    made.call(3, 900, 40, COMPACTION)
+    text = rbwp("why", made.write(work / "w.bin")).text
+    assert text.startswith("request: 5 of 105 calls") and "also compaction: 1 of 101 slow" in text
+
+
+def test_forms(rbwp, work):
+    path = slow(Recording().ordinary()).write(work / "w.bin")
+    text = rbwp("why", path).text
+    assert f"rbwp timeline --from +0.{SLOW[0]}" in text or "rbwp timeline --from +0." in text
+    assert len(rbwp("why", "--max-bytes", "200", path).out) <= 200
+    assert rbwp("why", "--csv", "causes", path).lines[0].startswith("cause,excess_ns,share,calls,where_name")
+    assert "read twice" in rbwp("why", "-", code=2).error
+    assert "no FILE given" in rbwp("why", code=2).error
+    assert "no call is called 'nosuch'" in rbwp("why", "--name", "nosuch", path, code=1).error
+    assert "no time" in rbwp("why", "--slower-than", "0", path, code=2).error
+    assert "no table" in rbwp("why", "--csv", "rows", path, code=2).error
+
+
+def test_too_few(rbwp, work):
+    """Of few calls nobody knows what is usual."""
+    assert why(rbwp, work, slow(Recording().ordinary(2)))["causes"] == []

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files with calls of which it is known why some are slow: tables call_cpu, thread_cpu, queued, argument, wait, open_call (SPEC.md,
+appendix A)."""
+import ranges_make
+import rbwp_make as m
+from make_rbwp import HEADER_BYTES, table_range
+from on_cpu_make import CALL_CPU, THREAD_CPU
+from stalls_make import OPEN_CALL, WAIT
+from test_args import ARGUMENT
+from test_queued import QUEUED
+from test_tables import names
+
+T = 10**18
+MS = 10**6
+ITEMS = [(1, b"request"), (2, b"compaction"), (3, b"after sleep")]
+PARSE = 5
+SUB_ITEMS = [(PARSE, 3, b"parse")]
+REQUEST, COMPACTION, RUN = 1, 2, 3
+
+
+def at(ms):
+    return T + int(round(ms * MS))
+
+
+def os_id(thread):
+    return 4710 + thread
+
+
+class Recording:
+    """Times are in ms. Threads are t1, t2, ..."""
+
+    def __init__(self, threads=3, stop=1000):
+        self.threads, self.stop, self.texts, self.calls = range(1, threads + 1), stop, [], []
+        self.cpu, self.queued, self.args, self.waits, self.looks = [], [], [], [], []
+
+    def name(self, text):
+        if text.encode() not in self.texts:
+            self.texts.append(text.encode())
+        return self.texts.index(text.encode()) + 1
+
+    def call(self, thread, start, length, slot=REQUEST, runnable=0, blocked=0, faults=0, major=0, queued=None, sub=(), **args):
+        """sub: (start, length) of sub-items, from the call's start on. Its CPU time is what is left of its length."""
+        self.calls.append((thread, start, length, slot, sub))
+        if runnable or blocked or faults or major:
+            self.cpu.append((at(start), at(start + length), thread, slot, int((length - runnable - blocked) * MS), int(runnable * MS), 1, 1, faults, major, 0, 0))
+        if queued is not None:
+            self.queued.append((at(queued), at(start), thread, slot, 1))
+        self.args += [(at(start), thread, self.name(key), 1, value) for key, value in args.items()]
+        return self
+
+    def wait(self, thread, start, length, kind="mutex", object=0, waker=0):
+        self.waits.append((at(start), at(start + length), thread, self.name(kind), object, waker, 0, 0))
+        return self
+
+    def look(self, thread, since, object=0, holder=0, system_call=0):
+        self.looks.append((at(since + 5), thread, at(since), self.name("call"), object, os_id(holder) if holder else 0, system_call))
+        return self
+
+    def ordinary(self, count=100, thread=1, every=8, length=1, slot=REQUEST, **more):
+        for i in range(count):
+            self.call(thread, i * every, length + i % 7 * 0.01, slot, **{k: v(i) if callable(v) else v for k, v in more.items()})
+        return self
+
+    def write(self, path):
+        records = {thread: [] for thread in self.threads}
+        for thread, start, length, slot, sub in sorted(self.calls):
+            records[thread].append((at(start), "cb", slot))
+            for begin, lasts in sub:
+                records[thread] += [(at(start + begin), "fb", PARSE), (at(start + begin + lasts), "fe")]
+            records[thread].append((at(start + length), "ce"))
+        blocks = [m.block(thread, 0, rows) for thread, rows in records.items() if rows]
+        ranges = []
+        if self.texts:
+            blocks.append(names(1, *self.texts))
+            ranges.append(table_range(HEADER_BYTES + sum(map(len, blocks[:-1])), len(blocks[-1]), 0, 1, 0, 1, len(self.texts)))
+        known = [(T, 0, 1)]
+        for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, self.cpu), ("thread_cpu", THREAD_CPU, known), ("queued", QUEUED, self.queued),
+                                                        ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("open_call", OPEN_CALL, self.looks)), 1):
+            if made:
+                place, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, sorted(made))
+                blocks += ours
+                times = [row[0] for row in made]
+                ranges.append(table_range(place, sum(map(len, ours)), number, len(ours), len(made), 1, len(made), (min(times), max(times))))
+        table = m.table_section(b"THRD", [m.thread_entry(t, len(records[t]), os_id(t), T, name=b"t%d" % t) for t in self.threads],
+                                b"".join(b"t%d" % t for t in self.threads))
+        path.write_bytes(m.with_trailer(m.file(blocks, ITEMS, SUB_ITEMS, zero_time=T), m.info(start=T, stop=at(self.stop)), table,
+                                        m.table_section(b"TIDX", ranges)))
+        return path

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is far from the ordinary, what is chance, and what has a period. */
+#include "unit.h"
+#include "why_split.h"
+
+static void add(struct histogram *values, uint64_t value, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        assert_true(histogram_add(values, value));
+}
+
+static void a_few_among_many(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++)
+        add(&values, 200000 + i * 10, 1);
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    add(&values, 20000000, 5);
+    assert_true(why_bounds_find(&values, 0, 0, &bounds));
+    assert_int_equal(bounds.slow, 5);
+    assert_int_equal(bounds.ordinary, 1000);
+    assert_in_range(bounds.median_ns, 202000, 208000);
+    assert_in_range(bounds.excess_ns, 5 * 19500000ull, 5 * 20100000ull);
+    histogram_free(&values);
+}
+
+/* A busy machine's: half of the calls are late, each by a little more. */
+static void lateness_is_ordinary(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    add(&values, 200000, 800);
+    for (unsigned i = 0; i < 200; i++)
+        add(&values, 250000 + i * 5000, 1);
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    add(&values, 30000000, 3);
+    assert_true(why_bounds_find(&values, 0, 0, &bounds));
+    assert_int_equal(bounds.slow, 3);
+    histogram_free(&values);
+}
+
+/* Lengths that differ by themselves, as of exponential chance: no gap, nobody far from it. */
+static void wide_is_ordinary(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    for (unsigned i = 1; i < 4096; i++) { /* the ranks of an exponential distribution, mean 1 ms */
+        double left = i / 4096.0, value = 0;
+        for (; left < 0.5; left *= 2)
+            value += 0.693147;
+        value += 2 * (1 - left) / (1 + left);
+        add(&values, (uint64_t)(value * 1e6), 1);
+    }
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    histogram_free(&values);
+}
+
+static void a_third_behind_a_gap(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    for (unsigned i = 0; i < 70; i++)
+        add(&values, 1000000 + i * 1000, 1);
+    for (unsigned i = 0; i < 30; i++)
+        add(&values, 50000000 + i * 100000, 1);
+    assert_true(why_bounds_find(&values, 0, 0, &bounds));
+    assert_int_equal(bounds.slow, 30);
+    histogram_free(&values);
+}
+
+static void few_zeros_and_given(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    add(&values, 1000, 6);
+    add(&values, 90000000, 1);
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    assert_true(why_bounds_find(&values, 30, 0, &bounds)); /* with as many that did not wait */
+    assert_int_equal(bounds.slow, 1);
+    assert_int_equal(bounds.median_ns, 0);
+    add(&values, 2000, 5);
+    assert_true(why_bounds_find(&values, 0, 1500, &bounds));
+    assert_int_equal(bounds.slow, 6);
+    histogram_free(&values);
+}
+
+static void assert_near(double value, double wanted)
+{
+    assert_true(value > wanted * 0.999 && value < wanted * 1.001);
+}
+
+static void chance(void **state)
+{
+    (void)state;
+    assert_near(why_chance(0, 10, 0.3), 1);
+    assert_near(why_chance(10, 10, 0.5), 1.0 / 1024);
+    assert_near(why_chance(9, 10, 0.5), 11.0 / 1024);
+    assert_near(why_chance(2, 4, 0.25), 0.26171875);
+    assert_true(why_chance(2500, 4000, 0.5) < 1e-50 && why_chance(2000, 4000, 0.5) > 0.5);
+    assert_true(why_chance(1, 10, 0) == 0 && why_chance(3, 10, 1) == 1);
+}
+
+static void period(void **state)
+{
+    static const int64_t even[] = {0, 100, 201, 299, 400, 502}, uneven[] = {0, 10, 201, 299, 640};
+    (void)state;
+    assert_int_equal(why_period(even, 6), 100);
+    assert_int_equal(why_period(uneven, 5), 0);
+    assert_int_equal(why_period(even, 4), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_among_many),
+                                       cmocka_unit_test(lateness_is_ordinary),
+                                       cmocka_unit_test(wide_is_ordinary),
+                                       cmocka_unit_test(a_third_behind_a_gap),
+                                       cmocka_unit_test(few_zeros_and_given),
+                                       cmocka_unit_test(chance),
+                                       cmocka_unit_test(period)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* why.h - why some calls took far longer than others of their name, from files to the answer. */
+#ifndef WHY_H
+#define WHY_H
+
+#include "result_table.h"
+#include "trace_pass.h"
+
+struct why_options {
+    struct reading_options reading;
+    bool json;
+    const char *csv, *name; /* name: a pattern; NULL: all */
+    struct filter_time slower_than;
+    uint32_t limit, max_bytes; /* causes and bytes of text; 0: as many as is usual */
+};
+
+extern const struct result_column why_columns[]; /* the document */
+
+enum exit_code why_show(const struct why_options *options, struct operands files);
+
+#endif /* WHY_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * why_names.h - how long calls usually take, name by name, and which ones took far longer.
+ *
+ * Of each name the distribution, the calls that took longest and a sample of all are kept. A
+ * call's time in its queue is a distribution of its own, as it is known apart from the call.
+ * In recordings of unmodified programs run intervals are calls, and so are waits for what another
+ * thread or a disk has; how long a thread waits for work says nothing.
+ */
+#ifndef WHY_NAMES_H
+#define WHY_NAMES_H
+
+#include "histogram.h"
+#include "trace.h"
+
+struct trace_span;
+
+enum {
+    WHY_LONGEST = 4096, /* kept of a name */
+    WHY_SAMPLE = 2048,
+    WHY_LEAST = 8 /* calls: of fewer nobody knows what is usual */
+};
+
+/* What lies between the ordinary calls and those far from them. */
+struct why_bounds {
+    uint64_t median_ns; /* of the ordinary ones */
+    uint64_t threshold_ns;
+    uint64_t ordinary, slow; /* calls */
+    uint64_t excess_ns;      /* of the slow ones above the median, to 1.6 % */
+};
+
+/* zeros: values of 0 besides. given_ns: the threshold, 0: it is looked for. False: there are too
+ * few, or none is far from the others. */
+bool why_bounds_find(const struct histogram *values, uint64_t zeros, uint64_t given_ns,
+                     struct why_bounds *bounds_out);
+
+/* A call or a time in a queue, of a thread's track. */
+struct why_pick {
+    int64_t start_ns, stop_ns;
+    uint32_t thread;
+};
+struct why_picks {
+    struct why_pick *list;
+    uint32_t count, room;
+};
+
+struct why_times {
+    struct histogram values;
+    struct why_picks longest; /* a heap, the shortest first */
+    struct why_bounds bounds; /* after why_names_finish */
+    bool slow;
+};
+
+struct why_name {
+    struct trace_text name; /* own memory */
+    uint32_t number;        /* of the name */
+    bool wait, lock, run;   /* a kind of wait; for a lock; a run interval */
+    struct why_times own, queued;
+    struct why_picks sample;
+    uint64_t total_ns, excess_ns;
+};
+
+struct why_track {
+    struct trace_track track; /* its texts are the trace's */
+    uint32_t thread;          /* itself, or the one above; of a process and thread id the first */
+    bool waits;               /* rows of the table wait */
+};
+
+/* The tracks of a trace; both passes have the same. */
+struct why_tracks {
+    struct why_track *list;
+    uint32_t count, room;
+    bool failed;
+};
+void why_tracks_add(struct why_tracks *tracks, const struct trace *trace,
+                    const struct trace_track *track);
+static inline const struct why_track *why_tracks_of(const struct why_tracks *tracks, uint32_t track)
+{
+    return track < tracks->count ? &tracks->list[track] : NULL;
+}
+
+/* A row of the table wait, and not the delay inside of it. */
+bool why_is_wait(const struct why_track *track, const struct trace_span *span);
+
+struct why_names {
+    struct trace *const *trace; /* whose sink this is */
+    struct why_name *list;
+    uint32_t count, room;
+    uint32_t *of_number[2]; /* by name, 1 + place in list: calls, and waits */
+    uint32_t number_room[2];
+    struct why_tracks tracks;
+    int64_t first_ns, last_ns; /* of all spans */
+    uint64_t random, calls, open, lost, refused;
+    uint64_t noise_ns; /* what is less of a run of that length is no cause */
+    bool matched;      /* some name is wanted */
+    bool any_call;     /* a work item's, not a run interval */
+    bool failed;
+};
+
+/* Its trace will be found at names->trace when it begins. */
+struct trace_sink why_names_sink(struct why_names *names);
+/* wanted: the names that count, a pattern; NULL: all. */
+void why_names_finish(struct why_names *names, const char *wanted, uint64_t given_ns);
+/* The one with the most excess; NULL: none has any. */
+struct why_name *why_names_worst(const struct why_names *names);
+void why_names_free(struct why_names *names);
+
+#endif /* WHY_NAMES_H */

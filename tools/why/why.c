@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two passes: which calls are slow, then what happened in them. */
+#include "why.h"
+
+#include "message.h"
+#include "progress.h"
+#include "result_print.h"
+#include "why_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NAMES_TRIED = 4 };
+
+struct why {
+    const struct why_options *options;
+    struct operands files;
+    struct why_names names;
+    struct why_calls calls;
+    struct why_split split;
+    struct why_name *name;
+    int64_t zero_ns;
+    bool is_news;
+    bool failed;
+};
+
+/* ---- the answer ---------------------------------------------------------------------------------
+ */
+
+static enum exit_code why_print(struct why *why, const struct trace *trace)
+{
+    const struct why_options *options = why->options;
+    struct why_view view = {
+        .options = options,
+        .trace = trace,
+        .names = &why->names,
+        .name = why->name,
+        .calls = &why->calls,
+        .split = &why->split,
+        .file = why->files.count == 1 ? why->files.words[0] : NULL,
+        .zero_ns = why->zero_ns,
+        .causes = result_array(why->split.list, sizeof *why->split.list, why->split.count)};
+    struct out out;
+    if (!out_open(&out, &options->reading.output, why->files))
+        return EXIT_BAD_DATA;
+    why_find_doubts(&view);
+    if (options->json || options->csv)
+        result_document(&out, why_columns, options->csv, &view, &view);
+    else
+        why_text(&out, &view);
+    for (uint32_t i = 0; i < view.doubt_count; i++)
+        free(view.doubts[i]);
+    return out_close(&out);
+}
+
+/* ---- the passes ---------------------------------------------------------------------------------
+ */
+
+static bool names_begin(struct trace_pass *pass)
+{
+    struct why *why = (struct why *)(uintptr_t)pass->asked;
+    why->names.trace = &pass->trace;
+    pass->sink = why_names_sink(&why->names);
+    pass->state = why;
+    return true;
+}
+
+static enum exit_code names_end(struct trace_pass *pass)
+{
+    struct why *why = pass->state;
+    const struct why_options *options = why->options;
+    const int64_t given_ns = options->slower_than.set ? options->slower_than.ns : 0;
+    why->failed |= !pass->trace || why->names.failed;
+    why->zero_ns = pass->origin_ns;
+    if (!why->failed && !pass->nothing)
+        why_names_finish(&why->names, options->name, given_ns > 0 ? (uint64_t)given_ns : 0);
+    return EXIT_GOOD;
+}
+
+static bool calls_begin(struct trace_pass *pass)
+{
+    struct why *why = (struct why *)(uintptr_t)pass->asked;
+    why->names.trace = &pass->trace;
+    pass->state = why;
+    if (!why_calls_start(&why->calls, &why->names, why->name))
+        return message_fail("out of memory");
+    pass->sink = why_calls_sink(&why->calls);
+    return true;
+}
+
+static enum exit_code calls_end(struct trace_pass *pass)
+{
+    struct why *why = pass->state;
+    if (!pass->trace || why->calls.failed) {
+        why->failed = true;
+        return EXIT_PARTIAL;
+    }
+    const struct why_names *names = &why->names;
+    why_calls_finish(&why->calls);
+    why_split_make(&why->split, &why->calls);
+    why->failed |= why->split.failed;
+    why->is_news = why->options->name || why->options->slower_than.set ||
+                   why_split_is_news(&why->split, names->noise_ns,
+                                     (uint64_t)names->last_ns - (uint64_t)names->first_ns);
+    if (why->failed)
+        return EXIT_PARTIAL;
+    return why->is_news ? why_print(why, pass->trace) : EXIT_GOOD;
+}
+
+/* What is read twice is a file. */
+static enum exit_code look_at_files(struct operands files)
+{
+    struct stat status;
+    for (int i = 0; i < files.count; i++)
+        if (strcmp(files.words[i], "-") == 0 ||
+            (stat(files.words[i], &status) == 0 && !S_ISREG(status.st_mode)))
+            return message_usage("%s: is read twice, so it must be a file", files.words[i]);
+    return EXIT_GOOD;
+}
+
+/* The second pass. What it says of the files the first one has said, with that status. */
+static enum exit_code explain(struct why *why, const struct trace_maker *maker,
+                              enum exit_code first)
+{
+    struct message_held held = {0};
+    message_hold(&held);
+    const enum exit_code code = trace_pass(maker, why, &why->options->reading, why->files);
+    message_hold(NULL);
+    const bool lost = code != first && !held.bytes;
+    if (code != first)
+        message_tell(&held);
+    else
+        free(held.text);
+    if (lost)
+        message("out of memory"); /* lines that wait need some, too */
+    return code;
+}
+
+/* A name whose calls are late as the scheduler makes them is none; then it is the next one. */
+static enum exit_code show(struct why *why)
+{
+    static const struct trace_maker first = {
+        .own_output = true, .begin = names_begin, .end = names_end};
+    static const struct trace_maker second = {
+        .own_output = true, .begin = calls_begin, .end = calls_end};
+    const struct reading_options *reading = &why->options->reading;
+    enum exit_code code = trace_pass(&first, why, reading, why->files);
+    if (code == EXIT_BAD_DATA || why->failed)
+        return code;
+    if (why->options->name && !why->names.matched)
+        return message_bad_data("no call is called '%s'; 'rbwp stats FILE' lists them",
+                                why->options->name);
+    for (unsigned tries = 0; tries < NAMES_TRIED; tries++) {
+        why->name = why_names_worst(&why->names);
+        if (!why->name)
+            break;
+        const enum exit_code found = explain(why, &second, code);
+        if (why->is_news || why->failed || found == EXIT_BAD_DATA)
+            return exit_worse(code, found);
+        why->name->excess_ns = 0;
+        why_split_free(&why->split);
+        why_calls_free(&why->calls);
+    }
+    why->name = NULL;
+    return exit_worse(code, why_print(why, NULL));
+}
+
+enum exit_code why_show(const struct why_options *options, struct operands files)
+{
+    struct why why = {.options = options, .files = files};
+    if (look_at_files(files) != EXIT_GOOD)
+        return EXIT_USAGE;
+    progress_allow(&options->reading.terminal);
+    enum exit_code code = show(&why);
+    if (why.failed)
+        code = message_bad_data("out of memory");
+    why_split_free(&why.split);
+    why_calls_free(&why.calls);
+    why_names_free(&why.names);
+    return code;
+}

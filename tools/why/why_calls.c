@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls are found by thread and time; of those of other threads what is long enough to matter. */
+#include "why_calls.h"
+
+#include "arg_sums.h"
+#include "grow.h"
+#include "trace_span.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+enum { ROUNDING_NS = 1, LEAST_PARTS = 8, CELLS_MOST = 1 << 22 };
+
+/* ---- which calls ----------------------------------------------------------------------------- */
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct why_call *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    if (a->begin_ns != b->begin_ns)
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    return (b->slow > a->slow) - (b->slow < a->slow);
+}
+
+static void add_picks(struct why_calls *calls, const struct why_picks *picks,
+                      const struct why_bounds *bounds, bool queued, bool slow)
+{
+    for (uint32_t i = 0; i < picks->count; i++) {
+        const struct why_pick *pick = &picks->list[i];
+        const uint64_t length_ns = (uint64_t)pick->stop_ns - (uint64_t)pick->start_ns;
+        if (bounds->threshold_ns && (length_ns > bounds->threshold_ns) != slow)
+            continue;
+        calls->list[calls->count++] =
+            (struct why_call){.thread = pick->thread,
+                              .slow = slow,
+                              .queued_ns = pick->start_ns,
+                              .begin_ns = queued ? pick->stop_ns : pick->start_ns,
+                              .end_ns = pick->stop_ns};
+    }
+}
+
+/* One that is slow in its queue and in itself, or is in the sample as well, is one. */
+static void merge_same(struct why_calls *calls)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < calls->count; i++) {
+        struct why_call *call = &calls->list[i], *last = left ? &calls->list[left - 1] : NULL;
+        if (!last || last->thread != call->thread ||
+            (uint64_t)call->begin_ns - (uint64_t)last->begin_ns > ROUNDING_NS) {
+            calls->list[left++] = *call;
+            continue;
+        }
+        last->slow |= call->slow;
+        last->queued_ns = last->queued_ns < call->queued_ns ? last->queued_ns : call->queued_ns;
+        last->end_ns = last->end_ns > call->end_ns ? last->end_ns : call->end_ns;
+    }
+    calls->count = left;
+}
+
+static int by_queued(const void *left, const void *right)
+{
+    const struct why_window *a = left, *b = right;
+    return (a->queued_ns > b->queued_ns) - (a->queued_ns < b->queued_ns);
+}
+
+static bool make_windows(struct why_calls *calls)
+{
+    calls->windows = calloc(calls->count + 1u, sizeof *calls->windows);
+    if (!calls->windows)
+        return false;
+    for (uint32_t i = 0; i < calls->count; i++)
+        if (calls->list[i].slow)
+            calls->windows[calls->kept_slow++] =
+                (struct why_window){calls->list[i].queued_ns, calls->list[i].end_ns, i};
+    qsort(calls->windows, calls->kept_slow, sizeof *calls->windows, by_queued);
+    for (uint32_t i = 1; i < calls->kept_slow; i++)
+        if (calls->windows[i].until_ns < calls->windows[i - 1].until_ns)
+            calls->windows[i].until_ns = calls->windows[i - 1].until_ns;
+    return true;
+}
+
+bool why_calls_start(struct why_calls *calls, const struct why_names *names,
+                     const struct why_name *name)
+{
+    const struct why_bounds *own = &name->own.bounds, *queued = &name->queued.bounds;
+    const uint64_t run_ns = (uint64_t)names->last_ns - (uint64_t)names->first_ns;
+    const uint64_t far_ns = name->own.slow ? own->threshold_ns - own->median_ns
+                                           : queued->threshold_ns - queued->median_ns;
+    const uint64_t most =
+        (uint64_t)name->own.longest.count + name->queued.longest.count + name->sample.count;
+    calls->trace = names->trace;
+    calls->name = name;
+    calls->first_ns = names->first_ns;
+    calls->least_ns = far_ns / LEAST_PARTS + 1;
+    calls->cell_ns = far_ns / LEAST_PARTS + run_ns / CELLS_MOST + 1000;
+    calls->cell_count = run_ns / calls->cell_ns + 2;
+    calls->list = calloc(most + 1, sizeof *calls->list);
+    if (!calls->list)
+        return false;
+    if (name->own.slow)
+        add_picks(calls, &name->own.longest, own, false, true);
+    if (name->queued.slow)
+        add_picks(calls, &name->queued.longest, queued, true, true);
+    add_picks(calls, &name->sample, own, false, false);
+    qsort(calls->list, calls->count, sizeof *calls->list, by_begin);
+    merge_same(calls);
+    return make_windows(calls);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+/* The last call of the thread that began until then; NULL: none. */
+static struct why_call *call_before(const struct why_calls *calls, uint32_t thread, int64_t time_ns)
+{
+    uint32_t low = 0, high = calls->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const struct why_call *call = &calls->list[middle];
+        if (call->thread < thread || (call->thread == thread && call->begin_ns <= time_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && calls->list[low - 1].thread == thread ? &calls->list[low - 1] : NULL;
+}
+
+static struct why_call *call_at(const struct why_calls *calls, uint32_t thread, int64_t begin_ns)
+{
+    struct why_call *call = call_before(calls, thread, begin_ns + ROUNDING_NS);
+    return call && (uint64_t)begin_ns - (uint64_t)call->begin_ns + ROUNDING_NS <= 2 * ROUNDING_NS
+               ? call
+               : NULL;
+}
+
+/* Of one of which the end is not known yet, what comes next may be taken for a part: why_split
+ * leaves out what lies behind the end. */
+static struct why_call *call_around(const struct why_calls *calls, uint32_t thread, int64_t time_ns)
+{
+    struct why_call *call = call_before(calls, thread, time_ns);
+    return call && (time_ns < call->end_ns || call->end_ns == call->begin_ns) ? call : NULL;
+}
+
+static bool is_in_window(const struct why_calls *calls, int64_t start_ns, int64_t stop_ns)
+{
+    uint32_t low = 0, high = calls->kept_slow;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (calls->windows[middle].queued_ns < stop_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && calls->windows[low - 1].until_ns > start_ns;
+}
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+/* 1 + the place of the part; 0: there are too many, or no memory. */
+static uint32_t part_of(struct why_calls *calls, struct why_call *call, const struct why_part *like)
+{
+    uint32_t count = 0, at = call->parts;
+    for (; at; at = calls->parts[at - 1].next, count++) {
+        const struct why_part *part = &calls->parts[at - 1];
+        if (part->kind == like->kind && part->name == like->name && part->object == like->object &&
+            part->waker == like->waker)
+            return at;
+    }
+    if (count == WHY_PARTS)
+        return 0;
+    if (!grow_array32(&calls->parts, &calls->part_room, calls->part_count + 1,
+                      sizeof *calls->parts)) {
+        calls->failed = true;
+        return 0;
+    }
+    calls->parts[calls->part_count] = *like;
+    calls->parts[calls->part_count].delay_ns = 0;
+    calls->parts[calls->part_count].next = call->parts;
+    return call->parts = ++calls->part_count;
+}
+
+static uint32_t add_part(struct why_calls *calls, struct why_call *call, struct why_part like,
+                         const struct trace_span *span)
+{
+    const uint64_t delay_ns = like.delay_ns;
+    const uint64_t length_ns = trace_duration_ns(span);
+    const uint32_t at = part_of(calls, call, &like);
+    if (!at)
+        return 0;
+    struct why_part *part = &calls->parts[at - 1];
+    part->ns += (int64_t)length_ns;
+    part->delay_ns += delay_ns < length_ns ? delay_ns : length_ns;
+    if (length_ns >= part->longest_ns) {
+        part->longest_ns = length_ns;
+        part->start_ns = span->start_ns;
+        part->stop_ns = span->stop_ns;
+    }
+    return at;
+}
+
+/* Its time is no longer that of the sub-item around it. */
+static void take_sub_item(struct why_calls *calls, uint32_t thread, const struct trace_span *span)
+{
+    struct why_call *call = call_around(calls, thread, span->start_ns);
+    if (!call || span->depth >= WHY_DEPTH ||
+        !grow_zeroed32(&calls->lanes, &calls->lane_room, thread + 1, sizeof *calls->lanes))
+        return;
+    struct why_lane *lane = &calls->lanes[thread];
+    const uint32_t number = (uint32_t)(call - calls->list) + 1;
+    if (lane->call != number)
+        *lane = (struct why_lane){.call = number};
+    lane->parts[span->depth] =
+        add_part(calls, call,
+                 (struct why_part){.kind = trace_is_waiting(span) ? WHY_WAITING_ITEM : WHY_SUB_ITEM,
+                                   .name = span->name,
+                                   .waker = TRACE_NONE},
+                 span);
+    const uint32_t around = lane->parts[span->depth - 1];
+    if (span->depth > 1 && around)
+        calls->parts[around - 1].ns -= (int64_t)trace_duration_ns(span);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+static uint64_t argument(const struct trace_detail *detail, uint32_t key)
+{
+    for (uint32_t i = 0; detail && key && i < detail->arg_count; i++)
+        if (trace_args_of(detail)[i].key == key - 1)
+            return trace_args_of(detail)[i].value.u64;
+    return 0;
+}
+
+/* The thread as block headers name it. */
+static uint32_t thread_of_number(const struct why_calls *calls, uint32_t process, uint64_t number)
+{
+    for (uint32_t i = 0; number && i < calls->tracks.count; i++) {
+        const struct why_track *track = &calls->tracks.list[i];
+        if (track->track.kind == TRACE_THREAD && track->track.id == number &&
+            track->track.process == process)
+            return track->thread;
+    }
+    return TRACE_NONE;
+}
+
+uint32_t why_calls_thread_of_id(const struct why_calls *calls, uint32_t thread, uint64_t os_id)
+{
+    const uint32_t process = calls->tracks.list[thread].track.process;
+    for (uint32_t i = calls->tracks.count; os_id && i-- > 0;) {
+        const struct why_track *track = &calls->tracks.list[i];
+        if (track->track.kind == TRACE_THREAD && track->track.os_id == os_id &&
+            track->track.process == process)
+            return track->thread;
+    }
+    return TRACE_NONE;
+}
+
+static void keep_meanwhile(struct why_calls *calls, struct why_meanwhile meanwhile)
+{
+    if ((uint64_t)meanwhile.stop_ns - (uint64_t)meanwhile.start_ns < calls->least_ns ||
+        !is_in_window(calls, meanwhile.start_ns, meanwhile.stop_ns))
+        return;
+    if (calls->meanwhile_count == WHY_MEANWHILE) {
+        calls->meanwhile_dropped++;
+        return;
+    }
+    if (grow_array32(&calls->meanwhile, &calls->meanwhile_room, calls->meanwhile_count + 1,
+                     sizeof *calls->meanwhile))
+        calls->meanwhile[calls->meanwhile_count++] = meanwhile;
+    else
+        calls->failed = true;
+}
+
+/* It is looked at only if it is part of a call that matters, or long. */
+static void take_wait(struct why_calls *calls, const struct why_track *track,
+                      const struct trace_span *span, const struct trace_detail *detail)
+{
+    struct why_call *call = call_around(calls, track->thread, span->start_ns);
+    if (!call && trace_duration_ns(span) < calls->least_ns)
+        return;
+    const uint32_t waker =
+        thread_of_number(calls, track->track.process, argument(detail, calls->waker_key));
+    if (call)
+        add_part(calls, call,
+                 (struct why_part){.kind = WHY_WAIT,
+                                   .name = span->name,
+                                   .waker = waker,
+                                   .delay_ns = argument(detail, calls->delay_key),
+                                   .object = argument(detail, calls->object_key)},
+                 span);
+    if (call && calls->name->wait && call->begin_ns == span->start_ns)
+        call->seen = true;
+    keep_meanwhile(calls, (struct why_meanwhile){.start_ns = span->start_ns,
+                                                 .stop_ns = span->stop_ns,
+                                                 .thread = track->thread,
+                                                 .name = span->name,
+                                                 .waker = waker,
+                                                 .kind = WHY_WAIT});
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void take_args(struct why_calls *calls, struct why_call *call,
+                      const struct trace_detail *detail)
+{
+    for (uint32_t i = 0; detail && i < detail->arg_count; i++) {
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
+        struct arg_text made;
+        const bool is_name = arg->type == TRACE_ARG_NAME;
+        const struct trace_text name = is_name
+                                           ? trace_name_of(*calls->trace, (uint32_t)arg->value.u64)
+                                           : (struct trace_text){0};
+        if (is_name)
+            made.text = name;
+        else if (!arg_text_make(&made, detail, arg, NULL, 0))
+            continue;
+        const uint32_t value = slow_texts_number(&calls->texts, made.text);
+        if (value == UINT32_MAX || !grow_array32(&calls->args, &calls->arg_room,
+                                                 calls->arg_count + 1, sizeof *calls->args)) {
+            calls->failed = true;
+            return;
+        }
+        calls->args[calls->arg_count] = (struct why_arg){call->args, arg->key, value};
+        call->args = ++calls->arg_count;
+    }
+}
+
+static void take_call(struct why_calls *calls, uint32_t thread, const struct trace_span *span,
+                      const struct trace_detail *detail)
+{
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    struct why_call *call = span->name == calls->name->number && !calls->name->wait
+                                ? call_at(calls, thread, span->start_ns)
+                                : NULL;
+    if (call && !call->seen) {
+        call->seen = true;
+        call->end_ns = span->stop_ns;
+        call->cpu = cpu;
+        call->has_cpu = trace_cpu_is_known(&cpu);
+        call->minor_faults = detail ? detail->minor_faults : 0;
+        call->major_faults = detail ? detail->major_faults : 0;
+        take_args(calls, call, detail);
+    }
+    keep_meanwhile(calls, (struct why_meanwhile){.start_ns = span->start_ns,
+                                                 .stop_ns = span->stop_ns,
+                                                 .running_ns = cpu.running_ns,
+                                                 .runnable_ns = cpu.runnable_ns,
+                                                 .thread = thread,
+                                                 .name = span->name,
+                                                 .waker = TRACE_NONE,
+                                                 .kind = WHY_SUB_ITEM,
+                                                 .has_cpu = trace_cpu_is_known(&cpu)});
+}
+
+static void take_queued(struct why_calls *calls, uint32_t thread, const struct trace_span *span)
+{
+    struct why_call *call = call_at(calls, thread, span->stop_ns);
+    if (call && span->name == calls->name->number && span->start_ns < call->queued_ns)
+        call->queued_ns = span->start_ns;
+}
+
+/* ---- when threads did something -------------------------------------------------------------- */
+
+static void mark(struct why_calls *calls, uint64_t *cells, struct why_activity *activity,
+                 int64_t time_ns)
+{
+    const uint64_t cell = ((uint64_t)time_ns - (uint64_t)calls->first_ns) / calls->cell_ns;
+    if (cell < calls->cell_count)
+        cells[cell / 64] |= UINT64_C(1) << cell % 64;
+    if (!activity->events++ || time_ns < activity->first_ns)
+        activity->first_ns = time_ns;
+    if (time_ns > activity->last_ns)
+        activity->last_ns = time_ns;
+}
+
+static void take_events(struct why_calls *calls, const struct why_track *track,
+                        const struct trace_span *spans, size_t count)
+{
+    const uint32_t process = track->track.process;
+    if (!grow_zeroed32(&calls->cells, &calls->process_room, process + 1, sizeof *calls->cells) ||
+        !grow_zeroed32(&calls->activity, &calls->activity_room, track->thread + 1,
+                       sizeof *calls->activity) ||
+        (!calls->cells[process] &&
+         !(calls->cells[process] = calloc(calls->cell_count / 64 + 1, 8)))) {
+        calls->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool unknown = spans[i].flags & TRACE_UNFINISHED;
+        mark(calls, calls->cells[process], &calls->activity[track->thread], spans[i].start_ns);
+        if (!unknown)
+            mark(calls, calls->cells[process], &calls->activity[track->thread], spans[i].stop_ns);
+    }
+}
+
+/* ---- looks ----------------------------------------------------------------------------------- */
+
+static bool is_io(uint64_t system_call)
+{
+    static const long calls[] = {SYS_read,     SYS_write,   SYS_pread64, SYS_pwrite64,
+                                 SYS_readv,    SYS_writev,  SYS_fsync,   SYS_fdatasync,
+                                 SYS_preadv,   SYS_pwritev, SYS_openat,  SYS_fallocate,
+                                 SYS_ftruncate};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        if (system_call == (uint64_t)calls[i] + 1)
+            return true;
+    return false;
+}
+
+static void calls_on_stack(void *context, const struct trace_stack *stack)
+{
+    struct why_calls *calls = context;
+    const struct why_track *track = why_tracks_of(&calls->tracks, stack->track);
+    struct why_call *call =
+        track && track->thread != TRACE_NONE && trace_stack_is_call(stack) != calls->name->wait
+            ? call_at(calls, track->thread, stack->since_ns)
+            : NULL;
+    if (!call)
+        return;
+    struct why_look *look = &call->look;
+    look->looks++;
+    look->locked += stack->object && stack->holder;
+    look->in_io += is_io(stack->system_call);
+    look->in_call += stack->system_call != 0;
+    if (stack->system_call)
+        look->system_call = stack->system_call;
+    if (stack->object && stack->holder) {
+        look->object = stack->object;
+        look->holder = stack->holder;
+    }
+}
+
+/* ---- the sink -------------------------------------------------------------------------------- */
+
+static void calls_on_track(void *context, const struct trace_track *track)
+{
+    struct why_calls *calls = context;
+    why_tracks_add(&calls->tracks, *calls->trace, track);
+    calls->failed |= calls->tracks.failed;
+}
+
+static void calls_on_name(void *context, uint32_t number, struct trace_text name)
+{
+    struct why_calls *calls = context;
+    if (trace_text_is(name, "object"))
+        calls->object_key = number + 1;
+    else if (trace_text_is(name, "waker"))
+        calls->waker_key = number + 1;
+    else if (trace_text_is(name, "delay"))
+        calls->delay_key = number + 1;
+}
+
+static void calls_on_spans(void *context, const struct trace_span *spans, size_t count,
+                           const struct trace_details *details)
+{
+    struct why_calls *calls = context;
+    const struct why_track *track = count ? why_tracks_of(&calls->tracks, spans[0].track) : NULL;
+    if (!track || track->thread == TRACE_NONE || calls->failed)
+        return;
+    const bool thread = track->track.kind == TRACE_THREAD;
+    if (thread || track->waits)
+        take_events(calls, track, spans, count);
+    for (size_t i = 0; i < count && !calls->failed; i++) {
+        const struct trace_span *span = &spans[i];
+        if (span->category == TRACE_QUEUED)
+            take_queued(calls, track->thread, span);
+        else if (why_is_wait(track, span))
+            take_wait(calls, track, span, trace_detail_of(details, span));
+        else if (thread && span->category == TRACE_CALL && span->depth == 0)
+            take_call(calls, track->thread, span, details ? trace_detail_of(details, span) : NULL);
+        else if (thread && span->depth > 0 && span->category != TRACE_GPU_WORK)
+            take_sub_item(calls, track->thread, span);
+    }
+}
+
+static bool calls_are_full(void *context)
+{
+    const struct why_calls *calls = context;
+    return calls->failed;
+}
+
+struct trace_sink why_calls_sink(struct why_calls *calls)
+{
+    return (struct trace_sink){.context = calls,
+                               .track = calls_on_track,
+                               .name = calls_on_name,
+                               .spans = calls_on_spans,
+                               .stack = calls_on_stack,
+                               .full = calls_are_full};
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct why_meanwhile *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+void why_calls_finish(struct why_calls *calls)
+{
+    if (calls->meanwhile_count)
+        qsort(calls->meanwhile, calls->meanwhile_count, sizeof *calls->meanwhile, by_thread);
+}
+
+const struct why_meanwhile *why_calls_of_thread(const struct why_calls *calls, uint32_t thread,
+                                                uint32_t *count_out)
+{
+    uint32_t low = 0, high = calls->meanwhile_count, end;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (calls->meanwhile[middle].thread < thread)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (end = low; end < calls->meanwhile_count && calls->meanwhile[end].thread == thread;)
+        end++;
+    *count_out = end - low;
+    return calls->meanwhile + low;
+}
+
+void why_calls_free(struct why_calls *calls)
+{
+    for (uint32_t i = 0; i < calls->process_room; i++)
+        free(calls->cells[i]);
+    free(calls->cells);
+    free(calls->activity);
+    free(calls->lanes);
+    free(calls->windows);
+    free(calls->list);
+    free(calls->parts);
+    free(calls->args);
+    free(calls->meanwhile);
+    free(calls->tracks.list);
+    slow_texts_free(&calls->texts);
+    *calls = (struct why_calls){0};
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* why_causes.h - what one cause needs beyond a call's times: who it was, and what calls share. */
+#ifndef WHY_CAUSES_H
+#define WHY_CAUSES_H
+
+#include "why_split.h"
+
+enum { USUAL_PARTS = 256 };
+#define NEARLY 0.9 /* all */
+
+/* Of the ordinary calls; means after why_split has made them. */
+struct usual {
+    double calls, with_cpu;
+    double queue_ns, running_ns, runnable_ns, waiting_ns, faults;
+    uint64_t median_ns, *totals;
+    struct usual_part {
+        uint8_t kind;
+        uint32_t name;
+        double ns; /* of all */
+    } parts[USUAL_PARTS];
+    uint32_t count;
+};
+
+/* The excess of a call on its way to causes. */
+struct handing {
+    struct why_split *split;
+    const struct why_calls *calls;
+    const struct why_call *call;
+    struct usual *usual;
+    uint64_t left_ns;
+    double located_ns; /* of the call's blocked time, what is known of */
+};
+
+enum why_cause_number why_cause_of_wait(const struct why_calls *calls, const struct why_call *call,
+                                        const struct why_part *part);
+/* Who held what the part of the call waited for. */
+struct why_by why_by_of(const struct why_calls *calls, const struct why_call *call,
+                        const struct why_part *part);
+/* What that thread did meanwhile. */
+struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
+                            int64_t to_ns);
+/* How long no thread of the process did anything while the call was open, where at least two of
+ * them else do something all the time, and none ran; 0: not so. */
+int64_t why_stood_still(const struct why_calls *calls, const struct why_call *call);
+void why_find_argument(struct why_split *split, const struct why_calls *calls, uint64_t median_ns);
+void why_find_period(struct why_split *split, const struct why_calls *calls);
+/* What a run without the cause could gain: threads wait side by side. */
+void why_find_bounds(struct why_split *split, const struct why_calls *calls);
+
+#endif /* WHY_CAUSES_H */

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Means of the ordinary calls first, then each slow call by itself; causes that are alike are one.
+ */
+#include "why_split.h"
+
+#include "grow.h"
+#include "trace_span.h"
+#include "why_causes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAULTS_LEAST = 16, FAULT_MOST_NS = 10000, FAULT_NS = 2000, LATE_PART = 10 };
+#define LATE_NS UINT64_C(10000000)
+
+#define WHY_CAUSE_WORD(cause, word) word,
+const char *const why_cause_words[WHY_CAUSES] = {WHY_CAUSE_LIST(WHY_CAUSE_WORD)};
+
+/* ---- what ordinary calls have ---------------------------------------------------------------- */
+
+static struct usual_part *usual_of(struct usual *usual, uint8_t kind, uint32_t name, bool make)
+{
+    for (uint32_t i = 0; i < usual->count; i++)
+        if (usual->parts[i].kind == kind && usual->parts[i].name == name)
+            return &usual->parts[i];
+    if (!make || usual->count == USUAL_PARTS)
+        return NULL;
+    usual->parts[usual->count] = (struct usual_part){.kind = kind, .name = name};
+    return &usual->parts[usual->count++];
+}
+
+static double usual_part_ns(struct usual *usual, const struct why_part *part)
+{
+    const struct usual_part *known = usual_of(usual, part->kind, part->name, false);
+    return known && usual->calls ? known->ns / usual->calls : 0;
+}
+
+static uint64_t total_ns(const struct why_call *call)
+{
+    return (uint64_t)call->end_ns - (uint64_t)call->queued_ns;
+}
+
+static int by_size(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void add_usual(struct usual *usual, const struct why_calls *calls,
+                      const struct why_call *call)
+{
+    usual->totals[(uint32_t)usual->calls] = total_ns(call);
+    usual->calls++;
+    usual->queue_ns += (double)(call->begin_ns - call->queued_ns);
+    if (call->has_cpu) {
+        usual->with_cpu++;
+        usual->running_ns += (double)call->cpu.running_ns;
+        usual->runnable_ns += (double)call->cpu.runnable_ns;
+        usual->waiting_ns += (double)call->cpu.waiting_ns;
+        usual->faults += call->minor_faults;
+    }
+    for (uint32_t at = call->parts; at; at = calls->parts[at - 1].next) {
+        const struct why_part *part = &calls->parts[at - 1];
+        struct usual_part *known = usual_of(usual, part->kind, part->name, true);
+        if (known)
+            known->ns += (double)part->ns;
+    }
+}
+
+static bool make_usual(struct usual *usual, const struct why_calls *calls)
+{
+    usual->totals = calloc(calls->count + 1u, sizeof *usual->totals);
+    if (!usual->totals)
+        return false;
+    for (uint32_t i = 0; i < calls->count; i++)
+        if (calls->list[i].seen && !calls->list[i].slow)
+            add_usual(usual, calls, &calls->list[i]);
+    const uint32_t count = (uint32_t)usual->calls;
+    qsort(usual->totals, count, sizeof *usual->totals, by_size);
+    usual->median_ns = count && !calls->name->lock ? usual->totals[count / 2] : 0;
+    if (usual->with_cpu > 0) {
+        usual->running_ns /= usual->with_cpu;
+        usual->runnable_ns /= usual->with_cpu;
+        usual->waiting_ns /= usual->with_cpu;
+        usual->faults /= usual->with_cpu;
+    }
+    if (calls->name->lock) /* most of the times that it was taken nobody waited, and left no row */
+        usual->calls = 0;
+    if (usual->calls > 0)
+        usual->queue_ns /= usual->calls;
+    return true;
+}
+
+/* ---- handing out ------------------------------------------------------------------------------
+ */
+
+static bool is_same_by(const struct why_by *a, const struct why_by *b)
+{
+    return a->name == b->name && (a->name != TRACE_NONE || a->thread == b->thread);
+}
+
+/* A lock is one cause, whoever held it. */
+static struct why_cause *cause_like(struct why_split *split, const struct why_cause *like)
+{
+    for (uint32_t i = 0; i < split->count; i++) {
+        struct why_cause *cause = &split->list[i];
+        if (cause->cause == like->cause && cause->name == like->name && cause->kind == like->kind &&
+            cause->object == like->object && cause->system_call == like->system_call &&
+            (cause->cause == WHY_CAUSE_LOCK || is_same_by(&cause->by, &like->by)))
+            return cause;
+    }
+    if (!grow_array32(&split->list, &split->room, split->count + 1, sizeof *split->list)) {
+        split->failed = true;
+        return NULL;
+    }
+    struct why_cause *cause = &split->list[split->count++];
+    *cause = *like;
+    cause->faults = 0;
+    return cause;
+}
+
+/* Who has more than all others together is left in the end. */
+static void vote(struct why_cause *cause, const struct why_by *by, uint64_t ns)
+{
+    if (!is_same_by(&cause->by, by)) {
+        const bool less = cause->by_ns < ns;
+        if (less)
+            cause->by = *by;
+        cause->by_ns = less ? ns - cause->by_ns : cause->by_ns - ns;
+        return;
+    }
+    cause->by_ns += ns;
+    if (cause->by.thread != by->thread)
+        cause->by.thread = TRACE_NONE;
+}
+
+static void add_evidence(struct why_cause *cause, const struct why_call *call, uint64_t ns)
+{
+    struct why_evidence evidence = {call->thread, call->begin_ns,
+                                    (uint64_t)call->end_ns - (uint64_t)call->begin_ns, ns};
+    for (uint32_t i = 0; i < cause->evidence_count; i++)
+        if (cause->evidence[i].excess_ns < evidence.excess_ns) {
+            const struct why_evidence less = cause->evidence[i];
+            cause->evidence[i] = evidence;
+            evidence = less;
+        }
+    if (cause->evidence_count < WHY_EVIDENCE)
+        cause->evidence[cause->evidence_count++] = evidence;
+}
+
+/* Of what is left of the call's excess at most that much. What it got. */
+static uint64_t hand_out(struct handing *handing, struct why_cause like, double ns)
+{
+    if (ns < 1 || !handing->left_ns)
+        return 0;
+    const uint64_t got = ns < (double)handing->left_ns ? (uint64_t)ns : handing->left_ns;
+    struct why_cause *cause = cause_like(handing->split, &like);
+    if (!cause)
+        return 0;
+    if (cause->calls && cause->thread != handing->call->thread)
+        cause->thread = TRACE_NONE;
+    else if (!cause->calls)
+        cause->thread = handing->call->thread;
+    vote(cause, &like.by, got);
+    cause->excess_ns += got;
+    cause->calls++;
+    cause->faults += like.faults;
+    add_evidence(cause, handing->call, got);
+    handing->left_ns -= got;
+    return got;
+}
+
+static struct why_cause new_cause(const struct handing *handing, enum why_cause_number which)
+{
+    return (struct why_cause){.cause = which,
+                              .name = handing->calls->name->number,
+                              .thread = TRACE_NONE,
+                              .kind = TRACE_NONE,
+                              .key = TRACE_NONE,
+                              .value = TRACE_NONE,
+                              .by = {TRACE_NONE, TRACE_NONE, TRACE_NONE, false}};
+}
+
+/* Calls that its worker was in while it was in the queue. */
+static void hand_out_queue(struct handing *handing)
+{
+    const struct why_call *call = handing->call;
+    const double queued_ns = (double)(call->begin_ns - call->queued_ns);
+    const double excess_ns = queued_ns - handing->usual->queue_ns;
+    if (queued_ns <= 0 || excess_ns <= 0)
+        return;
+    uint32_t count;
+    const struct why_meanwhile *list = why_calls_of_thread(handing->calls, call->thread, &count);
+    double left_ns = excess_ns;
+    for (uint32_t i = 0; i < count; i++) {
+        const int64_t ns =
+            why_overlap_ns(list[i].start_ns, list[i].stop_ns, call->queued_ns, call->begin_ns);
+        if (list[i].kind != WHY_SUB_ITEM || !ns)
+            continue;
+        struct why_cause behind = new_cause(handing, WHY_CAUSE_BEHIND);
+        behind.by.name = list[i].name;
+        behind.by.thread = call->thread;
+        left_ns -= (double)hand_out(handing, behind, (double)ns < left_ns ? (double)ns : left_ns);
+    }
+    hand_out(handing, new_cause(handing, WHY_CAUSE_QUEUE), left_ns);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------
+ */
+
+/* A row's time without the delay is the wait, the delay is time without a CPU. What a sub-item
+ * waits for looks may say, and rows say it more exactly. */
+static void hand_out_wait(struct handing *handing, const struct why_part *part, double rows_ns)
+{
+    const struct why_call *call = handing->call;
+    struct why_cause cause = new_cause(handing, why_cause_of_wait(handing->calls, call, part));
+    double ns = (double)part->ns - usual_part_ns(handing->usual, part);
+    const double delay_ns = (double)part->delay_ns < ns ? (double)part->delay_ns : ns;
+    if (part->kind == WHY_WAITING_ITEM)
+        ns -= rows_ns;
+    if (ns <= 0)
+        return;
+    cause.kind = part->name;
+    cause.object = part->object;
+    cause.by = why_by_of(handing->calls, call, part);
+    if (cause.cause == WHY_CAUSE_LOCK && cause.by.starved)
+        cause.cause = WHY_CAUSE_PREEMPTED;
+    handing->located_ns += (double)part->ns;
+    hand_out(handing, new_cause(handing, WHY_CAUSE_PREEMPTED), delay_ns);
+    hand_out(handing, cause, ns - (delay_ns > 0 ? delay_ns : 0));
+}
+
+static void hand_out_waits(struct handing *handing)
+{
+    const struct why_call *call = handing->call;
+    const struct why_part *parts = handing->calls->parts;
+    double rows_ns = 0;
+    for (uint32_t at = call->parts; at; at = parts[at - 1].next)
+        rows_ns += parts[at - 1].kind == WHY_WAIT ? (double)parts[at - 1].ns : 0;
+    for (uint32_t at = call->parts; at; at = parts[at - 1].next)
+        if (parts[at - 1].kind != WHY_SUB_ITEM && parts[at - 1].start_ns < call->end_ns)
+            hand_out_wait(handing, &parts[at - 1], rows_ns);
+}
+
+/* Blocked time of which no row says for what. */
+static double blocked_above(const struct handing *handing)
+{
+    const double ns =
+        (double)handing->call->cpu.waiting_ns - handing->located_ns - handing->usual->waiting_ns;
+    return handing->call->has_cpu && ns > 0 ? ns : 0;
+}
+
+/* The sub-item that has nearly all of that time; the call's own name: none has. */
+static uint32_t place_of(const struct handing *handing, double ns)
+{
+    for (uint32_t at = handing->call->parts; at; at = handing->calls->parts[at - 1].next) {
+        const struct why_part *part = &handing->calls->parts[at - 1];
+        if (part->kind == WHY_SUB_ITEM && (double)part->ns > NEARLY * ns)
+            return part->name;
+    }
+    return handing->calls->name->number;
+}
+
+/* At a lock, or in a file: looks say it, or major faults do. */
+static void hand_out_looks(struct handing *handing)
+{
+    const struct why_call *call = handing->call;
+    const struct why_look *look = &call->look;
+    const double ns = blocked_above(handing);
+    struct why_cause cause = new_cause(handing, WHY_CAUSE_IO);
+    if (look->locked && 2 * look->locked >= look->in_call) {
+        cause.cause = WHY_CAUSE_LOCK;
+        cause.object = look->object;
+        cause.by = why_by_thread(handing->calls,
+                                 why_calls_thread_of_id(handing->calls, call->thread, look->holder),
+                                 call->begin_ns, call->end_ns);
+    } else if (2 * look->in_io > look->in_call || call->major_faults) {
+        cause.system_call = look->in_io ? look->system_call : 0;
+    } else {
+        return;
+    }
+    cause.name = place_of(handing, ns);
+    handing->located_ns += (double)hand_out(handing, cause, ns);
+}
+
+/* ---- its own time ------------------------------------------------------------------------------
+ */
+
+static double sub_items_above(const struct handing *handing)
+{
+    double sum_ns = 0;
+    for (uint32_t at = handing->call->parts; at; at = handing->calls->parts[at - 1].next) {
+        const struct why_part *part = &handing->calls->parts[at - 1];
+        const double ns = (double)part->ns - usual_part_ns(handing->usual, part);
+        sum_ns += part->kind == WHY_SUB_ITEM && ns > 0 ? ns : 0;
+    }
+    return sum_ns;
+}
+
+/* What is left, to its sub-items by what they have above the usual. */
+static void hand_out_sub_items(struct handing *handing, double sum_ns)
+{
+    const double left_ns = (double)handing->left_ns;
+    const double scale = sum_ns > left_ns ? left_ns / sum_ns : 1;
+    for (uint32_t at = handing->call->parts; at && sum_ns > 0;
+         at = handing->calls->parts[at - 1].next) {
+        const struct why_part *part = &handing->calls->parts[at - 1];
+        const double ns = (double)part->ns - usual_part_ns(handing->usual, part);
+        if (part->kind != WHY_SUB_ITEM || ns <= 0)
+            continue;
+        struct why_cause cause = new_cause(handing, WHY_CAUSE_SUB_ITEM);
+        cause.name = part->name;
+        hand_out(handing, cause, ns * scale);
+    }
+}
+
+/* Page faults' own time is not recorded: it is at most the CPU time that calls with more of them
+ * took, and no more than so many faults can take. */
+static void hand_out_faults(struct handing *handing, double running_ns)
+{
+    const struct why_call *call = handing->call;
+    const double faults = (double)call->minor_faults - handing->usual->faults;
+    if (running_ns <= 0 || faults < FAULTS_LEAST || faults < 4 * handing->usual->faults)
+        return;
+    struct why_cause cause = new_cause(handing, WHY_CAUSE_PAGE_FAULTS);
+    cause.faults = call->minor_faults;
+    hand_out(handing, cause, running_ns / faults <= FAULT_MOST_NS ? running_ns : faults * FAULT_NS);
+}
+
+static void hand_out_call(struct handing *handing)
+{
+    const struct why_call *call = handing->call;
+    const struct usual *usual = handing->usual;
+    const double sub_items_ns = sub_items_above(handing);
+    hand_out_queue(handing);
+    hand_out_waits(handing);
+    hand_out_looks(handing);
+    const double stood_ns = call->look.in_call ? 0 : (double)why_stood_still(handing->calls, call);
+    const double most_ns = call->has_cpu ? blocked_above(handing) : (double)handing->left_ns;
+    handing->located_ns += (double)hand_out(handing, new_cause(handing, WHY_CAUSE_EVERYONE),
+                                            stood_ns < most_ns ? stood_ns : most_ns);
+    if (call->has_cpu)
+        hand_out(handing, new_cause(handing, WHY_CAUSE_PREEMPTED),
+                 (double)call->cpu.runnable_ns - usual->runnable_ns);
+    const double blocked_ns = blocked_above(handing) - sub_items_ns;
+    const double running_ns = call->has_cpu ? (double)call->cpu.running_ns - usual->running_ns : 0;
+    hand_out_faults(handing, running_ns);
+    hand_out_sub_items(handing, sub_items_ns);
+    hand_out(handing, new_cause(handing, WHY_CAUSE_SELF), running_ns);
+    struct why_cause in_call = new_cause(handing, WHY_CAUSE_WAIT);
+    in_call.system_call = call->look.system_call;
+    if (in_call.system_call)
+        hand_out(handing, in_call, blocked_ns);
+    if (blocked_ns > 0)
+        handing->split->blocked_ns +=
+            blocked_ns < (double)handing->left_ns ? (uint64_t)blocked_ns : handing->left_ns;
+    handing->split->unknown_ns +=
+        hand_out(handing, new_cause(handing, WHY_CAUSE_UNKNOWN), (double)handing->left_ns);
+}
+
+/* ---- all of them -------------------------------------------------------------------------------
+ */
+
+static int by_excess(const void *left, const void *right)
+{
+    const struct why_cause *a = left, *b = right;
+    if (a->excess_ns != b->excess_ns)
+        return a->excess_ns > b->excess_ns ? -1 : 1;
+    return (a->cause > b->cause) - (a->cause < b->cause);
+}
+
+static void drop_unknown(struct why_split *split)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < split->count; i++)
+        if (split->list[i].cause != WHY_CAUSE_UNKNOWN)
+            split->list[left++] = split->list[i];
+    split->count = left;
+}
+
+void why_split_make(struct why_split *split, const struct why_calls *calls)
+{
+    struct usual usual = {0};
+    split->failed |= !make_usual(&usual, calls);
+    split->median_ns = usual.median_ns;
+    split->ordinary = (uint32_t)usual.calls;
+    for (uint32_t i = 0; i < calls->count && !split->failed; i++) {
+        const struct why_call *call = &calls->list[i];
+        if (!call->seen || !call->slow || total_ns(call) <= usual.median_ns)
+            continue;
+        struct handing handing = {.split = split,
+                                  .calls = calls,
+                                  .call = call,
+                                  .usual = &usual,
+                                  .left_ns = total_ns(call) - usual.median_ns};
+        split->slow++;
+        split->excess_ns += handing.left_ns;
+        hand_out_call(&handing);
+    }
+    free(usual.totals);
+    why_find_argument(split, calls, usual.median_ns);
+    why_find_period(split, calls);
+    drop_unknown(split);
+    if (split->count)
+        qsort(split->list, split->count, sizeof *split->list, by_excess);
+    why_find_bounds(split, calls);
+}
+
+bool why_split_is_news(const struct why_split *split, uint64_t least_ns, uint64_t run_ns)
+{
+    uint64_t news_ns = split->unknown_ns;
+    for (uint32_t i = 0; i < split->count; i++) {
+        const struct why_cause *cause = &split->list[i];
+        const bool late = cause->cause == WHY_CAUSE_PREEMPTED || cause->cause == WHY_CAUSE_QUEUE;
+        if (!late || cause->excess_ns / cause->calls >= LATE_NS ||
+            cause->excess_ns >= run_ns / LATE_PART)
+            news_ns += cause->excess_ns;
+    }
+    return news_ns >= least_ns;
+}
+
+void why_split_free(struct why_split *split)
+{
+    free(split->list);
+    *split = (struct why_split){0};
+}

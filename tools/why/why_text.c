@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer for people: one screen. */
+#include "why_view.h"
+
+#include "quantity.h"
+#include "text_name.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    CAUSES_SHOWN = 5,
+    NAMES_SHOWN = 3,
+    BYTES_USUAL = 4096,
+    NAME_COLUMNS = 60,
+    FEW = 30,
+    SMALL_PART = 100
+};
+
+/* ---- doubts ------------------------------------------------------------------------------------
+ */
+
+static void doubt(struct why_view *view, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void doubt(struct why_view *view, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    if (view->doubt_count < WHY_DOUBTS &&
+        vasprintf(&view->doubts[view->doubt_count], format, values) >= 0)
+        view->doubt_count++;
+    va_end(values);
+}
+
+static uint32_t calls_without_cpu(const struct why_calls *calls)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < calls->count && !calls->name->wait; i++)
+        count += calls->list[i].slow && calls->list[i].seen && !calls->list[i].has_cpu;
+    return count;
+}
+
+static uint32_t faulty_calls(const struct why_split *split)
+{
+    for (uint32_t i = 0; i < split->count; i++)
+        if (split->list[i].cause == WHY_CAUSE_PAGE_FAULTS)
+            return split->list[i].calls;
+    return 0;
+}
+
+void why_find_doubts(struct why_view *view)
+{
+    const struct why_names *names = view->names;
+    char text[QUANTITY_BYTES];
+    if (names->lost)
+        doubt(view, "%s records were lost", quantity_grouped(text, names->lost));
+    if (names->refused)
+        doubt(view, "%s calls were refused and are not recorded",
+              quantity_grouped(text, names->refused));
+    if (names->open)
+        doubt(view, "%s calls had not ended: they count nowhere",
+              quantity_grouped(text, names->open));
+    if (!view->name)
+        return;
+    const struct why_calls *calls = view->calls;
+    const uint32_t unknown = calls_without_cpu(calls);
+    if (unknown)
+        doubt(view, "of %" PRIu32 " slow calls it is not known whether they ran", unknown);
+    if (view->split->ordinary < FEW && !view->name->lock)
+        doubt(view, "there are %" PRIu32 " ordinary calls alone", view->split->ordinary);
+    if (why_slow_calls(view) > view->split->slow)
+        doubt(view, "of %" PRIu64 " slow calls the %" PRIu32 " slowest were looked at",
+              why_slow_calls(view), view->split->slow);
+    if (calls->meanwhile_dropped)
+        doubt(view, "%" PRIu64 " spans of other threads were too many to keep",
+              calls->meanwhile_dropped);
+    if (faulty_calls(view->split))
+        doubt(view, "page faults' time is not recorded: it is the CPU time of calls with more "
+                    "of them, at most");
+}
+
+/* ---- words -------------------------------------------------------------------------------------
+ */
+
+static void put_name(struct out *out, const struct why_view *view, uint32_t name)
+{
+    const struct trace_text text = trace_name_of(view->trace, name);
+    text_name_fit(out, text.text, text.bytes, NAME_COLUMNS);
+}
+
+static void put_thread(struct out *out, const struct why_view *view, uint32_t thread)
+{
+    const struct trace_text text = trace_track_of(view->trace, thread)->name;
+    text_name_fit(out, text.text, text.bytes, NAME_COLUMNS);
+}
+
+static void put_time(struct out *out, uint64_t ns)
+{
+    char text[QUANTITY_BYTES];
+    out_text(out, quantity_rough(text, ns, 3));
+}
+
+static const char *const phrases[WHY_CAUSES] = {"waited in the queue",
+                                                "waited in the queue behind ",
+                                                "waited for a lock",
+                                                "waited",
+                                                "was ready to run and had no CPU",
+                                                "page faults, at most",
+                                                "waited for a file or device",
+                                                "GPU work waited for its stream",
+                                                "GPU work took longer",
+                                                "the CPU launched GPU work too slowly",
+                                                "waited for a message",
+                                                "sub-item ",
+                                                "calls with ",
+                                                "all threads of the process stood still",
+                                                "its own CPU time"};
+
+static void put_what(struct out *out, const struct why_view *view, const struct why_cause *cause)
+{
+    const bool other = cause->cause == WHY_CAUSE_PREEMPTED && cause->by.starved;
+    out_text(out,
+             other ? "who held the lock was ready to run and had no CPU" : phrases[cause->cause]);
+    if (cause->cause == WHY_CAUSE_BEHIND && cause->by.name != TRACE_NONE)
+        put_name(out, view, cause->by.name);
+    if (cause->cause == WHY_CAUSE_SUB_ITEM)
+        put_name(out, view, cause->name);
+    if (cause->key != TRACE_NONE) {
+        const struct trace_text value = view->calls->texts.list[cause->value];
+        out_text(out, cause->cause == WHY_CAUSE_ARGUMENT ? "" : ", in calls with ");
+        put_name(out, view, cause->key);
+        out_text(out, "=");
+        text_name_fit(out, value.text, value.bytes, NAME_COLUMNS);
+    }
+    if (cause->kind != TRACE_NONE) {
+        out_text(out, ": ");
+        put_name(out, view, cause->kind);
+    }
+    if (cause->object)
+        out_format(out, " 0x%" PRIx64, cause->object);
+    if (cause->system_call)
+        out_format(out, ", in system call %" PRIu64, cause->system_call - 1);
+    if (cause->faults)
+        out_format(out, ", of %" PRIu64 " faults", cause->faults);
+}
+
+static void put_by(struct out *out, const struct why_view *view, const struct why_by *by)
+{
+    if (by->thread == TRACE_NONE && by->name == TRACE_NONE)
+        return;
+    out_text(out, "     ended by ");
+    if (by->thread != TRACE_NONE)
+        put_thread(out, view, by->thread);
+    if (by->name != TRACE_NONE) {
+        out_text(out, by->thread != TRACE_NONE ? ", in " : "");
+        put_name(out, view, by->name);
+    }
+    if (by->wait != TRACE_NONE) {
+        out_text(out, ", which waited itself: ");
+        put_name(out, view, by->wait);
+    }
+    out_text(out, "\n");
+}
+
+/* ---- lines --------------------------------------------------------------------------------------
+ */
+
+static void put_evidence(struct out *out, const struct why_view *view,
+                         const struct why_evidence *evidence)
+{
+    char from[QUANTITY_BYTES], to[QUANTITY_BYTES];
+    const int64_t stop_ns = evidence->start_ns + (int64_t)evidence->duration_ns;
+    quantity_time(from, evidence->start_ns, view->zero_ns);
+    quantity_time(to, stop_ns + 1, view->zero_ns);
+    out_text(out, "     e.g. ");
+    put_thread(out, view, evidence->thread);
+    out_format(out, " at %s for ", from);
+    put_time(out, evidence->duration_ns);
+    if (view->file)
+        out_format(out, ": rbwp timeline --from %s --to %s %s", from, to, view->file);
+    out_text(out, "\n");
+}
+
+static void put_cause(struct out *out, const struct why_view *view, const struct why_cause *cause,
+                      uint32_t number)
+{
+    const double share = (double)cause->excess_ns / (double)view->split->excess_ns;
+    out_format(out, "%3" PRIu32 ". %s: ", number, why_cause_words[cause->cause]);
+    put_what(out, view, cause);
+    out_text(out, "; ");
+    put_time(out, cause->excess_ns);
+    out_format(out, ", %.0f %%, of %" PRIu32 " calls", 100 * share, cause->calls);
+    if (cause->thread != TRACE_NONE) {
+        out_text(out, " on ");
+        put_thread(out, view, cause->thread);
+    }
+    out_text(out, "; without it the run could gain at most ");
+    put_time(out, cause->bound_ns);
+    out_text(out, "\n");
+    if (cause->cause != WHY_CAUSE_BEHIND)
+        put_by(out, view, &cause->by);
+    if (cause->evidence_count)
+        put_evidence(out, view, &cause->evidence[0]);
+}
+
+static void put_verdict(struct out *out, const struct why_view *view)
+{
+    const struct why_split *split = view->split;
+    const uint64_t run_ns = (uint64_t)view->names->last_ns - (uint64_t)view->names->first_ns;
+    text_name_fit(out, view->name->name.text, view->name->name.bytes, NAME_COLUMNS);
+    out_format(out, ": %" PRIu64 " of %" PRIu64 " %s took ", why_slow_calls(view),
+               view->name->own.values.total, view->name->wait ? "waits" : "calls");
+    put_time(out, split->slow ? split->excess_ns / split->slow : 0);
+    out_text(out, " longer each than the others, which take ");
+    put_time(out, split->median_ns);
+    out_text(out, "; together ");
+    put_time(out, split->excess_ns);
+    out_text(out, " in a run of ");
+    put_time(out, run_ns);
+    if (split->period_ns) {
+        out_text(out, "; every ");
+        put_time(out, split->period_ns);
+        out_text(out, ", for ");
+        put_time(out, split->for_ns);
+    }
+    out_text(out, "\n");
+}
+
+static void put_nothing(struct out *out, const struct why_view *view)
+{
+    const struct why_names *names = view->names;
+    char calls[QUANTITY_BYTES], run[QUANTITY_BYTES];
+    out_format(out,
+               "nothing stands out: %s calls of %" PRIu32 " names in %s, none of which has calls "
+               "far above its others that are worth 1 %% of the run\n",
+               quantity_grouped(calls, names->calls), names->count,
+               quantity_duration(run, (uint64_t)names->last_ns - (uint64_t)names->first_ns));
+}
+
+static void put_others(struct out *out, const struct why_view *view)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < view->names->count && shown < NAMES_SHOWN; i++) {
+        const struct why_name *name = &view->names->list[i];
+        if (name == view->name || !name->excess_ns)
+            continue;
+        shown++;
+        out_text(out, "also ");
+        text_name_fit(out, name->name.text, name->name.bytes, NAME_COLUMNS);
+        out_format(out, ": %" PRIu64 " of %" PRIu64 " slow, ",
+                   name->own.slow ? name->own.bounds.slow : name->queued.bounds.slow,
+                   name->own.values.total);
+        put_time(out, name->excess_ns);
+        out_text(out, " too long (--name)\n");
+    }
+}
+
+/* What is beyond the screen is left out by whole lines. */
+static void cut(struct out *out, size_t begin, size_t most)
+{
+    if (out->used - begin <= most)
+        return;
+    size_t end = begin + most;
+    while (end > begin && out->buffer[end - 1] != '\n')
+        end--;
+    out->used = end;
+}
+
+void why_text(struct out *out, const struct why_view *view)
+{
+    const uint32_t limit = view->options->limit ? view->options->limit : CAUSES_SHOWN;
+    const size_t begin = out->used;
+    if (!view->name)
+        put_nothing(out, view);
+    else
+        put_verdict(out, view);
+    uint32_t shown = 0, worth = 0;
+    for (uint32_t i = 0; i < view->causes.count; i++) {
+        const struct why_cause *cause = &view->split->list[i];
+        if (cause->excess_ns * SMALL_PART < view->split->excess_ns)
+            continue;
+        worth++;
+        if (shown < limit)
+            put_cause(out, view, cause, ++shown);
+    }
+    if (worth > shown)
+        out_format(out, "     ... and %" PRIu32 " more (--json has all)\n", worth - shown);
+    if (view->split->unknown_ns) {
+        out_text(out, "unknown: ");
+        put_time(out, view->split->unknown_ns);
+        if (view->split->blocked_ns) {
+            out_text(out, ", of it blocked, in what is not recorded: ");
+            put_time(out, view->split->blocked_ns);
+        }
+        out_text(out, "\n");
+    }
+    for (uint32_t i = 0; i < view->doubt_count; i++)
+        out_format(out, "doubt: %s\n", view->doubts[i]);
+    put_others(out, view);
+    cut(out, begin, view->options->max_bytes ? view->options->max_bytes : BYTES_USUAL);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* why_view.h - what was found, as its tables and its text show it. */
+#ifndef WHY_VIEW_H
+#define WHY_VIEW_H
+
+#include "out.h"
+#include "why.h"
+#include "why_split.h"
+
+enum { WHY_DOUBTS = 8 };
+
+struct why_view {
+    const struct why_options *options;
+    const struct trace *trace; /* NULL: nothing is slow, and no thread is named */
+    const struct why_names *names;
+    const struct why_name *name; /* NULL: nothing is slow */
+    const struct why_calls *calls;
+    const struct why_split *split;
+    const char *file; /* the first, for commands; NULL: several */
+    int64_t zero_ns;
+    struct result_rows causes;
+    char *doubts[WHY_DOUBTS]; /* own memory */
+    uint32_t doubt_count;
+};
+
+/* Those that were looked at, and those that were too many. */
+static inline uint64_t why_slow_calls(const struct why_view *view)
+{
+    const uint64_t all = view->name && view->name->own.slow ? view->name->own.bounds.slow : 0;
+    return all > WHY_LONGEST ? all : view->split->slow;
+}
+void why_find_doubts(struct why_view *view);
+void why_text(struct out *out, const struct why_view *view);
+
+#endif /* WHY_VIEW_H */
