@@ -59,6 +59,22 @@ static void wide_is_ordinary(void **state)
     histogram_free(&values);
 }
 
+/* Some hardly take any time, most do: their ratio alone would make nothing far. */
+static void two_kinds_of_ordinary(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    add(&values, 10000, 70);
+    for (unsigned i = 0; i < 130; i++)
+        add(&values, 3000000 + i * 20000, 1);
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    add(&values, 400000000, 4);
+    assert_true(why_bounds_find(&values, 0, 0, &bounds));
+    assert_int_equal(bounds.slow, 4);
+    histogram_free(&values);
+}
+
 static void a_third_behind_a_gap(void **state)
 {
     struct histogram values = {0};
@@ -123,6 +139,7 @@ int main(void)
                                        cmocka_unit_test(a_third_behind_a_gap),
                                        cmocka_unit_test(few_zeros_and_given),
                                        cmocka_unit_test(chance),
-                                       cmocka_unit_test(period)};
+                                       cmocka_unit_test(period),
+                                       cmocka_unit_test(two_kinds_of_ordinary)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPREADS = 8, GAP_PART = 8, HEAVY_PART = 10, FAR_RATIO = 8, RUN_PART = 100 };
+enum { SPREADS = 8, GAP_PART = 8, HEAVY_PART = 10, FAR_RATIO = 8, RATIO_MOST = 4, RUN_PART = 100 };
 #define FLOOR_NS UINT64_C(10000)         /* nobody is slow by less */
 #define SLICE_NS 5e6                     /* a scheduler makes calls late by less everywhere */
 #define LOCK_FLOOR_NS UINT64_C(10000000) /* two slices: of who waits, and of who holds it */
@@ -59,7 +59,7 @@ static double larger(double a, double b)
 /* Above `high` by several times the way from `low` to it, as a difference and as a ratio. */
 static double beyond(double low, double high, double median)
 {
-    const double ratio = low > 0 ? high / low : 1;
+    const double ratio = low <= 0 ? 1 : high / low < RATIO_MOST ? high / low : RATIO_MOST;
     return larger(larger(high + SPREADS * (high - low), high * ratio * ratio),
                   larger(median * 1.25, median + FLOOR_NS));
 }
