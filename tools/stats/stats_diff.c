@@ -85,13 +85,15 @@ struct compared {
     struct diff_sums sums;
 };
 
-/* The sums that chance hardly has. */
+/* The sums that chance hardly has. They take a while to find out: each is kept. */
 static struct diff_sums sums_of(struct diff *diff, uint32_t a, uint32_t b)
 {
     const double each = diff->error_rate / diff->comparisons;
-    const struct diff_sums sums = {rank_test_least(a, b, each), rank_test_least(b, a, each)};
-    diff->failed |= sums.slower == RANK_TEST_FAILED || sums.faster == RANK_TEST_FAILED;
-    return sums;
+    struct diff_sums *sums = &diff->known[(size_t)a * (diff->b_runs + 1) + b];
+    if (sums->slower == 0)
+        *sums = (struct diff_sums){rank_test_least(a, b, each), rank_test_least(b, a, each)};
+    diff->failed |= sums->slower == RANK_TEST_FAILED || sums->faster == RANK_TEST_FAILED;
+    return *sums;
 }
 
 static struct compared compared_runs(struct diff *diff, const struct diff_run *runs)
@@ -561,7 +563,8 @@ static bool make_tracks(struct diff *diff, const struct stats *const *stats)
     struct counter_side *counters = calloc(places, sizeof *counters);
     diff->launches = calloc(count + 1u, sizeof *diff->launches);
     diff->counters = calloc(count + 1u, sizeof *diff->counters);
-    bool done = sided && launches && counters && diff->launches && diff->counters;
+    diff->known = calloc((diff->a_runs + 1u) * (diff->b_runs + 1u), sizeof *diff->known);
+    bool done = sided && launches && counters && diff->launches && diff->counters && diff->known;
     for (uint32_t i = 0; i < count && done; i++) {
         diff_take_counter(diff, counters, &sided[i]);
         done = take_launches(diff, launches, &sided[i]);
@@ -599,6 +602,7 @@ void diff_free(struct diff *diff)
         free_launches(&diff->launches[i]);
     free(diff->rows);
     free(diff->runs);
+    free(diff->known);
     free(diff->launches);
     free(diff->counters);
 }

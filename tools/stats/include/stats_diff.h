@@ -106,12 +106,13 @@ struct diff {
     uint32_t slower; /* rows and launches */
     /* Of all comparisons together no more than this part may find something by chance. */
     double error_rate;
-    uint32_t comparisons;  /* rows and launches that both sides have */
-    struct diff_sums sums; /* of all runs of both sides */
-    uint32_t runs_needed;  /* of a side, for a verdict */
-    bool judged;           /* there are so many: else what is slower may be so by chance */
-    bool failed;           /* without memory */
-    enum turns turns;      /* not taken: what is slower may be so by a drift of the machine */
+    uint32_t comparisons;    /* rows and launches that both sides have */
+    struct diff_sums sums;   /* of all runs of both sides */
+    struct diff_sums *known; /* of fewer runs of a and b; 0: not yet */
+    uint32_t runs_needed;    /* of a side, for a verdict */
+    bool judged;             /* there are so many: else what is slower may be so by chance */
+    bool failed;             /* without memory */
+    enum turns turns;        /* not taken: what is slower may be so by a drift of the machine */
 };
 
 #define DIFF_ERROR_RATE 0.01
