@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # production.sh [FOLDER [TOPIC...]] - makes the runs of docs/production.md again, and shows each command with what it says.
-# TOPIC: hung, rule, control, family, queue; all of them without one. FOLDER (default: build/production) keeps programs, profiles
-# and reports. Wants gcc and CMake; changes nothing outside FOLDER. Some two minutes. No part of ./check.
+# TOPIC: hung, rule, control, family, queue; all of them without one. Another is why, of unmodified programs: it wants Debian's
+# redis-server, memcached, libleveldb-dev, g++ and python3. FOLDER (default: build/production) keeps programs, profiles and reports.
+# Wants gcc and CMake; changes nothing outside FOLDER. Some two minutes. No part of ./check.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 top=$(realpath "$here/../..")
@@ -116,6 +117,56 @@ run_queue() {
     show rbwp stats pack.bin
     show rbwp stats --findings pack.bin
     show rbwp report -f -o queue.html pack.bin
+}
+
+until_ready() { # COMMAND...: a server answers
+    for ((tries = 0; tries < 100; tries++)); do
+        ! "$@" >/dev/null 2>&1 || return 0
+        sleep 0.2
+    done
+    return 1
+}
+record() { # FILE PROGRAM...
+    typed rbwp record --what threads --stacks 10ms -o "$@"
+    rbwp record -f --what threads --stacks 10ms -o "$@" >>recorded.log 2>&1 &
+}
+
+run_why() {
+    rm -f memcached.pid
+    redis-server --port 7391 --save '' --dir . >>recorded.log 2>&1 & # the keys, unrecorded
+    until_ready redis-cli -p 7391 ping
+    for key in a b c; do
+        redis-cli -p 7391 eval "for i = 1, 400000 do redis.call('sadd', KEYS[1], 'm' .. i) end" 1 $key >/dev/null
+    done
+    redis-cli -p 7391 save
+    redis-cli -p 7391 shutdown nosave
+    wait
+    record redis.bin -- redis-server --port 7391 --save '' --dir .
+    until_ready redis-cli -e -p 7391 ping # it loads them
+    redis-benchmark -p 7391 -n 20000 -c 2 -q -t get &
+    for key in a b c; do
+        redis-cli -p 7391 del $key
+    done
+    wait $!
+    redis-cli -p 7391 shutdown nosave
+    wait
+    show rbwp why redis.bin
+    show rbwp stats --by stack redis.bin
+
+    record memcached.bin -- memcached -u root -p 7511 -t 4 -o hashpower=13 -P "$work/memcached.pid"
+    until_ready test -s memcached.pid
+    python3 "$here/memcached_clients.py" 7511
+    kill "$(<memcached.pid)"
+    wait
+    show rbwp why --name mutex memcached.bin
+    show rbwp why --name 'after sleep' memcached.bin
+    show rbwp stats --by stack memcached.bin
+
+    g++ -O2 -g -o leveldb_writers "$here/leveldb_writers.cc" -lleveldb -lpthread
+    record leveldb.bin -- ./leveldb_writers leveldb
+    wait
+    show rbwp why --name 'condition*' leveldb.bin
+    show rbwp stats --by stack leveldb.bin
 }
 
 for topic in "${topics[@]}"; do
