@@ -118,6 +118,20 @@ static void rare_spin(void)
     run_workers(1, spin_rarely, MS, NULL);
 }
 
+static void sleep_rarely(unsigned number)
+{
+    for (volatile int i = 0; i < 5000; i++)
+        ;
+    if (is_slow(number, 2000))
+        sleep_ns(100 * MS);
+}
+
+/* Many short calls, without a pause. */
+static void rare_sleep(void)
+{
+    run_workers(1, sleep_rarely, 0, NULL);
+}
+
 static unsigned parse, rebuild;
 
 static void rebuild_rarely(unsigned number)
@@ -459,6 +473,7 @@ static void everyone_safepoint(void)
 #define REQUEST "request"
 static const struct mode modes[] = {
     {"rare_spin", rare_spin, "self", REQUEST, "", .fault_ns = 60 * MS},
+    {"rare_sleep", rare_sleep, "wait", REQUEST, "", .fault_ns = 100 * MS},
     {"rare_step", rare_step, "sub_item", REQUEST, "rebuild index", .fault_ns = 60 * MS},
     {"lock_call", lock_call, "lock", REQUEST, "compaction", .fault_ns = 60 * MS},
     {"preempted", preempted, "preempted", REQUEST, "", .fault_ns = 24 * MS, .runnable = true},

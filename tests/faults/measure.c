@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CALLS_MAX 100000
+#define CALLS_MAX 1000000
 #define PAGE 4096
 
 bool with_fault;
@@ -80,7 +80,7 @@ static int64_t delay_ns(void)
     uint64_t ran, delay = 0;
     if (fd < 0)
         fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-    if (syscall(SYS_pread64, fd, text, sizeof text - 1, 0L) > 0 && /* no read that is recorded */
+    if (syscall(SYS_pread64, fd, text, sizeof text - 1, 0L, 0L) > 0 && /* not recorded as a read */
         sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &delay) != 2)
         delay = 0;
     return (int64_t)delay;

@@ -10,12 +10,18 @@ import functools
 import json
 import os
 import pathlib
+import random
+import re
+import signal
+import socket
 import statistics
 import subprocess
+import threading
+import time
 
 import pytest
 
-RBWP, FAULTS, PLAIN, THREADS = (os.environ[name] for name in ("RBWP", "FAULTS", "PLAIN", "THREADS"))
+RBWP, FAULTS, PLAIN, SERVER, DEADLOCK, THREADS = (os.environ[name] for name in ("RBWP", "FAULTS", "PLAIN", "SERVER", "DEADLOCK", "THREADS"))
 FOLDER = pathlib.Path(os.environ.get("FAULTS_FOLDER", "."))  # on a disk, as fsync is one of the faults
 WHOLE = os.environ.get("FAULTS_WHOLE") == "1"
 
@@ -46,11 +52,15 @@ ALSO = {
     "rare_step": ("self",),  # of that step
 }
 # Cases of which `rbwp why` is known to miss something, and what. A miss that does not stand here fails.
-KNOWN = {}
+KNOWN = {
+    "everyone_safepoint": "who ends a wait for a condition of a program that records itself is not in the file",
+    "plain_late": "waits at a barrier are no calls, unless --name asks for them",
+}
 
 LEAST_RIGHT, LEAST_ASSIGNED, MOST_OFF = 0.9, 0.95, 0.1
 TRIES = 3
-QUIET, BUSY = 5, 25  # of Case.disturbed: not tried again; and what is wrong then says nothing
+PRESSED = 0.8  # of a run in which threads wait for a CPU all the time: a queue is long then, whatever is in it
+QUIET, BUSY = 5, {"with": 25, "without": 100}  # of Case.disturbed: not tried again; and what is wrong then says nothing
 
 
 def rbwp(*words):
@@ -67,10 +77,17 @@ def record(mode, fault, folder):
     else:
         path.unlink(missing_ok=True)
         command = [FAULTS, "-bgworkprofile", "2", "-bgworkprofile_cpu", "1", "-bgworkprofile_stacks", "10ms", "-bgworkprofile_logfile", path]
+    began, pressed = time.monotonic(), pressure_s()
     done = subprocess.run([*map(str, command), mode, fault, str(folder)], capture_output=True, text=True, timeout=60,
                           env=os.environ | {"RBWP_THREADS": THREADS})
     assert done.returncode == 0, done
-    return path, json.loads(done.stdout.splitlines()[-1])
+    return path, json.loads(done.stdout.splitlines()[-1]) | {"pressure": (pressure_s() - pressed) / (time.monotonic() - began)}
+
+
+def pressure_s():
+    """For how long some thread of this machine has waited for a CPU by now; 0 where the kernel does not count it."""
+    path = pathlib.Path("/proc/pressure/cpu")
+    return int(re.search(r"^some .*total=(\d+)", path.read_text(), re.M)[1]) / 1e6 if path.exists() else 0
 
 
 def disturbance(truth, fault):
@@ -98,9 +115,13 @@ class Case:
                 break
         self.disturbed, _, self.truth, self.path = min(runs)
 
+    @property
+    def is_busy(self):
+        return self.disturbed > BUSY[self.fault] or (self.truth["pressure"] > PRESSED and not self.truth["is_runnable"])
+
     def skip_if_busy(self, problems):
-        if problems and self.disturbed > BUSY:
-            pytest.skip(f"skipped: {self.mode}: the machine is too busy: it made calls slow by {self.disturbed:.0f} % of what the fault did")
+        if problems and self.is_busy:
+            pytest.skip(f"skipped: {self.mode} {self.fault} its fault: the machine is too busy: {self.disturbed:.0f} {'%' if self.fault == 'with' else 'ms'}")
 
     @functools.cached_property
     def why(self):
@@ -218,6 +239,7 @@ def test_fault_is_named(cases, mode):
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_is_named_without_it(cases, mode):
     case = cases(mode, "without")
+    case.skip_if_busy(case.false_causes())
     assert not case.false_causes(), (case.truth, case.why)
 
 
@@ -228,10 +250,72 @@ def test_nearly_all_are_right(cases):
     for mode in MODES:
         case, without = cases(mode, "with"), cases(mode, "without")
         problems, named = list(case.problems()), without.false_causes()
-        is_judged = not problems or case.disturbed <= BUSY
-        right, judged, false = right + (not problems), judged + is_judged, false + len(named)
+        is_judged = not problems or not case.is_busy
+        right, judged, false = right + (not problems), judged + is_judged, false + (0 if without.is_busy else len(named))
         print(f"{mode:20} {case.truth['cause']:12} {case.first['cause']:12} {case.assigned:8.1%} {case.why['slow']['excess_ns'] / 1e6:10.1f} "
               f"{case.truth['excess_ns'] / 1e6:9.1f} {case.disturbed:7.0f}%  {' '.join(cause['cause'] for cause in named) or '-'}"
               f" ({without.disturbed:.0f} ms by the machine)  {'; '.join(problems)}{'' if is_judged else ' (not judged)'}")
     print(f"right {right} of {len(MODES)}, of which {judged} are judged; named without a fault: {false}")
     assert right >= LEAST_RIGHT * judged and false == 0
+
+
+# ---- programs as they come: in the whole form -------------------------------------------------------------------------------
+
+real = pytest.mark.skipif(not WHOLE, reason="skipped: real programs are part of tests/long")
+
+
+def why(path):
+    return json.loads(rbwp("why", "--json", path))
+
+
+@real
+def test_rare_calls_among_many_short_ones(tmp_path):
+    """Of 100,000 calls of microseconds some take 100 ms. At level 1, without a word of what the thread did, the cause is unknown."""
+    path = tmp_path / "rare.bin"
+    done = subprocess.run([FAULTS, "-bgworkprofile", "1", "-bgworkprofile_logfile", path, "rare_sleep", "with", tmp_path], capture_output=True, text=True, check=True)
+    truth, document = json.loads(done.stdout), why(path)
+    if disturbance(truth, "with") > BUSY["with"]:
+        pytest.skip("skipped: rare calls among short ones: the machine is too busy")
+    assert document["slow"]["name"] == "request" and document["slow"]["calls"] == truth["slow"], (truth, document)
+    assert abs(document["slow"]["excess_ns"] - truth["excess_ns"]) <= MOST_OFF * truth["excess_ns"], (truth, document)
+    assert document["unknown"]["share"] >= LEAST_ASSIGNED, document
+
+
+def ask(port, number, first):
+    """So many requests, one in 250 of which is a scan."""
+    numbers = random.Random(first)
+    for i in range(first, first + number):
+        with socket.create_connection(("127.0.0.1", port)) as connection:
+            connection.sendall(b"scan" if i % 250 == 100 else b"%s %d" % (numbers.choice((b"get", b"set")), numbers.randrange(4096)))
+            connection.recv(64)
+
+
+@real
+def test_server_whose_table_is_locked_while_it_is_counted(tmp_path):
+    path = tmp_path / "server.bin"
+    command = [RBWP, "record", "--what", "threads", "--stacks", "10ms", "-o", path, "--", SERVER, "3000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | {"RBWP_THREADS": THREADS}) as server:
+        port = int(server.stdout.readline())
+        clients = [threading.Thread(target=ask, args=(port, 750, 750 * i)) for i in range(4)]
+        for client in clients:
+            client.start()
+        for client in clients:
+            client.join()
+        assert server.wait(60) == 0
+    document = why(path)
+    assert document["slow"]["name"] == "mutex" and document["causes"][0]["cause"] == "lock", document
+
+
+@real
+@pytest.mark.xfail(strict=True, reason="known: waits that never end are rows of open_call alone, and no calls")
+def test_deadlock_of_two_mutexes(tmp_path):
+    """tests/truth/deadlock.c: it is killed, and both waits are open at the end."""
+    path = tmp_path / "dead.bin"
+    command = [RBWP, "record", "--what", "threads", "--stacks", "20ms", "-o", path, "--", DEADLOCK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | {"RBWP_THREADS": THREADS}) as record:
+        threads = [int(record.stdout.readline().split()[2]) for _ in range(2)]
+        (program,) = {int(re.search(r"^Tgid:\t(\d+)", open(f"/proc/{thread}/status").read(), re.M)[1]) for thread in threads}
+        time.sleep(1)  # how long they have waited by then
+        os.kill(program, signal.SIGKILL)
+    document = why(path)
+    assert document["causes"] and document["causes"][0]["cause"] == "lock" and document["slow"]["excess_ns"] > 1_000_000_000, document
