@@ -8,11 +8,8 @@
  */
 #include "archive.h"
 
-#include "archive_file.h"
 #include "archive_job.h"
 #include "archive_source.h"
-#include "block.h"
-#include "bytes.h"
 #include "crc32c.h"
 #include "grow.h"
 #include "header.h"

@@ -2,7 +2,6 @@
 /* archive_job.c - see archive_job.h. */
 #include "archive_job.h"
 
-#include "deflater.h"
 #include "grow.h"
 
 #include <stdlib.h>

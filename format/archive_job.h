@@ -7,7 +7,6 @@
 #define ARCHIVE_JOB_H
 
 #include "block.h"
-#include "buffer.h"
 #include "chunk_code.h"
 
 #define ARCHIVE_JOB_RECORDS 65536u   /* a chunk ends behind the block that brings it there */

@@ -9,7 +9,6 @@
  */
 #include "block.h"
 
-#include "bytes.h"
 #include "format_fields.h"
 #include "inflater.h"
 #include "rbwp_decoder.h"

@@ -4,10 +4,8 @@
  * block header; leaves compression to the deflater (level 1) or zlib
  * (levels 2 to 9). A block whose payload does not shrink is stored as it is.
  */
-#include "rbwp_writer.h"
 #include "sealed_block.h"
 
-#include "bytes.h"
 #include "deflater.h"
 
 #include <stdlib.h>

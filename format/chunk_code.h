@@ -11,7 +11,6 @@
 #define CHUNK_CODE_H
 
 #include "buffer.h"
-#include "bytes.h"
 #include "deflater.h"
 #include "inflater.h"
 #include "rbwp_reader.h"

@@ -9,7 +9,6 @@
 #include "chunk_code.h"
 
 #include "block.h"
-#include "record_bytes.h"
 #include "rules.h"
 
 #include <stdlib.h>

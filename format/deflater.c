@@ -10,7 +10,6 @@
 #include "deflater.h"
 
 #include "deflate_code.h"
-#include "deflate_piece.h"
 #include "inflater.h"
 
 #include <stdlib.h>

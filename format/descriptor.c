@@ -5,7 +5,6 @@
  */
 #include "descriptor.h"
 
-#include "bytes.h"
 #include "format_fields.h"
 #include "reader_error.h"
 

@@ -3,7 +3,6 @@
 #include "fields.h"
 
 #include "buffer.h"
-#include "bytes.h"
 
 /* From the struct to the file or back: for numbers both ways are the same. */
 static void field_copy(const struct field *field, void *to, const void *from)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_facts.c - see live_facts.h. Names are copied into blocks that never move. */
-#include "live_facts.h"
+/* Names are copied into blocks that never move. */
+#include "live_records.h"
 
 #include "node_clocks.h"
 #include "reader_error.h"

@@ -3,7 +3,7 @@
  * live_file.h - the bytes of a FILE.live: head, log entries, chunks, events.
  *
  * Knows the form (live_layout.h) and trusts none of it. What entries and events
- * mean is left to live_facts.h and recover.c.
+ * mean is left to live_records.h and recover.c.
  */
 #ifndef LIVE_FILE_H
 #define LIVE_FILE_H

@@ -8,7 +8,6 @@
 #ifndef LIVE_LOG_H
 #define LIVE_LOG_H
 
-#include "rbwp_format.h"
 #include "rbwp_table.h"
 
 #define LIVE_NAMES_MAX (1u << 20)

@@ -6,7 +6,6 @@
 #include "marks.h"
 
 #include "crc32c.h"
-#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>

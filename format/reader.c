@@ -12,7 +12,6 @@
 #include "reader.h"
 
 #include "archive_source.h"
-#include "block.h"
 #include "grow.h"
 #include "header.h"
 #include "rbwp_recover.h"

@@ -5,7 +5,6 @@
 #ifndef READER_ERROR_H
 #define READER_ERROR_H
 
-#include "rbwp_format.h"
 #include "rules.h"
 
 #define NOWHERE UINT64_MAX

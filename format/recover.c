@@ -18,10 +18,7 @@
 #include "rbwp_verify.h"
 #include "reader.h"
 #include "reader_error.h"
-#include "recover_part.h"
 #include "recover_ring.h"
-#include "recover_rows.h"
-#include "recover_tail.h"
 #include "sized.h"
 
 #include <errno.h>

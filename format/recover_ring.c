@@ -8,7 +8,6 @@
 
 #include "block.h"
 #include "crc32c.h"
-#include "grow.h"
 #include "reader_error.h"
 #include "writer.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "recover_rows.h"
+#include "recover_ring.h"
 
-#include "table_catalog.h"
+#include "catalog_join.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #ifndef RECOVER_TAIL_H
 #define RECOVER_TAIL_H
 
-#include "rbwp_recover.h"
 #include "recover_part.h"
 #include "thread_table.h"
 

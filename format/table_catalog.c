@@ -6,12 +6,9 @@
  * Rows are handed out block by block and never kept. What is kept, schemas and
  * names, is bounded, whatever the file says.
  */
-#include "table_catalog.h"
+#include "catalog_join.h"
 
-#include "buffer.h"
-#include "bytes.h"
 #include "grow.h"
-#include "rbwp_table.h"
 #include "reader_error.h"
 #include "table_rows.h"
 #include "table_schema.h"

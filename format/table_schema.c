@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_schema.h"
 
-#include "bytes.h"
-
 #include <stdlib.h>
 
 /* ---- words ----------------------------------------------------------------------- */

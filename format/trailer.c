@@ -8,10 +8,8 @@
 #include "crc32c.h"
 #include "trailer.h"
 
-#include "bytes.h"
 #include "grow.h"
 #include "reader_error.h"
-#include "rbwp_writer.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

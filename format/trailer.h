@@ -9,7 +9,6 @@
 #define TRAILER_H
 
 #include "buffer.h"
-#include "rbwp_format.h"
 #include "format_fields.h"
 
 #define FOOTER_BYTES 32

@@ -12,15 +12,12 @@
 
 #include "reader_error.h"
 #include "block.h"
-#include "index.h"
 #include "marks.h"
 #include "reader.h"
 #include "rbwp_table.h"
 #include "table_index.h"
-#include "rbwp_writer.h"
 #include "sized.h"
 #include "verify_marks.h"
-#include "grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "crc32c.h"
 #include "format_fields.h"
-#include "grow.h"
 #include "reader_error.h"
 #include "thread_table.h"
 

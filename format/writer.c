@@ -12,10 +12,8 @@
 #include "crc32c.h"
 
 #include "block.h"
-#include "buffer.h"
 #include "descriptor.h"
 #include "header.h"
-#include "index.h"
 #include "marks.h"
 #include "sized.h"
 #include "table_index.h"

@@ -6,14 +6,11 @@
  * rbwp-dump is rbwp dump), parses its options from its tables, and answers
  * help and version. A new subcommand is a name in the list below.
  */
-#include "command.h"
 #include "completion.h"
 #include "importers.h"
 #include "input_list.h"
 #include "message.h"
-#include "out.h"
 #include "ptx_stand_in.h"
-#include "rbwp_format.h"
 #include "schemas.h"
 
 #include <fcntl.h>

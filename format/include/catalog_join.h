@@ -18,4 +18,10 @@ void catalog_keep_rows(struct rbwp_catalog *catalog, struct rbwp_rows *rows, int
 /* The highest number of a name so far. */
 uint64_t catalog_last_name(const struct rbwp_catalog *catalog);
 
+/* ---- table catalog --------------------------------------------------------------------------- */
+/* What a catalog knows beyond rbwp_table.h, for who adds to its file. */
+
+/* The highest number of a row so far, of the index-th table. */
+uint64_t catalog_last_row(const struct rbwp_catalog *catalog, uint32_t index);
+
 #endif /* CATALOG_JOIN_H */

@@ -26,8 +26,12 @@ static const struct rtc_library {
                     (const struct gpu_symbol[]){RTC_CALLS(HIPRTC_SYMBOL){NULL, 0, false}}},
 };
 
-enum rbwp_status rtc_open(enum rtc_kind kind, const char *given, void *else_library,
-                          struct rtc_functions *functions_out, struct rbwp_error *error)
+/*
+ * Opens the compiler: given, or the usual names, or else (may be NULL) a library that is open
+ * already. RBWP_E_UNSUPPORTED with the reason.
+ */
+static enum rbwp_status rtc_open(enum rtc_kind kind, const char *given, void *else_library,
+                                 struct rtc_functions *functions_out, struct rbwp_error *error)
 {
     const struct rtc_library *row = &rtc_libraries[kind];
     void *library = gpu_library_open(given, row->libraries, row->name, error);
@@ -79,8 +83,14 @@ static enum rbwp_status take_code(const struct rtc_functions *rtc, rtc_program p
     return RBWP_OK;
 }
 
-enum rbwp_status rtc_compile(const struct rtc_functions *rtc, const struct gpu_code_text *text,
-                             const char *arch, char **code_out, struct rbwp_error *error)
+/*
+ * Compiles text->source with the option `arch` unless it is NULL. *code_out is to be freed.
+ * RBWP_E_INVALID if it does not compile (first line of the log in error, all in text->log),
+ * RBWP_E_MEMORY, RBWP_E_IO.
+ */
+static enum rbwp_status rtc_compile(const struct rtc_functions *rtc,
+                                    const struct gpu_code_text *text, const char *arch,
+                                    char **code_out, struct rbwp_error *error)
 {
     rtc_program program = NULL;
     if (rtc->create(&program, text->source, text->name, 0, NULL, NULL) != 0)

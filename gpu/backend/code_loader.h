@@ -46,22 +46,6 @@ struct rtc_functions {
 
 enum rtc_kind { RTC_NVRTC, RTC_HIPRTC };
 
-/*
- * Opens the compiler: given, or the usual names, or else (may be NULL) a library that is open
- * already. RBWP_E_UNSUPPORTED with the reason.
- */
-enum rbwp_status rtc_open(enum rtc_kind kind, const char *given, void *else_library,
-                          struct rtc_functions *functions_out, struct rbwp_error *error);
-
-/*
- * Compiles text->source with the option `arch` unless it is NULL. *code_out is to be freed.
- * RBWP_E_INVALID if it does not compile (first line of the log in error, all in text->log),
- * RBWP_E_MEMORY, RBWP_E_IO.
- */
-enum rbwp_status rtc_compile(const struct rtc_functions *functions,
-                             const struct gpu_code_text *text, const char *arch, char **code_out,
-                             struct rbwp_error *error);
-
 /* ---- the drivers of CUDA and HIP, which are found, started and closed alike ------------------ */
 
 struct code_driver;

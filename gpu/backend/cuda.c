@@ -8,7 +8,6 @@
  */
 #include "code_loader.h"
 #include "cuda_abi.h"
-#include "gpu_backend.h"
 #include "gpu_failure.h"
 
 #include <stdio.h>

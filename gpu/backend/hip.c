@@ -6,7 +6,6 @@
  * has a current device, which attach sets and detach puts back.
  */
 #include "code_loader.h"
-#include "gpu_backend.h"
 #include "gpu_failure.h"
 #include "hip_abi.h"
 

@@ -12,7 +12,6 @@
  * order, jobs end in the order of submission.
  */
 #include "channel_launch.h"
-#include "channel_plan.h"
 #include "gpu_device.h"
 #include "gpu_failure.h"
 #include "rbwp_gpu_channel.h"

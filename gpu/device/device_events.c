@@ -8,7 +8,6 @@
 #include "device_memory.h"
 #include "gpu_failure.h"
 #include "kernel_tables.h"
-#include "rbwp_device_buffers.h"
 #include "rbwp_rows.h"
 #include "sized.h"
 

@@ -13,18 +13,13 @@
  * Nothing of ours ends with the process: at its end, and in a forked child, the callbacks just do
  * nothing more.
  */
-#include "inject_abi.h"
 #include "inject_buffers.h"
-#include "inject_calls.h"
 #include "inject_clock.h"
 #include "inject_events.h"
 #include "inject_handles.h"
 #include "inject_hooks.h"
-#include "inject_library.h"
 #include "inject_ptx.h"
-#include "inject_rows.h"
 #include "inject_log.h"
-#include "inject_session.h"
 #include "rbwp_record.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "hash.h"
 #include "inject_clock.h"
 #include "inject_device.h"
-#include "inject_library.h"
 #include "inject_log.h"
 #include "inject_started.h"
 #include "helper_thread.h"

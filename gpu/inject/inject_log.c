@@ -43,7 +43,8 @@ bool inject_log_once(const char *format, ...)
     return false;
 }
 
-void inject_log_also(const char *format, ...)
+/* Whatever was said before: of what was lost, when all is over. */
+__attribute__((format(printf, 1, 2))) static void inject_log_also(const char *format, ...)
 {
     va_list list;
     va_start(list, format);

@@ -8,8 +8,6 @@
 
 /* "rbwp: text"; the first call of the process, the others say nothing. False. */
 bool inject_log_once(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Whatever was said before: of what was lost, when all is over. */
-void inject_log_also(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same for why CUPTI does not report kernels, behind what that means: that they are not
  * recorded, or what is done in its place. */

@@ -7,7 +7,6 @@
 #include "inject_session.h"
 #include "inject_started.h"
 #include "known_tables.h"
-#include "rbwp_record.h"
 #include "rbwp_rows.h"
 
 #include <pthread.h>

@@ -6,7 +6,6 @@
 #include "inject_log.h"
 #include "inject_started.h"
 #include "helper_thread.h"
-#include "rbwp_record.h"
 #include "rbwp_session.h"
 #include "record_extend.h"
 

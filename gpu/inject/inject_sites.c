@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject_sites.h"
+#include "inject_ptx.h"
 #include "bytes.h"
 #include "grow.h"
 #include "inject_handles.h"

@@ -12,7 +12,6 @@
 
 #include "record_extend.h"
 #include "rbwp_record.h"
-#include "rbwp_writer.h"
 
 #include <stdlib.h>
 

@@ -9,7 +9,6 @@
 
 #include "gpu_failure.h"
 #include "rbwp_range.h"
-#include "rbwp_record.h"
 #include "record_extend.h"
 
 #include <sched.h>

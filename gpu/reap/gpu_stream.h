@@ -26,7 +26,6 @@
 #define RBWP_GPU_STREAM_H
 
 #include "gpu_device.h"
-#include "rbwp_format.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "failure.h"
-#include "rbwp_record.h"
 #include "sized.h"
 #include "test_point.h"
 #include "worker.h"

@@ -12,7 +12,6 @@
 #include "worker.h"
 
 #include "failure.h"
-#include "rbwp_record.h"
 #include "test_point.h"
 
 #include <errno.h>

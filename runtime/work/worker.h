@@ -17,7 +17,6 @@
 #include "doorbell.h"
 #include "numa.h"
 #include "rbwp_queue.h"
-#include "rbwp_work.h"
 #include "work_extend.h"
 #include "work_mask.h"
 

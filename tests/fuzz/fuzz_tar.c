@@ -5,7 +5,7 @@
  * would ever be read.
  */
 #include "fuzz.h"
-#include "tar_members.h"
+#include "tar_input.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * (space.c), against a flag for each cell. */
 #include "bands.h"
 #include "partition_support.h"
-#include "space.h"
+#include "operation.h"
 #include "unit.h"
 
 #include <stdlib.h>

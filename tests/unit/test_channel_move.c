@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of channel_move.c: every element is moved once, whatever the shape and wherever one stops.
+/* Tests of channel_transfer.c: each element is moved once, whatever the shape, wherever one stops.
  */
-#include "channel_move.h"
+#include "channel_transfer.h"
 #include "test_channel_reference.h"
 #include "unit.h"
 

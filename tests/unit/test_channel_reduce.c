@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of channel_move.c: the arithmetic of reductions, number by number. */
-#include "channel_move.h"
+/* Tests of channel_transfer.c: the arithmetic of reductions, number by number. */
+#include "channel_transfer.h"
 #include "test_channel_reference.h"
 #include "unit.h"
 

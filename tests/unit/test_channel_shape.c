@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of channel_shape.c: what is refused, and how loops become fewer. */
-#include "channel_shape.h"
+#include "channel_transfer.h"
 #include "unit.h"
 
 #include <string.h>

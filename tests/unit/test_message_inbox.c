@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tests of message_inbox.c: nothing is lost, doubled or torn, and nobody sleeps over a packet. */
-#include "message_inbox.h"
+#include "message_endpoint.h"
 #include "test_point.h"
 #include "unit.h"
 

@@ -16,14 +16,13 @@ struct config {
 };
 
 static const struct option table_a[] = {
-    {"all", 'a', NULL, NULL, "take all", offsetof(struct part, all), option_store_true},
-    {"name", 'n', "NAME", NULL, "the name", offsetof(struct part, name), option_store_text},
+    {"all", 'a', NULL, NULL, "take all", offsetof(struct part, all), NULL},
+    {"name", 'n', "NAME", NULL, "the name", offsetof(struct part, name), NULL},
     {0},
 };
 static const struct option table_b[] = {
-    {"brief", 'b', NULL, NULL, "be brief", offsetof(struct part, all), option_store_true},
-    {"long-name-of-an-option", 0, "WORD", NULL, "far", offsetof(struct part, name),
-     option_store_text},
+    {"brief", 'b', NULL, NULL, "be brief", offsetof(struct part, all), NULL},
+    {"long-name-of-an-option", 0, "WORD", NULL, "far", offsetof(struct part, name), NULL},
     {0},
 };
 static const struct option_group groups[] = {{"One", table_a, offsetof(struct config, first)},

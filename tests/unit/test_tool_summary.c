@@ -4,7 +4,7 @@
  * often they were joined on the way; a kind that has most of a cell's time is its main kind; times
  * at the ends of what a number holds do no harm.
  */
-#include "summary.h"
+#include "page_timeline.h"
 #include "unit.h"
 
 enum { SPANS = 3000, MOST = 256 };

@@ -27,14 +27,6 @@ bool option_wrong(struct option_error *error, const char *format, ...)
     return false;
 }
 
-bool option_store_true(void *value, const char *text, struct option_error *error)
-{
-    (void)text;
-    (void)error;
-    *(bool *)value = true;
-    return true;
-}
-
 bool option_store_text(void *value, const char *text, struct option_error *error)
 {
     if (text[0] == '\0')
@@ -199,8 +191,16 @@ static enum option_result apply(struct parse *parse, const struct cursor *cursor
         return OPTIONS_VERSION;
     void *value = (char *)parse->config + cursor->group->offset + option->offset;
     struct option_error why = {""};
-    if (option->store ? option->store(value, text, &why)
-                      : option_choice(text, option->choices, value, &why))
+    bool good = true;
+    if (option->store)
+        good = option->store(value, text, &why);
+    else if (!option->argument)
+        *(bool *)value = true;
+    else if (!option->choices)
+        good = option_store_text(value, text, &why);
+    else
+        good = option_choice(text, option->choices, value, &why);
+    if (good)
         return OPTIONS_DONE;
     snprintf(parse->error->text, sizeof parse->error->text, "--%s '%.80s' %.150s", option->name,
              text ? text : "", why.text);

@@ -9,8 +9,9 @@
 #include "job_queue.h"
 
 #include <pthread.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { JOBS_PER_THREAD = 2, DEFAULT_MAX = 8, SERIAL_SLOTS = 16 };
@@ -271,4 +272,19 @@ struct job_queues ordered_jobs_queues(struct job_threads *threads)
         .submit = submit_to_queue,
         .take = take_from_queue,
     };
+}
+
+/* ---- jobs option ----------------------------------------------------------------------------- */
+/* How many threads. */
+
+bool jobs_option_store(void *value, const char *text, struct option_error *error)
+{
+    unsigned threads = 0;
+    size_t digits = strspn(text, "0123456789");
+    if (digits > 0 && digits <= 3 && text[digits] == '\0' && sscanf(text, "%u", &threads) == 1 &&
+        threads >= 1 && threads <= JOB_THREADS_MAX) {
+        *(unsigned *)value = threads;
+        return true;
+    }
+    return option_wrong(error, "is no number of threads from 1 to %d", JOB_THREADS_MAX);
 }

@@ -27,9 +27,9 @@ enum { SEND_BYTES = 1 << 20, LARGE_BYTES = 32 << 10 };
 
 const struct option out_option_table[] = {
     {"output", 'o', "FILE", NULL, "write to FILE instead of standard output ('-')",
-     offsetof(struct out_options, path), option_store_text},
+     offsetof(struct out_options, path), NULL},
     {"force", 'f', NULL, NULL, "overwrite FILE if it exists", offsetof(struct out_options, force),
-     option_store_true},
+     NULL},
     {0},
 };
 

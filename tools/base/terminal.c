@@ -14,7 +14,7 @@ enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 #define NO_PROGRESS                                                                                \
     {                                                                                              \
         "no-progress", 0, NULL, NULL, "no progress on standard error",                             \
-            offsetof(struct terminal_options, no_progress), option_store_true                      \
+            offsetof(struct terminal_options, no_progress), NULL                                   \
     }
 
 const struct option progress_option_table[] = {NO_PROGRESS, {0}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other side of tools/export/chrome_args.c and kineto_args.c. */
-#include "chrome_own.h"
+/* The other side of tools/export/chrome_args.c. */
+#include "chrome_spans.h"
 #include "kineto_words.h"
 #include "own_keys.h"
 #include "trace_span.h"

@@ -189,6 +189,8 @@ struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
     if (!spans)
         return NULL;
     spans->tracks = tracks;
+    tracks->opened = opened;
+    tracks->trace = trace;
     spans->opened = opened;
     spans->trace = trace;
     spans->zero_ns = opened->facts.zero_ns + options->axis.shift_ns;
@@ -316,8 +318,7 @@ make_detail(struct chrome_spans *spans, const struct chrome_event *event, struct
     if (spans->detail.head.flags & TRACE_HAS_LAUNCH)
         spans->detail.head.launch_ns += shift_ns(spans);
     if (own.launch_track != TRACE_NONE)
-        spans->detail.head.launch_track =
-            chrome_tracks_own(spans->tracks, own.launch_track, spans->trace, spans->opened);
+        spans->detail.head.launch_track = chrome_tracks_own(spans->tracks, own.launch_track);
     return span_detail_finish(&spans->detail);
 }
 
@@ -477,9 +478,7 @@ static void chrome_spans_take_counter(struct chrome_spans *spans, const struct c
         if (!track)
             return;
         if (trace_filter_takes_sample(&spans->filter, sample.time_ns))
-            sample_sorter_add(
-                &spans->samples,
-                chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened), &sample);
+            sample_sorter_add(&spans->samples, chrome_tracks_tell(spans->tracks, number), &sample);
     }
 }
 
@@ -492,11 +491,8 @@ static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome
     if (!track)
         return;
     struct trace_loss loss = {
-        .process =
-            chrome_tracks_tell_process(spans->tracks, track->process, spans->trace, spans->opened),
-        .track = track->is_own
-                     ? chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened)
-                     : TRACE_NONE,
+        .process = chrome_tracks_tell_process(spans->tracks, track->process),
+        .track = track->is_own ? chrome_tracks_tell(spans->tracks, number) : TRACE_NONE,
         .count = chrome_args_u64(event->args, "records") + chrome_args_u64(event->args, "calls"),
         .bytes = chrome_args_u64(event->args, "bytes"),
         .first_ns = (int64_t)chrome_args_u64(event->args, "first_ns"),
@@ -509,7 +505,7 @@ static void tell_own_processes(struct chrome_spans *spans)
 {
     for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
         if (i < spans->tracks->process_room && spans->tracks->processes[i].is_own)
-            (void)chrome_tracks_tell_process(spans->tracks, i, spans->trace, spans->opened);
+            (void)chrome_tracks_tell_process(spans->tracks, i);
 }
 
 /* In Kineto's form events stand where its readers look for them. */
@@ -545,7 +541,7 @@ static void take_timed(struct chrome_spans *spans, const struct chrome_event *ev
             return;
         track = own_track(spans, track, &number);
     }
-    (void)chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened);
+    (void)chrome_tracks_tell(spans->tracks, number);
     int64_t time_ns = spans->zero_ns + event->time_ns;
     track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;
     switch (event->phase) {

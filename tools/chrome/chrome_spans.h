@@ -11,16 +11,43 @@
 
 #include "chrome_event.h"
 #include "chrome_flows.h"
-#include "chrome_own.h"
-#include "id_texts.h"
 #include "deferred_losses.h"
-#include "merge_sorter.h"
+#include "id_texts.h"
 #include "open_spans.h"
-#include "span_detail.h"
-#include "span_sorter.h"
-#include "thread_map.h"
 #include "trace_filter.h"
-#include "trace_source.h"
+
+/* ---- chrome own ------------------------------------------------------------------------------ */
+/* What our own exports say of a span by its category and by some of its args. */
+
+/* rest_out: the source's own category, behind ours; may be NULL. */
+uint8_t chrome_own_category(const struct chrome_event *event, struct trace_text *rest_out);
+
+struct chrome_own {
+    const struct chrome_args *args;
+    struct trace_detail *head;
+    struct trace_span *span;
+    uint32_t launch_track; /* its number in the export; TRACE_NONE none */
+    uint32_t made;         /* as in struct chrome_kineto */
+};
+/* What an event of theirs in Kineto's form says of itself (kineto_words.h). */
+struct chrome_kineto {
+    bool shadow;  /* none of the trace */
+    bool own;     /* its category is the source's own word */
+    bool clamped; /* it begins at start_ns, whatever its time is */
+    uint8_t category;
+    uint32_t made;  /* bits of enum kineto_made: arguments that the trace has not */
+    uint32_t track; /* on which it is, by its number in the export; TRACE_NONE: where it stands */
+    int64_t start_ns;
+};
+void chrome_own_kineto(const struct chrome_event *event, struct chrome_kineto *kineto_out);
+/* The source's own category. */
+struct trace_text chrome_own_label(const struct chrome_event *event,
+                                   const struct chrome_kineto *kineto);
+
+/* True when the argument was one of ours, and taken. context: a struct chrome_own. */
+bool chrome_own_arg(void *context, uint32_t arg);
+
+/* ---- chrome spans ---------------------------------------------------------------------------- */
 
 /* The processes and tracks of Chrome JSON, and what they are called.
  *
@@ -50,6 +77,8 @@ struct chrome_track {
 };
 
 struct chrome_tracks {
+    struct trace *trace; /* and opened: from chrome_spans_start on */
+    const struct trace_source *opened;
     struct id_texts texts;
     struct thread_map process_map, track_map, own_map;
     struct chrome_process *processes;
@@ -74,14 +103,11 @@ void chrome_tracks_join(struct chrome_tracks *tracks);
 struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32_t own,
                                             uint32_t *number_out);
 /* The number of a track of our own export in the trace; TRACE_NONE: it has none. */
-uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,
-                           const struct trace_source *opened);
+uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own);
 /* Of its process, likewise added first. */
-uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t process,
-                                    struct trace *trace, const struct trace_source *opened);
+uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t process);
 /* Its number in the trace, to which it and its process are added first where they were not. */
-uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
-                            const struct trace_source *opened);
+uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number);
 void chrome_tracks_free(struct chrome_tracks *tracks);
 
 uint64_t chrome_hash_text(uint64_t hash, const char *text, uint32_t bytes);

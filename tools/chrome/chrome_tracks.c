@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Found by a hash of what names them. */
 #include "chrome_spans.h"
-#include "hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -253,8 +252,7 @@ static void make_process_name(const struct chrome_tracks *tracks, uint32_t numbe
              labelled ? labels.text : "", labelled ? ")" : "");
 }
 
-uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t number,
-                                    struct trace *trace, const struct trace_source *opened)
+uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t number)
 {
     char name[JSON_TEXT_MAX + 64];
     struct chrome_process *process = &tracks->processes[number];
@@ -264,15 +262,15 @@ uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t numbe
     if (process->is_own)
         host = id_texts_get(&tracks->texts, process->host_apart ? PROCESS_HOST : PROCESS_LABELS,
                             number, 0);
-    make_process_name(tracks, number, &opened->facts, name, sizeof name);
-    const struct trace_process told = {.node = process->is_own ? process->node : opened->facts.node,
-                                       .os_id = process->os_id,
-                                       .name = trace_text(name),
-                                       .host = host,
-                                       .command =
-                                           id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
-                                       .source = trace_text(opened->name)};
-    process->number = trace_add_process(trace, told) + 1;
+    make_process_name(tracks, number, &tracks->opened->facts, name, sizeof name);
+    const struct trace_process told = {
+        .node = process->is_own ? process->node : tracks->opened->facts.node,
+        .os_id = process->os_id,
+        .name = trace_text(name),
+        .host = host,
+        .command = id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
+        .source = trace_text(tracks->opened->name)};
+    process->number = trace_add_process(tracks->trace, told) + 1;
     return process->number - 1;
 }
 
@@ -314,7 +312,6 @@ static struct chrome_track *chrome_tracks_parent_of(const struct chrome_tracks *
 }
 
 static uint32_t chrome_tracks_report(struct chrome_tracks *tracks, struct chrome_track *track,
-                                     struct trace *trace, const struct trace_source *opened,
                                      int depth)
 {
     char name[JSON_TEXT_MAX + 16];
@@ -324,23 +321,21 @@ static uint32_t chrome_tracks_report(struct chrome_tracks *tracks, struct chrome
         return track->number - 1;
     struct chrome_track *parent =
         depth < PARENTS_MAX ? chrome_tracks_parent_of(tracks, track) : NULL;
-    uint32_t above =
-        parent ? chrome_tracks_report(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
+    uint32_t above = parent ? chrome_tracks_report(tracks, parent, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */
         return track->number - 1;
     struct trace_track told =
         chrome_tracks_describe(tracks, (uint32_t)(track - tracks->tracks), name, sizeof name);
-    told.process = chrome_tracks_tell_process(tracks, track->process, trace, opened);
-    track->number =
-        1 + (parent ? trace_add_track_below(trace, above, told) : trace_add_track(trace, told));
+    told.process = chrome_tracks_tell_process(tracks, track->process);
+    track->number = 1 + (parent ? trace_add_track_below(tracks->trace, above, told)
+                                : trace_add_track(tracks->trace, told));
     return track->number - 1;
 }
 
-uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
-                            const struct trace_source *opened)
+uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number)
 {
     struct chrome_track *track = &tracks->tracks[number];
-    uint32_t told = chrome_tracks_report(tracks, track, trace, opened, 0);
+    uint32_t told = chrome_tracks_report(tracks, track, 0);
     track->number = told + 1;
     return told;
 }
@@ -355,14 +350,12 @@ struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32
     return &tracks->tracks[*number_out];
 }
 
-uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,
-                           const struct trace_source *opened)
+uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own)
 {
     uint32_t number = thread_map_find(&tracks->own_map, own + 1);
     return number == THREAD_NONE
                ? TRACE_NONE
-               : chrome_tracks_report(tracks, &tracks->tracks[tracks->own[number] - 1], trace,
-                                      opened, 0);
+               : chrome_tracks_report(tracks, &tracks->tracks[tracks->own[number] - 1], 0);
 }
 
 void chrome_tracks_free(struct chrome_tracks *tracks)

@@ -5,10 +5,8 @@
  */
 #include "archive.h"
 #include "decode_ahead.h"
-#include "gzip_input.h"
-#include "jobs_option.h"
+#include "input.h"
 #include "message.h"
-#include "out.h"
 #include "text_name.h"
 #include "whole_file.h"
 
@@ -32,16 +30,16 @@ struct archive_options {
 
 static const struct option archive_option_table[] = {
     {"unpack", 'd', NULL, NULL, "files from archives", offsetof(struct archive_options, unpack),
-     option_store_true},
+     NULL},
     {"output", 'o', "FILE", NULL,
      "write to FILE (default: " ARCHIVE_SUFFIX " in place of " FILE_SUFFIX ", with -d the reverse)",
-     offsetof(struct archive_options, output.path), option_store_text},
+     offsetof(struct archive_options, output.path), NULL},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct archive_options, jobs),
      jobs_option_store},
     {"force", 'f', NULL, NULL, "overwrite files that exist",
-     offsetof(struct archive_options, output.force), option_store_true},
+     offsetof(struct archive_options, output.force), NULL},
     {"remove", 0, NULL, NULL, "remove each file whose result is whole and on the disk",
-     offsetof(struct archive_options, remove), option_store_true},
+     offsetof(struct archive_options, remove), NULL},
     {0},
 };
 

@@ -4,16 +4,11 @@
  * the library; here each break becomes a line or a JSON object.
  */
 #include "documents.h"
-#include "gzip_input.h"
 #include "input.h"
-#include "input_list.h"
 #include "json_text.h"
 #include "live_path.h"
 #include "losses.h"
-#include "message.h"
-#include "out.h"
 #include "rbwp_verify.h"
-#include "result_print.h"
 #include "tar_input.h"
 #include "text_name.h"
 #include "trace_pass.h"
@@ -70,10 +65,10 @@ struct check_options {
 
 static const struct option check_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON; several files give an array",
-     offsetof(struct check_options, json), option_store_true},
+     offsetof(struct check_options, json), NULL},
     CSV_OPTION(offsetof(struct check_options, csv), "files breaks tables"),
     {"quiet", 'q', NULL, NULL, "no report, only the exit status",
-     offsetof(struct check_options, quiet), option_store_true},
+     offsetof(struct check_options, quiet), NULL},
     {0},
 };
 

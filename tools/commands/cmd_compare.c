@@ -37,9 +37,9 @@ static const struct option compare_option_table[] = {
     {"level", 0, "LEVEL", "1..2", "of what the programs record of themselves (2)",
      offsetof(struct compare_options, level), NULL},
     {"output", 'o', "FOLDER", NULL, "keep the runs in FOLDER/a and FOLDER/b (rbwp-compare)",
-     offsetof(struct compare_options, folder), option_store_text},
+     offsetof(struct compare_options, folder), NULL},
     {"force", 'f', NULL, NULL, "remove runs that are there; overwrite the page",
-     offsetof(struct compare_options, judge.reading.output.force), option_store_true},
+     offsetof(struct compare_options, judge.reading.output.force), NULL},
     {0},
 };
 

@@ -26,17 +26,17 @@ struct ctl_options {
 
 static const struct option ctl_option_table[] = {
     {"output", 'o', "FILE", NULL, "the file, for start with keys as in -bgworkprofile_logfile",
-     offsetof(struct ctl_options, file), option_store_text},
+     offsetof(struct ctl_options, file), NULL},
     {"level", 'l', "N", "1..2", "start: at level 1 or 2", offsetof(struct ctl_options, level),
      NULL},
     {"last", 0, "DURATION", NULL, "dump: about the last 10s, by whole blocks",
-     offsetof(struct ctl_options, last), option_store_text},
+     offsetof(struct ctl_options, last), NULL},
     {0},
 };
 
 static const struct option ctl_report_table[] = {
     {"json", 0, NULL, NULL, "as JSON: an array of processes, or what the one says",
-     offsetof(struct ctl_options, json), option_store_true},
+     offsetof(struct ctl_options, json), NULL},
     CSV_OPTION(offsetof(struct ctl_options, csv), "processes"),
     {0},
 };

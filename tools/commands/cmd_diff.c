@@ -4,6 +4,9 @@
 #include "message.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct diff_options {
     struct judge_options judge;

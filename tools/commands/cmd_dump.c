@@ -4,8 +4,6 @@
  * writes what stands around the files; the shapes are in dump_*.c.
  */
 #include "dump.h"
-#include "jobs_option.h"
-#include "input_list.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -19,17 +17,16 @@ static bool store_rows(void *value, const char *text, struct option_error *error
 
 static const struct option dump_option_table[] = {
     {"ndjson", 0, NULL, NULL, "one JSON object a line for each record, names resolved",
-     offsetof(struct dump_options, ndjson), option_store_true},
+     offsetof(struct dump_options, ndjson), NULL},
     {"spans", 0, NULL, NULL, "begins paired with their ends; with --ndjson one a line",
-     offsetof(struct dump_options, spans), option_store_true},
+     offsetof(struct dump_options, spans), NULL},
     {"rows", 0, "N", NULL, "the first N rows of each table; all if not given",
      offsetof(struct dump_options, rows_max), store_rows},
-    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct dump_options, live),
-     option_store_true},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct dump_options, live), NULL},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct dump_options, threads),
      jobs_option_store},
     {"gpu-bias", 0, NULL, NULL, "GPU work ends earlier, by what its noticing was measured to add",
-     offsetof(struct dump_options, gpu_bias), option_store_true},
+     offsetof(struct dump_options, gpu_bias), NULL},
     {0},
 };
 

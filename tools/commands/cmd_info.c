@@ -13,15 +13,14 @@ struct info_options {
 
 static const struct option info_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON; several files give an array",
-     offsetof(struct info_options, json), option_store_true},
+     offsetof(struct info_options, json), NULL},
     CSV_OPTION(offsetof(struct info_options, csv),
                "files slot_counts sub_item_counts thread_counts table_counts losses problems"),
     {"quick", 0, NULL, NULL, "skip the counts, which need all blocks to be read",
-     offsetof(struct info_options, quick), option_store_true},
+     offsetof(struct info_options, quick), NULL},
     {"index", 0, NULL, NULL, "where its blocks are and when, as the file's own index tells",
-     offsetof(struct info_options, index), option_store_true},
-    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct info_options, live),
-     option_store_true},
+     offsetof(struct info_options, index), NULL},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct info_options, live), NULL},
     {0},
 };
 

@@ -75,18 +75,18 @@ static bool store_rank(void *value, const char *text, struct option_error *error
 
 static const struct option events_content_options[] = {
     {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file",
-     EVENTS_KERNEL(json), option_store_true},
+     EVENTS_KERNEL(json), NULL},
     CSV_OPTION(EVENTS_KERNEL(csv), "durations files"),
     {"to", 't', "FORMAT", KERNEL_FORMATS " iris rbwp",
      "write the events instead; by the suffix of the output if not given", EVENTS_KERNEL(export.to),
      option_store_text},
     {"events", 0, "NAMES", NULL, "of ids that have none, or another: 1024=fetch,1025=scatter",
-     EVENTS_KERNEL(events), option_store_text},
+     EVENTS_KERNEL(events), NULL},
     {"merge", 0, NULL, NULL, "iris: also one file of all ranks, from time 0 on",
-     offsetof(struct events_options, merge), option_store_true},
+     offsetof(struct events_options, merge), NULL},
     {"raw-cycles", 0, NULL, NULL,
      "iris: ticks instead of microseconds, and all else as iris has it",
-     offsetof(struct events_options, raw_cycles), option_store_true},
+     offsetof(struct events_options, raw_cycles), NULL},
     {0},
 };
 static const struct option buffer_options[] = {
@@ -166,17 +166,16 @@ static bool store_anchor(void *value, const char *text, struct option_error *err
 
 static const struct option lanes_content_options[] = {
     {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file",
-     LANES_KERNEL(json), option_store_true},
+     LANES_KERNEL(json), NULL},
     CSV_OPTION(LANES_KERNEL(csv), "durations files"),
     {"to", 't', "FORMAT", KERNEL_FORMATS " rbwp warpscope",
      "write the spans instead; by the suffix of the output if not given", LANES_KERNEL(export.to),
      option_store_text},
     {"events", 0, "NAMES", NULL, "of events, from 0 on: wait,load,7=store", LANES_KERNEL(events),
-     option_store_text},
-    {"groups", 0, "NAMES", NULL, "of groups: producer,consumer", LANES_KERNEL(groups),
-     option_store_text},
+     NULL},
+    {"groups", 0, "NAMES", NULL, "of groups: producer,consumer", LANES_KERNEL(groups), NULL},
     {"by-block", 0, NULL, NULL, "each block by itself, also where the SM is known",
-     offsetof(struct lanes_options, by_block), option_store_true},
+     offsetof(struct lanes_options, by_block), NULL},
     {0},
 };
 static const struct option layout_options[] = {

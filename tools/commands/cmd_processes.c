@@ -5,7 +5,7 @@
 
 static const struct option processes_option_table[] = {
     {"json", 0, NULL, NULL, "a JSON object a line for each process",
-     offsetof(struct processes_options, json), option_store_true},
+     offsetof(struct processes_options, json), NULL},
     CSV_OPTION(offsetof(struct processes_options, csv), "processes"),
     {0},
 };

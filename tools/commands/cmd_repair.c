@@ -8,15 +8,11 @@
  */
 #include "archive.h"
 #include "documents.h"
-#include "gzip_input.h"
 #include "input.h"
-#include "live_path.h"
-#include "message.h"
-#include "out.h"
 #include "rbwp_verify.h"
-#include "result_print.h"
 #include "text_name.h"
 #include "whole_file.h"
+#include "live_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,15 +30,13 @@ struct repair_options {
 
 static const struct option repair_option_table[] = {
     {"output", 'o', "FILE", NULL, "write to FILE (default: .repaired before the extension)",
-     offsetof(struct repair_options, output), option_store_text},
+     offsetof(struct repair_options, output), NULL},
     {"force", 'f', NULL, NULL, "overwrite FILE if it exists",
-     offsetof(struct repair_options, force), option_store_true},
+     offsetof(struct repair_options, force), NULL},
     {"live", 0, "FILE", NULL, "the live file (default: the input's name with .live)",
-     offsetof(struct repair_options, live), option_store_text},
-    {"no-live", 0, NULL, NULL, "use no live file", offsetof(struct repair_options, no_live),
-     option_store_true},
-    {"json", 0, NULL, NULL, "the report as JSON", offsetof(struct repair_options, json),
-     option_store_true},
+     offsetof(struct repair_options, live), NULL},
+    {"no-live", 0, NULL, NULL, "use no live file", offsetof(struct repair_options, no_live), NULL},
+    {"json", 0, NULL, NULL, "the report as JSON", offsetof(struct repair_options, json), NULL},
     CSV_OPTION(offsetof(struct repair_options, csv), "files"),
     {0},
 };

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static bool store_megabytes(void *value, const char *text, struct option_error *error)
@@ -24,12 +23,12 @@ static bool store_megabytes(void *value, const char *text, struct option_error *
 
 static const struct option report_option_table[] = {
     {"source", 0, "PATH", NULL, "the source of kernels: a file, or a folder that has its files",
-     offsetof(struct report_options, source), option_store_text},
+     offsetof(struct report_options, source), NULL},
     {"cache", 0, "DIR", "beside",
      "keep the sums of each file in DIR, or beside it, for the next time",
      offsetof(struct report_options, cache), option_store_text},
     {"no-source", 0, NULL, NULL, "no source text in the page",
-     offsetof(struct report_options, no_source), option_store_true},
+     offsetof(struct report_options, no_source), NULL},
     {"detail", 0, "MB", NULL, "room in the page for single spans (default 32)", 0, store_megabytes},
     {0},
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp split: one file into several. The work is in split/. */
 #include "documents.h"
-#include "out.h"
-#include "progress.h"
 #include "quantity.h"
 #include "split.h"
 #include "text_name.h"
+#include "progress.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -32,23 +31,22 @@ static const struct option split_option_table[] = {
     {"every", 0, "TIME", NULL,
      "a part for each window of TIME, counted from --from or the zero time", 0, store_every},
     {"by-thread", 0, NULL, NULL, "a part for each thread",
-     offsetof(struct split_options, by_thread), option_store_true},
-    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct split_options, live),
-     option_store_true},
+     offsetof(struct split_options, by_thread), NULL},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct split_options, live), NULL},
     {0},
 };
 
 static const struct option split_output_table[] = {
     {"output", 'o', "FILE", NULL, "names of parts are made from FILE instead of the input's name",
-     offsetof(struct split_options, output), option_store_text},
+     offsetof(struct split_options, output), NULL},
     {"force", 'f', NULL, NULL, "overwrite files that exist", offsetof(struct split_options, force),
-     option_store_true},
+     NULL},
     {0},
 };
 
 static const struct option split_report_table[] = {
     {"json", 0, NULL, NULL, "which files were written, as JSON",
-     offsetof(struct split_command, json), option_store_true},
+     offsetof(struct split_command, json), NULL},
     CSV_OPTION(offsetof(struct split_command, csv), "parts"),
     {0},
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stacks: what every thread is in at this moment. The view is in stacks/. */
 #include "documents.h"
-#include "message.h"
 #include "stacks.h"
 
 #include <stdlib.h>
@@ -9,10 +8,10 @@
 
 static const struct option stacks_option_table[] = {
     {"json", 0, NULL, NULL, "a JSON object a line for each thread",
-     offsetof(struct stacks_options, json), option_store_true},
+     offsetof(struct stacks_options, json), NULL},
     CSV_OPTION(offsetof(struct stacks_options, csv), "tracks stack stack_frames"),
     {"native", 0, NULL, NULL, "all frames of the stacks of slow calls, not the first 8",
-     offsetof(struct stacks_options, native), option_store_true},
+     offsetof(struct stacks_options, native), NULL},
     {0},
 };
 

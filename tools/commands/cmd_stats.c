@@ -2,7 +2,6 @@
 /* rbwp stats: sums over files. Adding up and the forms are in stats/. */
 #include "critical_path.h"
 #include "documents.h"
-#include "stats_report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,14 +119,13 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 }
 
 static const struct option stats_option_table[] = {
-    {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
-     option_store_true},
+    {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json), NULL},
     {"csv", 0, "TABLE", TABLES, "one table of --json as CSV", 0, store_csv},
     {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message stack arg:",
      "only this table; may be repeated; arg:KEY: calls by what they noted", 0, store_sections},
     {"fold-literals", 0, NULL, NULL,
      "by arg:KEY, texts that differ in numbers and quoted strings alone are one",
-     offsetof(struct stats_report_options, fold_literals), option_store_true},
+     offsetof(struct stats_report_options, fold_literals), NULL},
     {"findings", 0, NULL, NULL, "what stands out: who was idle, hung, slow at times",
      offsetof(struct stats_report_options, sections), store_findings},
     {"sort", 0, "COLUMN", "count total share self mean p50 p90 p99 max kind id name",
@@ -140,7 +138,7 @@ static const struct option stats_option_table[] = {
      "keep the sums of each file in DIR, or beside it, for the next time",
      offsetof(struct stats_report_options, cache), option_store_text},
     {"critical-path", 0, NULL, NULL, "the chain of messages and work that held a job up, alone",
-     offsetof(struct stats_report_options, critical_path), option_store_true},
+     offsetof(struct stats_report_options, critical_path), NULL},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
     {0},
 };

@@ -14,10 +14,10 @@ struct tables_options {
 
 static const struct option tables_option_table[] = {
     {"json", 0, NULL, NULL, "the list as JSON; several files give an array",
-     offsetof(struct tables_options, json), option_store_true},
+     offsetof(struct tables_options, json), NULL},
     CSV_OPTION(offsetof(struct tables_options, csv), "tables columns"),
     {"table", 0, "NAME", NULL, "the rows of this table (name or number) instead of the list",
-     offsetof(struct tables_options, table), option_store_text},
+     offsetof(struct tables_options, table), NULL},
     {"as", 0, "FORMAT", "csv tsv ndjson", "how to write them: csv (default), tsv, ndjson",
      offsetof(struct tables_options, format), option_store_text},
     {"limit", 0, "N", "1..4294967295", "the first N rows of each file",

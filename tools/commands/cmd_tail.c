@@ -12,14 +12,9 @@
 #include "input.h"
 #include "json_line.h"
 #include "message.h"
-#include "name_lookup.h"
-#include "out.h"
 #include "quantity.h"
-#include "rbwp_recover.h"
 #include "reorder.h"
-#include "record_pairs.h"
 #include "text_name.h"
-#include "thread_map.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -361,13 +356,12 @@ static const struct option tail_option_table[] = {
     {"lines", 'n', "N", NULL, "the last N (default 10)", offsetof(struct tail_options, count),
      tail_store_count},
     {"follow", 'f', NULL, NULL, "go on with what comes, also to FILE.live, until the program stops",
-     offsetof(struct tail_options, follow), option_store_true},
-    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct tail_options, live),
-     option_store_true},
+     offsetof(struct tail_options, follow), NULL},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct tail_options, live), NULL},
     {"records", 0, NULL, NULL, "records instead of spans", offsetof(struct tail_options, records),
-     option_store_true},
+     NULL},
     {"ndjson", 0, NULL, NULL, "one JSON object a line, as rbwp dump",
-     offsetof(struct tail_options, ndjson), option_store_true},
+     offsetof(struct tail_options, ndjson), NULL},
     {0},
 };
 

@@ -6,10 +6,9 @@
 static const struct option timeline_option_table[] = {
     {"width", 0, "N", "40..1000", "columns (default: the terminal's)",
      offsetof(struct timeline_options, width), NULL},
-    {"ascii", 0, NULL, NULL, "no block characters", offsetof(struct timeline_options, ascii),
-     option_store_true},
+    {"ascii", 0, NULL, NULL, "no block characters", offsetof(struct timeline_options, ascii), NULL},
     {"json", 0, NULL, NULL, "as JSON: columns of each track, with what took most of their time",
-     offsetof(struct timeline_options, json), option_store_true},
+     offsetof(struct timeline_options, json), NULL},
     CSV_OPTION(offsetof(struct timeline_options, csv), "tracks columns values"),
     {0},
 };

@@ -21,8 +21,7 @@ static bool store_interval(void *value, const char *text, struct option_error *e
 }
 
 static const struct option top_option_table[] = {
-    {"once", 0, NULL, NULL, "one look, for scripts", offsetof(struct top_options, once),
-     option_store_true},
+    {"once", 0, NULL, NULL, "one look, for scripts", offsetof(struct top_options, once), NULL},
     {"count", 'n', "N", "1..1000000", "so many looks", offsetof(struct top_options, times), NULL},
     {"interval", 'd', "TIME", NULL, "between looks, and what each tells of: 500ms (default 2s)",
      offsetof(struct top_options, interval_ns), store_interval},
@@ -32,7 +31,7 @@ static const struct option top_option_table[] = {
     {"limit", 'l', "N", "1..1000000", "the first N items", offsetof(struct top_options, lines),
      NULL},
     {"json", 0, NULL, NULL, "a JSON object a line for each item",
-     offsetof(struct top_options, json), option_store_true},
+     offsetof(struct top_options, json), NULL},
     CSV_OPTION(offsetof(struct top_options, csv), "items"),
     {0},
 };

@@ -27,10 +27,10 @@ static bool store_bytes(void *value, const char *text, struct option_error *erro
 }
 
 static const struct option why_option_table[] = {
-    {"json", 0, NULL, NULL, "as JSON", offsetof(struct why_options, json), option_store_true},
+    {"json", 0, NULL, NULL, "as JSON", offsetof(struct why_options, json), NULL},
     CSV_OPTION(offsetof(struct why_options, csv), "causes evidence"),
     {"name", 0, "NAME", NULL, "calls of this name alone (a pattern with * and ?)",
-     offsetof(struct why_options, name), option_store_text},
+     offsetof(struct why_options, name), NULL},
     {"slower-than", 0, "TIME", NULL, "calls that take longer are slow (found by rank)",
      offsetof(struct why_options, slower_than), store_slower},
     {"limit", 0, "N", NULL, "at most N causes as text (default 5)",

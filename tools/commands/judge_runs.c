@@ -2,7 +2,7 @@
 /* Matching and judging are in stats_diff.c; which files are of one run in repeats.c. */
 #include "judge_runs.h"
 
-#include "diff_page.h"
+#include "report.h"
 #include "documents.h"
 #include "message.h"
 #include "progress.h"
@@ -47,14 +47,14 @@ const struct option judge_option_table[] = {
      "rows with fewer spans in before or after are not judged (0)",
      offsetof(struct judge_options, min_count), NULL},
     {"one-run", 0, NULL, NULL, "a folder is one run, whatever its files are",
-     offsetof(struct judge_options, one_run), option_store_true},
+     offsetof(struct judge_options, one_run), NULL},
     {"report", 0, "PAGE.html", NULL, "a page with both sides beside each other, too",
-     offsetof(struct judge_options, page), option_store_text},
+     offsetof(struct judge_options, page), NULL},
     {"junit", 0, "FILE.xml", NULL, "a test case a row, too: JUnit's XML, as CI systems read it",
-     offsetof(struct judge_options, junit), option_store_text},
+     offsetof(struct judge_options, junit), NULL},
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct judge_options, all),
-     option_store_true},
-    {"json", 0, NULL, NULL, "as JSON", offsetof(struct judge_options, json), option_store_true},
+     NULL},
+    {"json", 0, NULL, NULL, "as JSON", offsetof(struct judge_options, json), NULL},
     CSV_OPTION(offsetof(struct judge_options, csv), "rows launches counters"),
     {0},
 };

@@ -12,14 +12,12 @@
  * record, and in blocks with very many of them, the text is made here, piece
  * by piece.
  */
-#include "digits.h"
-#include "dump.h"
 #include "dump_columns.h"
 #include "dump_tables.h"
-#include "grow.h"
-#include "file_columns.h"
+#include "json_line.h"
 #include "json_text.h"
 #include "message.h"
+#include "pair_walk.h"
 #include "result_print.h"
 
 #include <stdlib.h>
@@ -349,5 +347,136 @@ enum exit_code dump_blocks(struct dump *dump, struct input *input)
     table_dump_end(&blocks.tables);
     filter_stop(&blocks.filter);
     names_free(&names);
+    return code;
+}
+
+/* ---- dump records ---------------------------------------------------------------------------- */
+/*
+ * The record dump: one JSON object a line for each record, names resolved.
+ * A line stands for itself, so it repeats the file and the thread.
+ */
+
+static void block_lines(struct dump *dump, const struct input *input, struct filter *filter,
+                        const struct names *names, const struct rbwp_block *block)
+{
+    bool filtered = filter_is_set(&dump->options->filter);
+    struct rbwp_record_iterator iterator;
+    struct rbwp_record record;
+    rbwp_record_first(block, &iterator);
+    while (rbwp_record_next(&iterator, &record)) {
+        if (filtered && !filter_record(filter, &record))
+            continue;
+        if (record.kind == RBWP_GPU_WORK)
+            record.stop_ns = gpu_bias_stop(&dump->bias, record.proc_id, record.slot,
+                                           record.start_ns, record.stop_ns);
+        json_record_line(&dump->out, input->path, names, block->header.thread_id, block->first_ns,
+                         &record);
+    }
+}
+
+static void all_lines(struct dump *dump, struct input *input, struct filter *filter,
+                      struct names *names, struct table_dump *tables)
+{
+    struct rbwp_block block;
+    while (!out_failed(&dump->out) && input_next(input, &block))
+        if (block.header.records == 0)
+            table_dump_lines(tables, &dump->out, names, &block);
+        else if (filter_block(filter, &block))
+            block_lines(dump, input, filter, names, &block);
+}
+
+enum exit_code dump_records(struct dump *dump, struct input *input)
+{
+    struct names names;
+    struct table_dump tables;
+    struct filter filter;
+    enum exit_code code = EXIT_BAD_DATA;
+    if (!names_load(&names, input->reader)) {
+        message("out of memory");
+        return code;
+    }
+    filter_start(&filter, &dump->options->filter, input->reader, &names);
+    if (table_dump_begin(&tables, dump, input)) {
+        all_lines(dump, input, &filter, &names, &tables);
+        code = tables.tables.broken || tables.tables.failed ? EXIT_PARTIAL : EXIT_GOOD;
+    }
+    table_dump_end(&tables);
+    filter_stop(&filter);
+    names_free(&names);
+    return code;
+}
+
+/* ---- dump spans ------------------------------------------------------------------------------ */
+/*
+ * The span dump: begins paired with ends, names resolved, one JSON object
+ * each, in the order in which they end (unfinished ones at the end of the
+ * file or where damage cut them).
+ */
+
+struct span_dump {
+    struct dump *dump;
+    const struct input *input;
+    struct names names;
+    struct filter filter;
+};
+
+/* The pair without what noticing its end adds, if it is GPU work and --gpu-bias is given. */
+static struct record_pair corrected(const struct dump *dump, const struct record_pair *pair)
+{
+    struct record_pair result = *pair;
+    if (pair->kind == PAIR_GPU)
+        result.end_ns =
+            gpu_bias_stop(&dump->bias, pair->proc_id, pair->slot, pair->begin_ns, pair->end_ns);
+    return result;
+}
+
+static void dump_spans_write_pair(void *context, const struct record_pair *stored)
+{
+    struct span_dump *spans = context;
+    struct out *out = &spans->dump->out;
+    const struct record_pair whole = corrected(spans->dump, stored), *pair = &whole;
+    if (out_failed(out) || !filter_takes_pair(&spans->filter, pair))
+        return;
+    bool lines = spans->dump->options->ndjson;
+    out_text(out, lines ? "" : spans->dump->written ? ",\n" : "\n");
+    spans->dump->written++;
+    const struct gpu_facts *facts = &spans->dump->facts;
+    const struct gpu_fact *fact =
+        pair->kind == PAIR_GPU
+            ? gpu_facts_of(facts, stored->proc_id, stored->slot, stored->begin_ns, stored->end_ns)
+            : NULL;
+    struct rbwp_text work = {"", 0};
+    if (fact && fact->name)
+        work = rbwp_catalog_name(facts->catalog, fact->name);
+    json_span(out, spans->input->path, &spans->names, pair, fact, work);
+    out_text(out, lines ? "\n" : "");
+}
+
+static void dump_spans_begin_block(void *context, const struct rbwp_block *block)
+{
+    struct span_dump *spans = context;
+    filter_resolve(&spans->filter, block->first_ns);
+    filter_see_block(&spans->filter, block);
+}
+
+static bool output_failed(void *context)
+{
+    const struct span_dump *spans = context;
+    return out_failed(&spans->dump->out);
+}
+
+enum exit_code dump_spans(struct dump *dump, struct input *input)
+{
+    struct span_dump spans = {.dump = dump, .input = input};
+    struct pair_walk walk = {.context = &spans,
+                             .pair = dump_spans_write_pair,
+                             .block_begins = dump_spans_begin_block,
+                             .enough = output_failed};
+    if (!names_load(&spans.names, input->reader))
+        return message_bad_data("out of memory");
+    filter_start(&spans.filter, &dump->options->filter, input->reader, &spans.names);
+    enum exit_code code = pair_walk(&walk, input);
+    filter_stop(&spans.filter);
+    names_free(&spans.names);
     return code;
 }

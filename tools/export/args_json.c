@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments as JSON. */
 #include "args_json.h"
-#include "grow.h"
 #include "json_text.h"
 #include "own_keys.h"
 #include "trace_detail.h"

@@ -13,10 +13,9 @@
 #include "args_json.h"
 #include "export.h"
 #include "json_text.h"
-#include "dropped_report.h"
 #include "own_keys.h"
 #include "pending_links.h"
-#include "viewer_parts.h"
+#include "dropped_report.h"
 
 /* Durations of which doubles make the right ends.
  *
@@ -171,6 +170,13 @@ static inline void chrome_separate(struct chrome *chrome)
 /* ,"KEY":"text", without the comma. */
 void chrome_text(struct chrome *chrome, const char *key, struct trace_text text);
 
+#define CHROME_NO_THREAD UINT32_MAX
+/* {"ph":"M",...,"args":{: metadata, up to the arguments. */
+void chrome_begin_metadata(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid);
+/* All of it. */
+void chrome_sort_index(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid,
+                       uint64_t index);
+
 /* ---- rows --------------------------------------------------------------------------- */
 
 /* Of the sink. */
@@ -211,9 +217,5 @@ static inline char *chrome_put_item(char *at, enum trace_category category, uint
 /* ,"args":{...} or nothing. */
 void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail);
-/* "KEY":value,... of the model's launch and bounds, each with a comma behind it. */
-void chrome_write_cpu(struct chrome *chrome, const struct trace_span *span,
-                      const struct trace_detail *detail);
-void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detail);
 
 #endif /* CHROME_JSON_H */

@@ -2,8 +2,6 @@
 /* Counters, losses and facts, and the end: what all that is written as Chrome JSON shares. */
 #include "chrome_json.h"
 
-#include "thread_map.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 

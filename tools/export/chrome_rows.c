@@ -6,7 +6,6 @@
  * ours what the track was: its number in the trace and its parent's, its kind
  * and id, its unit, which of its rows a thread is, and the name without that.
  */
-#include "hash.h"
 #include "kineto_json.h"
 
 #include <inttypes.h>
@@ -49,16 +48,12 @@ static void text_if_any(struct chrome *chrome, const char *key, struct trace_tex
     chrome_text(chrome, key, text);
 }
 
-#define NO_THREAD UINT32_MAX
-
-/* {"ph":"M",...,"args":{: metadata, up to the arguments. */
-static void chrome_rows_begin_metadata(struct chrome *chrome, const char *what, uint32_t pid,
-                                       uint32_t tid)
+void chrome_begin_metadata(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid)
 {
     struct out *out = &chrome->pass->out;
     chrome_separate(chrome);
     out_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32, what, pid);
-    if (tid != NO_THREAD)
+    if (tid != CHROME_NO_THREAD)
         out_format(out, ",\"tid\":%" PRIu32, tid);
     if (chrome->kineto)
         chrome_time(chrome, trace_origin_ns(chrome->pass->trace));
@@ -69,10 +64,10 @@ static void chrome_rows_end_event(struct chrome *chrome)
     out_text(&chrome->pass->out, "}}");
 }
 
-static void sort_index(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid,
+void chrome_sort_index(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid,
                        uint64_t index)
 {
-    chrome_rows_begin_metadata(chrome, what, pid, tid);
+    chrome_begin_metadata(chrome, what, pid, tid);
     json_u64(&chrome->pass->out, "sort_index", index);
     chrome_rows_end_event(chrome);
 }
@@ -88,7 +83,7 @@ void chrome_take_process(void *context, const struct trace_process *process)
         return;
     uint32_t pid = viewer_pid(&chrome->ids, process->os_id);
     chrome->pids[process->number] = pid;
-    chrome_rows_begin_metadata(chrome, "process_name", pid, NO_THREAD);
+    chrome_begin_metadata(chrome, "process_name", pid, CHROME_NO_THREAD);
     chrome_text(chrome, "name", process->name);
     out_format(out, ",\"rbwp_node\":%" PRIu32, process->node);
     if (process->os_id)
@@ -101,12 +96,12 @@ void chrome_take_process(void *context, const struct trace_process *process)
     }
     chrome_rows_end_event(chrome);
     if (process->host.bytes || chrome->kineto) {
-        chrome_rows_begin_metadata(chrome, "process_labels", pid, NO_THREAD);
+        chrome_begin_metadata(chrome, "process_labels", pid, CHROME_NO_THREAD);
         chrome_text(chrome, "labels", chrome->kineto ? trace_text("CPU") : process->host);
         chrome_rows_end_event(chrome);
     }
-    sort_index(chrome, "process_sort_index", pid, NO_THREAD,
-               chrome->kineto ? pid : process->number);
+    chrome_sort_index(chrome, "process_sort_index", pid, CHROME_NO_THREAD,
+                      chrome->kineto ? pid : process->number);
 }
 
 void chrome_take_name(void *context, uint32_t number, struct trace_text name)
@@ -154,14 +149,14 @@ static void chrome_rows_on_block(struct chrome *chrome, struct chrome_row *row,
     const struct trace_track *lanes = trace_track_of(trace, track->parent);
     row->is_block = true;
     row->pid = viewer_block_pid(&chrome->ids, track->id);
-    chrome_rows_begin_metadata(chrome, "process_name", row->pid, NO_THREAD);
+    chrome_begin_metadata(chrome, "process_name", row->pid, CHROME_NO_THREAD);
     chrome_text(chrome, "name", track->name);
     chrome_rows_end_event(chrome);
-    chrome_rows_begin_metadata(chrome, "process_labels", row->pid, NO_THREAD);
+    chrome_begin_metadata(chrome, "process_labels", row->pid, CHROME_NO_THREAD);
     chrome_text(chrome, "labels", trace_track_of(trace, lanes->parent)->name);
     chrome_rows_end_event(chrome);
-    sort_index(chrome, "process_sort_index", row->pid, NO_THREAD,
-               (uint64_t)chrome->pid_count + track->number);
+    chrome_sort_index(chrome, "process_sort_index", row->pid, CHROME_NO_THREAD,
+                      (uint64_t)chrome->pid_count + track->number);
 }
 
 /* Groups have the same numbers in all blocks. */
@@ -204,8 +199,7 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
     const struct chrome_row *row = &chrome->rows[track->number];
     uint32_t tid = row->lanes[lane].tid;
     bool has_row = !chrome->kineto || kineto_has_row(chrome, track, lane);
-    chrome_rows_begin_metadata(chrome, has_row ? "thread_name" : "thread_sort_index", row->pid,
-                               tid);
+    chrome_begin_metadata(chrome, has_row ? "thread_name" : "thread_sort_index", row->pid, tid);
     if (chrome->kineto && track->kind == TRACE_THREAD && track->os_id)
         write_kineto_name(chrome, track, tid);
     else
@@ -230,11 +224,11 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
         out_format(out, ",\"sort_index\":%" PRIu32, tid);
     chrome_rows_end_event(chrome);
     if (chrome->kineto && has_row)
-        sort_index(chrome, "thread_sort_index", row->pid, tid, tid);
+        chrome_sort_index(chrome, "thread_sort_index", row->pid, tid, tid);
     if (chrome->kineto)
         return;
-    sort_index(chrome, "thread_sort_index", row->pid, tid,
-               (uint64_t)track->number << 8 | (lane < 255 ? lane : 255));
+    chrome_sort_index(chrome, "thread_sort_index", row->pid, tid,
+                      (uint64_t)track->number << 8 | (lane < 255 ? lane : 255));
 }
 
 /* A parent is written, too, though it may have no events. */

@@ -2,7 +2,6 @@
 /* One line of counts. */
 #include "dropped_report.h"
 #include "export.h"
-#include "grow.h"
 #include "message.h"
 
 #include <inttypes.h>

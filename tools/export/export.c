@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which exporter is meant. */
 #include "export.h"
-
 #include "formats.h"
-#include "dropped_report.h"
 #include "message.h"
-#include "out.h"
-#include "progress.h"
 #include "span_columns.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -186,18 +183,18 @@ const struct option export_option_table[] = {
     {"to", 't', "FORMAT", EXPORT_WORDS, "what to write; by the suffix of the output if not given",
      offsetof(struct export_options, to), option_store_text},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
-     offsetof(struct export_options, no_deflate), option_store_true},
+     offsetof(struct export_options, no_deflate), NULL},
     {"raw-text", 0, NULL, NULL, "csv, tsv: names as they are, not made safe for spreadsheets",
-     offsetof(struct export_options, raw_text), option_store_true},
+     offsetof(struct export_options, raw_text), NULL},
     {"block-processes", 0, NULL, NULL,
      "chrome: blocks (SMs) of lanes are processes, their groups threads",
-     offsetof(struct export_options, block_processes), option_store_true},
+     offsetof(struct export_options, block_processes), NULL},
     {"stacks", 0, NULL, NULL, "folded, speedscope: the stacks of slow calls, in place of spans",
-     offsetof(struct export_options, stacks), option_store_true},
+     offsetof(struct export_options, stacks), NULL},
     {"outer-ranges", 0, NULL, NULL, "kineto: GPU work counts for the ranges around its range, too",
-     offsetof(struct export_options, outer_ranges), option_store_true},
+     offsetof(struct export_options, outer_ranges), NULL},
     {"annotate", 0, NULL, NULL, "Chrome JSON read: GPU work of its ranges, where it has none",
-     offsetof(struct export_options, reading.annotate), option_store_true},
+     offsetof(struct export_options, reading.annotate), NULL},
     {"legion-version", 0, "NUMBER", LEGION_VERSIONS, "of Legion Prof logs that are written (1008)",
      offsetof(struct export_options, legion_version), store_legion_version},
     {"columns", 0, "NAME,...", NULL, "npz, parquet: these columns only",
@@ -207,7 +204,7 @@ const struct option export_option_table[] = {
 
 const struct option export_report_table[] = {
     {"json", 0, NULL, NULL, "say what was written, and what was dropped, as JSON",
-     offsetof(struct export_options, json), option_store_true},
+     offsetof(struct export_options, json), NULL},
     CSV_OPTION(offsetof(struct export_options, csv), "files"),
     {0},
 };

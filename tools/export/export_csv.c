@@ -3,15 +3,12 @@
  * Spans as lines: CSV (RFC 4180), TSV and NDJSON, with the columns of span_columns.h.
  *
  * Times are integers in nanoseconds: start counts from 1970, so that lines
- * of several exports can be joined. Texts are cells (cell_text.h).
+ * of several exports can be joined. Texts are cells (result_print.h).
  *
  * Lines know nothing of each other: they are made in chunks, on all threads, and written in order.
  */
-#include "cell_text.h"
 #include "export.h"
-#include "grow.h"
 #include "json_text.h"
-#include "dropped_report.h"
 #include "message.h"
 #include "span_value.h"
 

@@ -10,8 +10,6 @@
  */
 #include "firefox_profile.h"
 
-#include "args_json.h"
-#include "firefox_values.h"
 #include "json_text.h"
 #include "message.h"
 #include "span_value.h"

@@ -14,12 +14,12 @@
  * Spans that overlap partly are not inside each other, so lanes do not appear.
  */
 #include "export.h"
-#include "dropped_report.h"
 #include "message.h"
 #include "slow_stacks.h"
 #include "stack_tree.h"
 #include "text_name.h"
 #include "trace_span.h"
+#include "dropped_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

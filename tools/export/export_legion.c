@@ -11,13 +11,12 @@
  * agree.
  */
 #include "export.h"
-#include "dropped_report.h"
 #include "legion_file.h"
 #include "legion_ids.h"
 #include "message.h"
 #include "pending_links.h"
-#include "thread_map.h"
 #include "trace_span.h"
+#include "dropped_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

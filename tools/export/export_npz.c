@@ -8,12 +8,10 @@
  * which; a column that no span has is not there. Facts about the trace are texts in
  * pairs, key and value. Filters may leave nothing: then arrays are empty.
  */
-#include "bytes.h"
 #include "export.h"
 #include "message.h"
 #include "span_columns.h"
 #include "spool.h"
-#include "thread_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

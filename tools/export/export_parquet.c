@@ -12,8 +12,6 @@
 #include "message.h"
 #include "parquet_file.h"
 #include "span_columns.h"
-#include "thread_map.h"
-#include "trace_pass.h"
 #include "utf8.h"
 
 #include <inttypes.h>

@@ -12,14 +12,13 @@
  */
 #include "export.h"
 #include "json_text.h"
-#include "dropped_report.h"
 #include "message.h"
 #include "slow_stacks.h"
-#include "spool_print.h"
-#include "thread_map.h"
+#include "spool.h"
 #include "trace_span.h"
 #include "track_order.h"
 #include "viewer_parts.h"
+#include "dropped_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * ranges on the thread itself. The model has other places for these, so events say
  * under "rbwp" what a reader of ours has to know: nothing is lost.
  *
- * kineto_rows.c has places, kineto_args.c arguments, kineto_links.c launches and
+ * kineto_rows.c has places, chrome_args.c arguments, kineto_links.c launches and
  * arrows, export_kineto.c spans and the file.
  */
 #ifndef KINETO_JSON_H
@@ -51,7 +51,6 @@ struct kineto_place {
 struct kineto_gpu {
     uint32_t pid;
     uint32_t device; /* number of the GPU */
-    bool told;
 };
 
 struct kineto {

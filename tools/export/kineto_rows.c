@@ -5,7 +5,6 @@
  * Work that overlaps with other work of its stream gets a further thread, and so
  * do annotations that overlap with others in part: viewers drop such spans.
  */
-#include "hash.h"
 #include "kineto_json.h"
 #include "trace_span.h"
 
@@ -42,43 +41,31 @@ bool kineto_has_row(const struct chrome *chrome, const struct trace_track *track
 
 /* ---- metadata -------------------------------------------------------------------- */
 
-static void kineto_rows_begin_metadata(struct chrome *chrome, const char *what,
-                                       const struct kineto_place *place)
-{
-    struct out *out = &chrome->pass->out;
-    chrome_separate(chrome);
-    out_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, what,
-               place->pid, place->tid);
-    chrome_time(chrome, trace_origin_ns(chrome->pass->trace));
-    out_text(out, ",\"args\":{");
-}
-
 static void tell_gpu(struct chrome *chrome, const struct kineto_gpu *gpu, uint32_t process)
 {
     struct out *out = &chrome->pass->out;
-    const struct kineto_place place = {.pid = gpu->pid};
-    kineto_rows_begin_metadata(chrome, "process_name", &place);
+    chrome_begin_metadata(chrome, "process_name", gpu->pid, 0);
     chrome_text(chrome, "name", trace_process_of(chrome->pass->trace, process)->name);
     out_text(out, "}}");
-    kineto_rows_begin_metadata(chrome, "process_labels", &place);
+    chrome_begin_metadata(chrome, "process_labels", gpu->pid, 0);
     out_format(out, "\"labels\":\"GPU %" PRIu32 "\"}}", gpu->device);
-    kineto_rows_begin_metadata(chrome, "process_sort_index", &place);
-    out_format(out, "\"sort_index\":%" PRIu64 "}}", (uint64_t)FIRST_GPU_INDEX + gpu->device);
+    chrome_sort_index(chrome, "process_sort_index", gpu->pid, 0,
+                      (uint64_t)FIRST_GPU_INDEX + gpu->device);
 }
 
 static void tell_place(struct chrome *chrome, const struct kineto_place *place, uint64_t stream,
                        uint32_t overlap, uint32_t works)
 {
     struct out *out = &chrome->pass->out;
-    kineto_rows_begin_metadata(chrome, "thread_name", place);
+    chrome_begin_metadata(chrome, "thread_name", place->pid, place->tid);
     out_format(out, "\"name\":\"stream %" PRIu64 " ", stream);
     if (overlap >= ANNOTATIONS)
         out_format(out, "ranges / %" PRIu32, overlap - ANNOTATIONS);
     else if (overlap)
         out_format(out, "/ %" PRIu32, overlap);
     out_format(out, "\",\"rbwp_works\":%" PRIu32 "}}", works);
-    kineto_rows_begin_metadata(chrome, "thread_sort_index", place);
-    out_format(out, "\"sort_index\":%" PRIu64 "}}", stream < INT32_MAX ? stream : INT32_MAX);
+    chrome_sort_index(chrome, "thread_sort_index", place->pid, place->tid,
+                      stream < INT32_MAX ? stream : INT32_MAX);
 }
 
 /* ---- GPUs and streams ------------------------------------------------------------ */

@@ -8,7 +8,6 @@
 #ifndef LEGION_FILE_H
 #define LEGION_FILE_H
 
-#include "ordered_jobs.h"
 #include "out.h"
 #include "trace_text.h"
 

@@ -6,7 +6,6 @@
  */
 #include "deflater.h"
 #include "message.h"
-#include "perfetto_proto.h"
 #include "perfetto_trace.h"
 #include "temporary_file.h"
 

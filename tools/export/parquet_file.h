@@ -10,7 +10,6 @@
 #ifndef PARQUET_FILE_H
 #define PARQUET_FILE_H
 
-#include "ordered_jobs.h"
 #include "out.h"
 #include "parquet_encode.h"
 #include "trace_text.h"

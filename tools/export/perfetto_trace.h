@@ -11,13 +11,10 @@
 
 #include "bytes.h"
 #include "export.h"
-#include "index_map.h"
-#include "dropped_report.h"
-#include "ordered_jobs.h"
-#include "out.h"
 #include "pending_links.h"
 #include "perfetto_proto.h"
 #include "viewer_parts.h"
+#include "dropped_report.h"
 
 #include <stddef.h>
 #include <stdint.h>

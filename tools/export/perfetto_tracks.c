@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and tracks as descriptors; a packet sequence for each lane, and the names it has.
  */
-#include "grow.h"
 #include "perfetto_trace.h"
 #include "trace_category.h"
 

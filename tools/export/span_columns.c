@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "span_columns.h"
 
-#include "trace_span.h"
 #include "span_value.h"
 
 #include "export.h"
-#include "grow.h"
 #include "message.h"
-#include "thread_map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include "args_json.h"
 #include "dropped_report.h"
 #include "parquet_encode.h"
-#include "trace_pass.h"
 
 /* What tables of spans say of one beside its times and names.
  *

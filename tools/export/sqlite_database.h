@@ -28,6 +28,9 @@ struct database {
     bool failed;
 };
 
+/* sqlite_*.sql: before anything is put in; behind it, before and after track_busy. */
+extern const char sqlite_tables[], sqlite_span_views[], sqlite_views[];
+
 /* A message is given for the first one. */
 void sqlite_fail(struct database *database, const char *why);
 

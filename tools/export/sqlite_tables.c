@@ -9,7 +9,6 @@
 #include "sqlite_database.h"
 
 #include "message.h"
-#include "thread_map.h"
 #include "utf8.h"
 
 #include <math.h>

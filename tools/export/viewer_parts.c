@@ -2,7 +2,6 @@
 /* Numbers for processes and threads. */
 #include "viewer_parts.h"
 
-#include "grow.h"
 #include "utf8.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu_activity.h"
 
-#include "rbwp_reader.h"
 #include "table_bind.h"
 #include "thread_map.h"
 

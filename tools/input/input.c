@@ -6,22 +6,20 @@
  */
 #include "input.h"
 #include "decode_ahead.h"
-#include "gzip_input.h"
-#include "live_path.h"
 #include "losses.h"
 #include "message.h"
-#include "progress.h"
 #include "tar_input.h"
 #include "temporary_file.h"
+#include "progress.h"
+#include "unpack.h"
+#include "live_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -331,4 +329,44 @@ enum exit_code input_close(struct input *input)
     enum exit_code code = input_code(input);
     close_files(input);
     return code;
+}
+
+/* ---- gzip input ------------------------------------------------------------------------------ */
+/* From unpack.h to a temporary file. */
+
+bool gzip_is(int fd)
+{
+    unsigned char head[2];
+    return read_all_at(fd, head, sizeof head, 0) && head[0] == 0x1f && head[1] == 0x8b;
+}
+
+/* False with errno set. */
+static bool write_unpacked(struct unpack *unpack, int to)
+{
+    while (unpack_fill(unpack))
+        if (!write_all(to, (const char *)unpack->out, unpack->end))
+            return false;
+    return lseek(to, 0, SEEK_SET) == 0;
+}
+
+int gzip_unpack(int fd, const char *name, const char **problem_out)
+{
+    struct unpack unpack;
+    int copy = temporary_file();
+    if (copy < 0)
+        return -1;
+    if (!unpack_start(&unpack, fd)) {
+        message("out of memory");
+        close(copy);
+        return -1;
+    }
+    bool written = write_unpacked(&unpack, copy);
+    if (!written)
+        message("%s: cannot be unpacked to a temporary file (set TMPDIR to a larger folder): %s",
+                name, strerror(errno));
+    *problem_out = unpack.problem;
+    unpack_stop(&unpack);
+    if (!written)
+        close(copy);
+    return written ? copy : -1;
 }

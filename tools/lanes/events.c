@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp events: device events of one or several ranks, each rank a file. */
-#include "durations_report.h"
 #include "event_source.h"
-#include "id_names.h"
 #include "json_text.h"
 #include "kernel_export.h"
 #include "message.h"
-#include "rbwp_durations.h"
 
 #include <inttypes.h>
 #include <stdio.h>

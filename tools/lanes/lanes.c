@@ -4,12 +4,9 @@
  * little, so that what is written starts at 0 and nothing has to be kept.
  */
 #include "dump_bytes.h"
-#include "durations_report.h"
-#include "id_names.h"
 #include "json_text.h"
 #include "kernel_export.h"
 #include "message.h"
-#include "out.h"
 #include "rbwp_lanes.h"
 #include "ticks.h"
 

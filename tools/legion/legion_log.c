@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "legion_log.h"
+#include "legion_tracks.h"
 
-#include "grow.h"
 #include "message.h"
 
 #include <inttypes.h>

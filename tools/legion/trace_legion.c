@@ -10,247 +10,16 @@
  * A wait is two spans inside its task, "NAME (waiting)" and "NAME (ready)", as
  * Legion Prof names them.
  */
-#include "id_texts.h"
 #include "legion_ids.h"
-#include "legion_log.h"
 #include "legion_tracks.h"
 #include "message.h"
 #include "span_sorter.h"
 #include "trace_filter.h"
-#include "importers.h"
 #include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* ---- rows of a Legion Prof log that are about one thing -------------------------------------- */
-/*
- * A task's waits, the memories between which a copy goes, and the task that
- * launched work of a GPU are rows of their own, anywhere in the log: what
- * they share is an operation or an event. Both sides are put into a span_sorter with the key in
- * place of the track, and come out side by side: memory does not grow with the number of tasks.
- *
- * Rows are trace_spans of a made-up track, the key's hash. What each field
- * holds:
- *   id      the key's low 63 bits, and 1 for a wait, so that it follows its task
- *   flags   enum row
- *   parent  its own id; of a wait, when it was ready
- *   item    a task's, launcher's or work's track; a place's source
- *   name    a task's or copy's name; a place's destination
- *   detail  of work: when it was launched, and as correlation its item
- * A place or launcher begins before all times, so that it stands before its copy or work.
- */
-
-struct legion_join {
-    struct span_sorter rows;
-    struct trace *trace; /* where names are */
-    void *context;
-    /* A span that was found to be complete: a wait in its task, or a copy on its channel. */
-    void (*found)(void *context, struct trace_span *span);
-    struct legion_tracks *tracks; /* where channels are */
-    /* GPU work, and who launched it: time, track and span of that are in the detail, as far as
-     * they are known. */
-    void (*launched)(void *context, struct trace_span *work, const struct trace_detail *launch);
-    uint64_t lone_waits; /* whose task is not in the log, or that lie outside of it */
-    void *groups;        /* while it finishes */
-};
-
-enum row { ROW_TASK, ROW_WAIT, ROW_COPY, ROW_PLACE, ROW_LAUNCHER, ROW_WORK };
-enum { GROUP_ROWS = 64 }; /* that a later row of the same key may belong to */
-
-/* The rows of one hash that came last. */
-struct groups {
-    struct trace_span rows[GROUP_ROWS];
-    uint64_t count;
-    uint32_t track;
-};
-
-/* Zero the rest of the struct before. */
-static void legion_join_start(struct legion_join *join)
-{
-    span_sorter_start(&join->rows);
-}
-
-static void legion_join_stop(struct legion_join *join)
-{
-    span_sorter_stop(&join->rows);
-}
-
-static void legion_add(struct legion_join *join, uint64_t key, enum row row, struct trace_span span,
-                       const struct trace_detail *detail)
-{
-    span.track = (uint32_t)id_hash(key);
-    span.id = key << 1 | (row == ROW_WAIT);
-    span.flags = (uint8_t)row;
-    span_sorter_add(&join->rows, &span, detail);
-}
-
-/* key: what both sides have. */
-static void legion_join_task(struct legion_join *join, uint64_t key, const struct trace_span *task)
-{
-    struct trace_span row = *task;
-    row.parent = task->id;
-    row.item = task->track;
-    legion_add(join, key, ROW_TASK, row, NULL);
-}
-
-static void legion_join_wait(struct legion_join *join, uint64_t key, int64_t start_ns,
-                             int64_t ready_ns, int64_t stop_ns)
-{
-    legion_add(
-        join, key, ROW_WAIT,
-        (struct trace_span){.start_ns = start_ns, .stop_ns = stop_ns, .parent = (uint64_t)ready_ns},
-        NULL);
-}
-
-static void legion_join_copy(struct legion_join *join, uint64_t key, const struct trace_span *copy)
-{
-    struct trace_span row = *copy;
-    row.parent = copy->id;
-    legion_add(join, key, ROW_COPY, row, NULL);
-}
-
-static void legion_join_place(struct legion_join *join, uint64_t key, uint32_t src, uint32_t dst)
-{
-    legion_add(
-        join, key, ROW_PLACE,
-        (struct trace_span){.start_ns = INT64_MIN, .stop_ns = INT64_MIN, .item = src, .name = dst},
-        NULL);
-}
-
-/* key: the event of the task that launched, which may be none. */
-static void legion_join_launcher(struct legion_join *join, uint64_t key,
-                                 const struct trace_span *task)
-{
-    legion_add(
-        join, key, ROW_LAUNCHER,
-        (struct trace_span){
-            .start_ns = INT64_MIN, .stop_ns = INT64_MIN, .parent = task->id, .item = task->track},
-        NULL);
-}
-
-static void legion_join_launched(struct legion_join *join, uint64_t key,
-                                 const struct trace_span *work, int64_t launch_ns)
-{
-    struct trace_detail detail = {.words = sizeof detail / sizeof(uint64_t),
-                                  .correlation = work->item,
-                                  .launch_ns = launch_ns};
-    struct trace_span row = *work;
-    row.parent = work->id;
-    row.item = work->track;
-    legion_add(join, key, ROW_WORK, row, &detail);
-}
-
-/* ---- coming out ------------------------------------------------------------------ */
-
-static const struct trace_span *find_row(const struct groups *groups, enum row row,
-                                         const struct trace_span *like)
-{
-    for (uint64_t i = groups->count; i-- > 0 && groups->count - i <= GROUP_ROWS;) {
-        const struct trace_span *span = &groups->rows[i % GROUP_ROWS];
-        bool holds = row != ROW_TASK || span->stop_ns >= like->stop_ns;
-        if (span->flags == row && span->id >> 1 == like->id >> 1 && holds)
-            return span;
-    }
-    return NULL;
-}
-
-static void found_part(struct legion_join *join, const struct trace_span *task, const char *state,
-                       int64_t start_ns, int64_t stop_ns)
-{
-    char name[512];
-    struct trace_text text = trace_name_of(join->trace, task->name);
-    int bytes = snprintf(name, sizeof name, "%.*s (%s)", text.bytes < 480 ? (int)text.bytes : 480,
-                         text.text, state);
-    struct trace_span span = {
-        .start_ns = start_ns,
-        .stop_ns = stop_ns,
-        .parent = task->parent,
-        .track = task->item,
-        .name = trace_add_name(join->trace, name, (uint32_t)bytes),
-        .category = TRACE_WAIT,
-    };
-    join->found(join->context, &span);
-}
-
-static void legion_join_take_wait(struct legion_join *join, const struct trace_span *wait)
-{
-    const struct trace_span *task = find_row(join->groups, ROW_TASK, wait);
-    int64_t ready_ns = (int64_t)wait->parent;
-    if (!task) {
-        join->lone_waits++;
-        return;
-    }
-    found_part(join, task, "waiting", wait->start_ns, ready_ns);
-    if (ready_ns < wait->stop_ns)
-        found_part(join, task, "ready", ready_ns, wait->stop_ns);
-}
-
-static void legion_join_take_copy(struct legion_join *join, const struct trace_span *row)
-{
-    const struct trace_span *place = find_row(join->groups, ROW_PLACE, row);
-    struct trace_span copy = *row;
-    copy.id = row->parent;
-    copy.parent = 0;
-    copy.flags = 0;
-    copy.track = legion_tracks_channel(join->tracks, place ? place->item : LEGION_NO_MEMORY,
-                                       place ? place->name : LEGION_NO_MEMORY);
-    join->found(join->context, &copy);
-}
-
-static void take_work(struct legion_join *join, const struct trace_span *row,
-                      const struct trace_detail *told)
-{
-    const struct trace_span *launcher = find_row(join->groups, ROW_LAUNCHER, row);
-    struct trace_detail launch = {.words = sizeof launch / sizeof(uint64_t),
-                                  .flags = TRACE_HAS_LAUNCH,
-                                  .launch_ns = told ? told->launch_ns : row->start_ns,
-                                  .launch_span = launcher ? launcher->parent : 0,
-                                  .launch_track = launcher ? launcher->item : TRACE_NONE};
-    struct trace_span work = *row;
-    work.id = row->parent;
-    work.parent = 0;
-    work.flags = 0;
-    work.track = row->item;
-    work.item = told ? (uint32_t)told->correlation : 0;
-    join->launched(join->context, &work, &launch);
-}
-
-static void legion_on_rows(void *context, const struct trace_span *rows, size_t count,
-                           const struct trace_details *details)
-{
-    struct legion_join *join = context;
-    struct groups *groups = join->groups;
-    for (size_t i = 0; i < count; i++) {
-        if (groups->track != rows[i].track)
-            groups->count = 0, groups->track = rows[i].track;
-        if (rows[i].flags == ROW_WAIT)
-            legion_join_take_wait(join, &rows[i]);
-        else if (rows[i].flags == ROW_COPY)
-            legion_join_take_copy(join, &rows[i]);
-        else if (rows[i].flags == ROW_WORK)
-            take_work(join, &rows[i], details ? trace_detail_of(details, &rows[i]) : NULL);
-        else
-            groups->rows[groups->count++ % GROUP_ROWS] = rows[i];
-    }
-}
-
-/* Calls found or launched for all. False when rows were lost, with the message given. */
-static bool legion_join_finish(struct legion_join *join)
-{
-    struct trace_sink sink = {.context = join, .spans = legion_on_rows};
-    struct trace *rows = trace_new(&sink, 0);
-    join->groups = calloc(1, sizeof(struct groups));
-    bool good = rows && join->groups;
-    if (good)
-        span_sorter_finish(&join->rows, rows);
-    else
-        message("out of memory; waits and copies are missing");
-    trace_free(rows);
-    free(join->groups);
-    return good && !join->rows.failed;
-}
 
 /* ---- when and where a Legion Prof log was made, and how quick its messages were -------------- */
 
@@ -315,11 +84,6 @@ static void note_times(struct legion_facts *noted, const struct legion_record *r
     noted->last = stop > noted->last ? stop : noted->last;
 }
 
-static void legion_facts_start(struct legion_facts *noted)
-{
-    noted->first = UINT64_MAX;
-}
-
 static void legion_facts_note(struct legion_facts *noted, struct trace_facts *facts,
                               const struct legion_record *record)
 {
@@ -357,6 +121,15 @@ static void legion_facts_finish(struct legion_facts *noted, struct trace_facts *
 
 /* ---- trace legion ---------------------------------------------------------------------------- */
 
+enum { GROUP_ROWS = 64 }; /* that a later row of the same key may belong to */
+
+/* The rows of one hash that came last. */
+struct groups {
+    struct trace_span rows[GROUP_ROWS];
+    uint64_t count;
+    uint32_t track;
+};
+
 struct legion_source {
     const char *name;
     struct legion_names names;
@@ -368,7 +141,9 @@ struct legion_source {
     int64_t zero_ns; /* of the file's times on the trace's axis */
     struct trace_filter filter;
     struct span_sorter spans;
-    struct legion_join join;
+    struct span_sorter joined; /* rows that wait for what they belong to */
+    struct groups *groups;     /* while these come out */
+    uint64_t lone_waits;       /* whose task is not in the log, or that lie outside of it */
     uint32_t process;
     bool has_launches; /* by tasks of the log */
     uint64_t backwards, impossible;
@@ -400,7 +175,7 @@ static bool open_legion(struct trace_source *opened)
         return false;
     }
     source->name = source->tracks.name = opened->name;
-    legion_facts_start(&source->facts);
+    source->facts.first = UINT64_MAX;
     while (legion_log_next(&log, &record)) {
         legion_facts_note(&source->facts, &opened->facts, &record);
         legion_names_note(&source->names, &record);
@@ -464,14 +239,14 @@ static bool add_with(struct legion_source *source, struct trace_span *span,
     return true;
 }
 
-static void legion_add_span(void *context, struct trace_span *span)
+static void legion_add_span(struct legion_source *source, struct trace_span *span)
 {
-    (void)add_with(context, span, NULL);
+    (void)add_with(source, span, NULL);
 }
 
-static void add_work(void *context, struct trace_span *work, const struct trace_detail *launch)
+static void add_work(struct legion_source *source, struct trace_span *work,
+                     const struct trace_detail *launch)
 {
-    struct legion_source *source = context;
     if (add_with(source, work, launch) && launch->launch_track != TRACE_NONE)
         trace_add_link(source->trace, (struct trace_link){.kind = TRACE_LAUNCH,
                                                           .from_track = launch->launch_track,
@@ -481,6 +256,176 @@ static void add_work(void *context, struct trace_span *work, const struct trace_
                                                           .to_ns = work->start_ns,
                                                           .to_span = work->id});
 }
+
+/* ---- rows of a Legion Prof log that are about one thing -------------------------------------- */
+/*
+ * A task's waits, the memories between which a copy goes, and the task that
+ * launched work of a GPU are rows of their own, anywhere in the log: what
+ * they share is an operation or an event. Both sides are put into a span_sorter with the key in
+ * place of the track, and come out side by side: memory does not grow with the number of tasks.
+ *
+ * Rows are trace_spans of a made-up track, the key's hash. What each field
+ * holds:
+ *   id      the key's low 63 bits, and 1 for a wait, so that it follows its task
+ *   flags   enum row
+ *   parent  its own id; of a wait, when it was ready
+ *   item    a task's, launcher's or work's track; a place's source
+ *   name    a task's or copy's name; a place's destination
+ *   detail  of work: when it was launched, and as correlation its item
+ * A place or launcher begins before all times, so that it stands before its copy or work.
+ */
+
+enum row { ROW_TASK, ROW_WAIT, ROW_COPY, ROW_PLACE, ROW_LAUNCHER, ROW_WORK };
+static void legion_add(struct legion_source *source, uint64_t key, enum row row,
+                       struct trace_span span, const struct trace_detail *detail)
+{
+    span.track = (uint32_t)id_hash(key);
+    span.id = key << 1 | (row == ROW_WAIT);
+    span.flags = (uint8_t)row;
+    span_sorter_add(&source->joined, &span, detail);
+}
+
+/* key: what both sides have. */
+static void legion_join_task(struct legion_source *source, uint64_t key,
+                             const struct trace_span *task)
+{
+    struct trace_span row = *task;
+    row.parent = task->id;
+    row.item = task->track;
+    legion_add(source, key, ROW_TASK, row, NULL);
+}
+
+static void legion_join_copy(struct legion_source *source, uint64_t key,
+                             const struct trace_span *copy)
+{
+    struct trace_span row = *copy;
+    row.parent = copy->id;
+    legion_add(source, key, ROW_COPY, row, NULL);
+}
+
+static void legion_join_launched(struct legion_source *source, uint64_t key,
+                                 const struct trace_span *work, int64_t launch_ns)
+{
+    struct trace_detail detail = {.words = sizeof detail / sizeof(uint64_t),
+                                  .correlation = work->item,
+                                  .launch_ns = launch_ns};
+    struct trace_span row = *work;
+    row.parent = work->id;
+    row.item = work->track;
+    legion_add(source, key, ROW_WORK, row, &detail);
+}
+
+/* ---- coming out ------------------------------------------------------------------ */
+
+static const struct trace_span *find_row(const struct groups *groups, enum row row,
+                                         const struct trace_span *like)
+{
+    for (uint64_t i = groups->count; i-- > 0 && groups->count - i <= GROUP_ROWS;) {
+        const struct trace_span *span = &groups->rows[i % GROUP_ROWS];
+        bool holds = row != ROW_TASK || span->stop_ns >= like->stop_ns;
+        if (span->flags == row && span->id >> 1 == like->id >> 1 && holds)
+            return span;
+    }
+    return NULL;
+}
+
+static void found_part(struct legion_source *source, const struct trace_span *task,
+                       const char *state, int64_t start_ns, int64_t stop_ns)
+{
+    char name[512];
+    struct trace_text text = trace_name_of(source->trace, task->name);
+    int bytes = snprintf(name, sizeof name, "%.*s (%s)", text.bytes < 480 ? (int)text.bytes : 480,
+                         text.text, state);
+    struct trace_span span = {
+        .start_ns = start_ns,
+        .stop_ns = stop_ns,
+        .parent = task->parent,
+        .track = task->item,
+        .name = trace_add_name(source->trace, name, (uint32_t)bytes),
+        .category = TRACE_WAIT,
+    };
+    legion_add_span(source, &span);
+}
+
+static void legion_join_take_wait(struct legion_source *source, const struct trace_span *wait)
+{
+    const struct trace_span *task = find_row(source->groups, ROW_TASK, wait);
+    int64_t ready_ns = (int64_t)wait->parent;
+    if (!task) {
+        source->lone_waits++;
+        return;
+    }
+    found_part(source, task, "waiting", wait->start_ns, ready_ns);
+    if (ready_ns < wait->stop_ns)
+        found_part(source, task, "ready", ready_ns, wait->stop_ns);
+}
+
+static void legion_join_take_copy(struct legion_source *source, const struct trace_span *row)
+{
+    const struct trace_span *place = find_row(source->groups, ROW_PLACE, row);
+    struct trace_span copy = *row;
+    copy.id = row->parent;
+    copy.parent = 0;
+    copy.flags = 0;
+    copy.track = legion_tracks_channel(&source->tracks, place ? place->item : LEGION_NO_MEMORY,
+                                       place ? place->name : LEGION_NO_MEMORY);
+    legion_add_span(source, &copy);
+}
+
+static void take_work(struct legion_source *source, const struct trace_span *row,
+                      const struct trace_detail *told)
+{
+    const struct trace_span *launcher = find_row(source->groups, ROW_LAUNCHER, row);
+    struct trace_detail launch = {.words = sizeof launch / sizeof(uint64_t),
+                                  .flags = TRACE_HAS_LAUNCH,
+                                  .launch_ns = told ? told->launch_ns : row->start_ns,
+                                  .launch_span = launcher ? launcher->parent : 0,
+                                  .launch_track = launcher ? launcher->item : TRACE_NONE};
+    struct trace_span work = *row;
+    work.id = row->parent;
+    work.parent = 0;
+    work.flags = 0;
+    work.track = row->item;
+    work.item = told ? (uint32_t)told->correlation : 0;
+    add_work(source, &work, &launch);
+}
+
+static void legion_on_rows(void *context, const struct trace_span *rows, size_t count,
+                           const struct trace_details *details)
+{
+    struct legion_source *source = context;
+    struct groups *groups = source->groups;
+    for (size_t i = 0; i < count; i++) {
+        if (groups->track != rows[i].track)
+            groups->count = 0, groups->track = rows[i].track;
+        if (rows[i].flags == ROW_WAIT)
+            legion_join_take_wait(source, &rows[i]);
+        else if (rows[i].flags == ROW_COPY)
+            legion_join_take_copy(source, &rows[i]);
+        else if (rows[i].flags == ROW_WORK)
+            take_work(source, &rows[i], details ? trace_detail_of(details, &rows[i]) : NULL);
+        else
+            groups->rows[groups->count++ % GROUP_ROWS] = rows[i];
+    }
+}
+
+/* Adds all. False when rows were lost, with the message given. */
+static bool legion_join_finish(struct legion_source *source)
+{
+    struct trace_sink sink = {.context = source, .spans = legion_on_rows};
+    struct trace *rows = trace_new(&sink, 0);
+    source->groups = calloc(1, sizeof *source->groups);
+    bool good = rows && source->groups;
+    if (good)
+        span_sorter_finish(&source->joined, rows);
+    else
+        message("out of memory; waits and copies are missing");
+    trace_free(rows);
+    free(source->groups);
+    return good && !source->joined.failed;
+}
+
+/* ---- from records ---------------------------------------------------------------- */
 
 /* The device's part of a row; false without a time. */
 static bool make_work(struct legion_source *source, const struct legion_record *record,
@@ -519,7 +464,7 @@ static void take_own_work(struct legion_source *source, const struct legion_reco
         return;
     work.name = legion_names_row(&source->names, source->trace, record);
     if (record->value[LEGION_CREATOR] && create < LEGION_TIME_MAX)
-        legion_join_launched(&source->join, record->value[LEGION_CREATOR], &work,
+        legion_join_launched(source, record->value[LEGION_CREATOR], &work,
                              source->zero_ns + (int64_t)create);
     else
         legion_add_span(source, &work);
@@ -555,9 +500,13 @@ static void take_on_processor(struct legion_source *source, const struct legion_
     if (legion_names_is_call(&source->names, record))
         span.category = TRACE_CALL;
     if (!call && record->kind != LEGION_PROF_TASK)
-        legion_join_task(&source->join, wait_key(record), &span);
+        legion_join_task(source, wait_key(record), &span);
     if (!call && source->has_launches && trace_filter_takes(&source->filter, source->trace, &span))
-        legion_join_launcher(&source->join, record->value[LEGION_FEVENT], &span);
+        legion_add(
+            source, record->value[LEGION_FEVENT], ROW_LAUNCHER,
+            (struct trace_span){
+                .start_ns = INT64_MIN, .stop_ns = INT64_MIN, .parent = span.id, .item = span.track},
+            NULL);
     legion_add_span(source, &span);
     if (record->kind == LEGION_GPU_TASK)
         add_device_part(source, record, proc, &span);
@@ -569,8 +518,12 @@ static void take_wait(struct legion_source *source, const struct legion_record *
     uint64_t ready = record->value[LEGION_WAIT_READY];
     if (set_times(source, &before, record->value[LEGION_WAIT_START], ready) &&
         set_times(source, &behind, ready, record->value[LEGION_WAIT_END]))
-        legion_join_wait(&source->join, wait_key(record), before.start_ns, before.stop_ns,
-                         behind.stop_ns < before.stop_ns ? before.stop_ns : behind.stop_ns);
+        legion_add(source, wait_key(record), ROW_WAIT,
+                   (struct trace_span){.start_ns = before.start_ns,
+                                       .stop_ns = behind.stop_ns < before.stop_ns ? before.stop_ns
+                                                                                  : behind.stop_ns,
+                                       .parent = (uint64_t)before.stop_ns},
+                   NULL);
 }
 
 static void take_copy(struct legion_source *source, const struct legion_record *record)
@@ -579,7 +532,7 @@ static void take_copy(struct legion_source *source, const struct legion_record *
     if (!legion_make_span(source, record, &span))
         return;
     if (record->kind != LEGION_PARTITION) {
-        legion_join_copy(&source->join, record->value[LEGION_FEVENT], &span);
+        legion_join_copy(source, record->value[LEGION_FEVENT], &span);
         return;
     }
     span.category = TRACE_OTHER;
@@ -604,7 +557,10 @@ static void legion_on_record(struct legion_source *source, const struct legion_r
     case LEGION_FILL_INST: {
         uint32_t src = legion_tracks_memory(&source->tracks, value[LEGION_SRC]);
         uint32_t dst = legion_tracks_memory(&source->tracks, value[LEGION_DST]);
-        legion_join_place(&source->join, value[LEGION_FEVENT], src, dst);
+        legion_add(source, value[LEGION_FEVENT], ROW_PLACE,
+                   (struct trace_span){
+                       .start_ns = INT64_MIN, .stop_ns = INT64_MIN, .item = src, .name = dst},
+                   NULL);
         break;
     }
     default:
@@ -638,13 +594,12 @@ static enum exit_code legion_report(const struct legion_source *source,
     message_count(source->name, source->impossible, "rows have impossible times and are dropped");
     message_count(source->name, source->backwards,
                   "rows end before they start; they are shown as points");
-    message_count(source->name, source->join.lone_waits,
-                  "waits are outside of their task and dropped");
+    message_count(source->name, source->lone_waits, "waits are outside of their task and dropped");
     if (source->names.texts.full)
         message("%s: too many names, or out of memory; some are shown as numbers", source->name);
     bool whole = !*log->problem && !source->impossible && !source->backwards &&
                  !source->tracks.failed && !source->names.texts.full && !source->spans.failed &&
-                 !source->join.lone_waits;
+                 !source->lone_waits;
     return whole ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
@@ -670,12 +625,8 @@ static void start_reading(struct legion_source *source, const struct trace_sourc
     source->zero_ns = opened->facts.zero_ns + options->axis.shift_ns;
     trace_filter_start(&source->filter, options, source->zero_ns);
     span_sorter_start(&source->spans);
-    source->join = (struct legion_join){.trace = trace,
-                                        .context = source,
-                                        .found = legion_add_span,
-                                        .launched = add_work,
-                                        .tracks = &source->tracks};
-    legion_join_start(&source->join);
+    span_sorter_start(&source->joined);
+    source->lone_waits = 0;
     add_process(source, opened);
     legion_tracks_start(&source->tracks, trace, &source->names, source->process);
 }
@@ -683,7 +634,7 @@ static void start_reading(struct legion_source *source, const struct trace_sourc
 static void stop_reading(struct legion_source *source)
 {
     span_sorter_stop(&source->spans);
-    legion_join_stop(&source->join);
+    span_sorter_stop(&source->joined);
     legion_tracks_stop(&source->tracks);
 }
 
@@ -698,7 +649,7 @@ static enum exit_code read_legion(struct trace_source *opened, struct trace *tra
     start_reading(source, opened, trace, options);
     while (!source->tracks.failed && !trace_is_full(trace) && legion_log_next(&log, &record))
         legion_on_record(source, &record);
-    if (!legion_join_finish(&source->join))
+    if (!legion_join_finish(source))
         source->tracks.failed = true;
     span_sorter_finish(&source->spans, trace);
     enum exit_code code = legion_report(source, &log);

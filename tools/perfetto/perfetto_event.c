@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments may be trees: those are kept as JSON. */
-#include "perfetto_event.h"
+#include "perfetto_spans.h"
 
 #include "json_tree.h"
 #include "own_keys.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Flows wait as arguments whose names no trace has; when the span is added they are taken out. */
 #include "perfetto_spans.h"
-#include "hash.h"
 #include "message.h"
 #include "own_keys.h"
 #include "perfetto_proto.h"
@@ -24,6 +23,8 @@ struct perfetto_spans *perfetto_spans_start(struct perfetto_tracks *tracks,
     if (!spans)
         return NULL;
     spans->tracks = tracks;
+    tracks->opened = opened;
+    tracks->trace = trace;
     spans->state = state;
     spans->opened = opened;
     spans->trace = trace;
@@ -210,8 +211,8 @@ static struct trace_span perfetto_spans_make_span(struct perfetto_spans *spans,
     spans->detail.head.correlation = event->correlation;
     perfetto_event_args(event, &args);
     if (spans->ours && spans->detail.head.thread_id)
-        spans->detail.head.launch_track = perfetto_tracks_thread(
-            spans->tracks, track, spans->detail.head.thread_id, spans->trace, spans->opened);
+        spans->detail.head.launch_track =
+            perfetto_tracks_thread(spans->tracks, track, spans->detail.head.thread_id);
     keep_flows(spans, event);
     return span;
 }
@@ -240,8 +241,7 @@ static bool take_loss_word(void *context, struct trace_text name, uint64_t value
 static void take_own_loss(struct perfetto_spans *spans, const struct perfetto_packet *packet,
                           const struct perfetto_event *event, struct perfetto_track *track)
 {
-    struct trace_loss loss = {
-        .track = perfetto_tracks_tell(spans->tracks, track, spans->trace, spans->opened)};
+    struct trace_loss loss = {.track = perfetto_tracks_tell(spans->tracks, track)};
     struct perfetto_args args = {.state = spans->state,
                                  .sequence = packet->sequence,
                                  .trace = spans->trace,
@@ -374,7 +374,7 @@ void perfetto_spans_take(struct perfetto_spans *spans, const struct perfetto_pac
         return;
     }
     uint64_t key = (uint64_t)(track - spans->tracks->tracks);
-    uint32_t told = perfetto_tracks_tell(spans->tracks, track, spans->trace, spans->opened);
+    uint32_t told = perfetto_tracks_tell(spans->tracks, track);
     if (packet->lost && !spans->ours)
         take_gap(spans, track, told, time_ns);
     track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;

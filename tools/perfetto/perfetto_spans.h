@@ -10,15 +10,151 @@
 #define PERFETTO_SPANS_H
 
 #include "chrome_flows.h"
-#include "id_texts.h"
 #include "deferred_losses.h"
+#include "id_texts.h"
 #include "open_spans.h"
-#include "perfetto_event.h"
 #include "perfetto_wire.h"
-#include "span_sorter.h"
-#include "thread_map.h"
+#include "span_detail.h"
+#include "text_buffer.h"
 #include "trace_filter.h"
 #include "trace_source.h"
+
+/* ---- perfetto event -------------------------------------------------------------------------- */
+/* One event on a track of a Perfetto trace. */
+
+/* ---- what packets of a sequence rely on ------------------------------------------------------ */
+
+/* ---- times of any clock of a Perfetto trace on the trace's own ------------------------------- */
+
+enum { PERFETTO_CLOCKS = 32, PERFETTO_SEQUENCE_CLOCKS = 4 };
+#define PERFETTO_CLOCK_SAMPLES_MAX (1u << 16)
+
+struct perfetto_clock_sample {
+    int64_t clock_ns, trace_ns;
+};
+
+struct perfetto_clock {
+    uint32_t id;
+    uint32_t count, room;
+    struct perfetto_clock_sample *samples; /* ascending */
+};
+
+/* A clock of one sequence. */
+struct perfetto_own_clock {
+    uint32_t id; /* 0: free */
+    bool incremental;
+    uint64_t unit_ns;
+    int64_t value;             /* units; of incremental ones the latest */
+    int64_t set_ns, set_value; /* what it showed when it was set, and the trace's time then */
+};
+
+struct perfetto_clocks {
+    struct perfetto_clock clocks[PERFETTO_CLOCKS];
+    uint32_t count;
+    uint32_t trace_clock; /* id */
+    bool fixed;           /* all samples are known */
+    bool failed;          /* out of memory */
+};
+
+void perfetto_clocks_start(struct perfetto_clocks *clocks);
+void perfetto_clocks_free(struct perfetto_clocks *clocks);
+/* own: PERFETTO_SEQUENCE_CLOCKS of the packet's sequence. */
+void perfetto_clocks_snapshot(struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
+                              struct wire_message snapshot);
+/* A packet's time; id 0: of the trace's clock. False if no snapshot says it. Once a packet. */
+bool perfetto_clocks_time(const struct perfetto_clocks *clocks, struct perfetto_own_clock *own,
+                          uint32_t id, uint64_t time, int64_t *trace_ns_out);
+/* The axis and its relation to other clocks. */
+void perfetto_clocks_facts(const struct perfetto_clocks *clocks, bool timed, int64_t first_ns,
+                           int64_t last_ns, struct trace_facts *facts);
+
+/* ---- perfetto state -------------------------------------------------------------------------- */
+
+#define PERFETTO_SEQUENCES_MAX (1u << 16)
+
+struct perfetto_sequence {
+    uint32_t number; /* in the map */
+    uint32_t generation;
+    uint32_t clock; /* of timestamps that name none; 0: the trace's */
+    bool has_state, has_track;
+    uint64_t track; /* uuid, of events that name none */
+    struct perfetto_own_clock clocks[PERFETTO_SEQUENCE_CLOCKS];
+};
+
+struct perfetto_state {
+    struct id_texts names;
+    struct thread_map map;
+    struct perfetto_sequence *sequences;
+    uint32_t room;
+    bool full; /* there was no room */
+};
+
+/* What stands in a packet beside its content. */
+struct perfetto_packet {
+    struct perfetto_sequence *sequence;
+    bool has_time;
+    bool lost; /* packets before it */
+    uint64_t time;
+    uint32_t clock; /* 0: the sequence's */
+    uint32_t machine;
+};
+
+/* Names and defaults are taken. False when there is no room, or the packet needs a state that was
+ * lost. */
+bool perfetto_state_take(struct perfetto_state *state, struct wire_message message,
+                         struct perfetto_packet *packet);
+void perfetto_state_free(struct perfetto_state *state);
+
+/* ---- perfetto event -------------------------------------------------------------------------- */
+
+enum { PERFETTO_FLOWS = 16 };
+
+struct perfetto_event {
+    uint32_t type; /* enum pf_event_type; 0: another kind of event, or an old one */
+    bool has_track;
+    uint64_t track; /* uuid */
+    struct trace_text name;
+    char category[256]; /* several have commas between them */
+    uint32_t category_bytes;
+    struct {
+        uint64_t id;
+        bool ends;
+    } flows[PERFETTO_FLOWS];
+    uint32_t flow_count;
+    char phase;           /* of an event of Chrome's kind; 0: it is none */
+    bool binds_enclosing; /* such a flow ends in the span around it, else in the next */
+    uint64_t flow_id;     /* of such a flow */
+    uint64_t correlation;
+    bool has_value;
+    struct trace_sample value;   /* of a counter, without a time */
+    uint64_t dropped;            /* fields of other kinds, flows that are too many */
+    struct wire_message message; /* for its arguments */
+};
+
+void perfetto_event_read(const struct perfetto_state *state, const struct perfetto_packet *packet,
+                         struct wire_message message, struct perfetto_event *event);
+bool perfetto_event_is(const struct perfetto_event *event, const char *category);
+/* The same of the first of its categories. */
+bool perfetto_event_begins(const struct perfetto_event *event, const char *category);
+/* The text of its first argument that is one; empty: none is. */
+struct trace_text perfetto_event_text(const struct perfetto_event *event);
+
+/* What may be asked of each argument before it becomes one of the span. */
+struct perfetto_args {
+    const struct perfetto_state *state;
+    const struct perfetto_sequence *sequence;
+    struct trace *trace;
+    struct detail_maker *maker;
+    struct text_buffer *json;
+    /* True: it was taken for something else. value: of numbers. */
+    bool (*special)(void *context, struct trace_text name, uint64_t value);
+    bool ours; /* of an export of ours */
+    void *context;
+};
+/* All of them; those that do not fit are counted in the maker. */
+void perfetto_event_args(const struct perfetto_event *event, const struct perfetto_args *args);
+
+/* ---- perfetto spans -------------------------------------------------------------------------- */
 
 /* The tracks of a Perfetto trace, a tree by their uuids.
  *
@@ -50,6 +186,8 @@ struct perfetto_process {
 };
 
 struct perfetto_tracks {
+    struct trace *trace; /* and opened: from perfetto_spans_start on */
+    const struct trace_source *opened;
     struct id_texts texts;
     struct thread_map track_map, process_map, thread_map;
     struct perfetto_track *tracks;
@@ -71,11 +209,9 @@ void perfetto_tracks_join(struct perfetto_tracks *tracks, bool ours);
 /* NULL when there is no room. Its place may change with the next one. */
 struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint64_t uuid);
 /* The track's number in the trace, to which it is added first where it was not. */
-uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
-                              struct trace *trace, const struct trace_source *opened);
+uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track);
 /* Of our own exports: the thread's track in the process of that track; TRACE_NONE without one. */
-uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id,
-                                struct trace *trace, const struct trace_source *opened);
+uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id);
 void perfetto_tracks_free(struct perfetto_tracks *tracks);
 
 struct perfetto_spans {

@@ -225,8 +225,7 @@ static uint32_t os_id(const struct perfetto_tracks *tracks, uint32_t number)
     return tracks->ours && number > LINUX_PID_MAX ? 0 : number;
 }
 
-static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key, struct trace *trace,
-                             const struct trace_source *opened)
+static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key)
 {
     char made[64];
     uint32_t number = find_process(tracks, key);
@@ -239,14 +238,14 @@ static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key, struc
     struct trace_text name = id_texts_get(&tracks->texts, PROCESS_NAME, number, 0);
     snprintf(made, sizeof made, none ? "Perfetto" : "process %" PRIu32, (uint32_t)key);
     process->number =
-        trace_add_process(trace,
+        trace_add_process(tracks->trace,
                           (struct trace_process){
-                              .node = opened->facts.node,
+                              .node = tracks->opened->facts.node,
                               .os_id = none || key >> 32 ? 0 : os_id(tracks, (uint32_t)key),
                               .name = name.bytes ? name : trace_text(made),
                               .host = id_texts_get(&tracks->texts, PROCESS_LABEL, number, 0),
                               .command = id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
-                              .source = trace_text(opened->name)}) +
+                              .source = trace_text(tracks->opened->name)}) +
         1;
     return process->number - 1;
 }
@@ -275,7 +274,6 @@ static struct trace_track describe(const struct perfetto_tracks *tracks,
 }
 
 static uint32_t perfetto_tracks_report(struct perfetto_tracks *tracks, struct perfetto_track *track,
-                                       struct trace *trace, const struct trace_source *opened,
                                        int depth)
 {
     char made[64];
@@ -287,43 +285,39 @@ static uint32_t perfetto_tracks_report(struct perfetto_tracks *tracks, struct pe
     struct trace_track told = describe(tracks, track, made, sizeof made);
     bool below = parent && parent->kind != PERFETTO_PROCESS && track->kind != PERFETTO_THREAD &&
                  depth < PERFETTO_TRACKS_DEPTH_MAX;
-    uint32_t above =
-        below ? perfetto_tracks_report(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
+    uint32_t above = below ? perfetto_tracks_report(tracks, parent, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */
         return track->number - 1;
     if (below)
-        told.process = trace_track_of(trace, above)->process;
+        told.process = trace_track_of(tracks->trace, above)->process;
     else
-        told.process = tell_process(tracks, process_of(tracks, track), trace, opened);
-    track->number =
-        1 + (below ? trace_add_track_below(trace, above, told) : trace_add_track(trace, told));
+        told.process = tell_process(tracks, process_of(tracks, track));
+    track->number = 1 + (below ? trace_add_track_below(tracks->trace, above, told)
+                               : trace_add_track(tracks->trace, told));
     return track->number - 1;
 }
 
-uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
-                              struct trace *trace, const struct trace_source *opened)
+uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track)
 {
-    return perfetto_tracks_report(tracks, track, trace, opened, 0);
+    return perfetto_tracks_report(tracks, track, 0);
 }
 
-static uint32_t find_launcher(struct perfetto_tracks *tracks, uint32_t process, uint64_t thread_id,
-                              struct trace *trace, const struct trace_source *opened)
+static uint32_t find_launcher(struct perfetto_tracks *tracks, uint32_t process, uint64_t thread_id)
 {
     for (uint32_t i = 0; i < tracks->track_map.count && i < tracks->track_room; i++) {
         struct perfetto_track *track = &tracks->tracks[i];
         if (track->kind != PERFETTO_THREAD || !track->has_id || track->id != thread_id)
             continue;
-        uint32_t told = perfetto_tracks_tell(tracks, track, trace, opened);
-        if (trace_track_of(trace, told)->process == process)
+        uint32_t told = perfetto_tracks_tell(tracks, track);
+        if (trace_track_of(tracks->trace, told)->process == process)
             return told;
     }
     return TRACE_NONE;
 }
 
-uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id,
-                                struct trace *trace, const struct trace_source *opened)
+uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id)
 {
-    uint32_t process = trace_track_of(trace, track)->process;
+    uint32_t process = trace_track_of(tracks->trace, track)->process;
     uint32_t number =
         thread_map_place(&tracks->launcher_map, id_hash(process + 1u) ^ thread_id,
                          &tracks->launchers, &tracks->launcher_room, sizeof *tracks->launchers);
@@ -332,7 +326,7 @@ uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, 
         return TRACE_NONE;
     }
     if (tracks->launchers[number] == 0) {
-        uint32_t found = find_launcher(tracks, process, thread_id, trace, opened);
+        uint32_t found = find_launcher(tracks, process, thread_id);
         tracks->launchers[number] = found == TRACE_NONE ? TRACE_NONE : found + 1;
     }
     return tracks->launchers[number] == TRACE_NONE ? TRACE_NONE : tracks->launchers[number] - 1;

@@ -7,12 +7,9 @@
  * The packets are read twice: tracks and clocks may come behind the events
  * that need them.
  */
-#include "importers.h"
 #include "message.h"
 #include "perfetto_proto.h"
 #include "perfetto_spans.h"
-#include "perfetto_wire.h"
-#include "thread_map.h"
 #include "unpack.h"
 
 #include <inttypes.h>

@@ -7,13 +7,9 @@
  * says; the summary goes to the output.
  */
 #include "message.h"
-#include "ptx_folder.h"
 #include "ptx_instrument.h"
-#include "ptx_lists.h"
-#include "ptx_matrix.h"
 #include "ptx_pairs.h"
 #include "ptx_sanitize.h"
-#include "ptx_tool.h"
 
 #include <inttypes.h>
 #include <stdio.h>

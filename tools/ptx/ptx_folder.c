@@ -5,9 +5,6 @@
 #include "known_tables.h"
 #include "grow.h"
 #include "message.h"
-#include "ptx_launches.h"
-#include "ptx_map.h"
-#include "ptx_matrix.h"
 #include "ptx_timing.h"
 #include "ptx_walk.h"
 #include "rows_file.h"
@@ -19,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ---- ptx rows -------------------------------------------------------------------------------- */
 /*

@@ -8,8 +8,6 @@
 #include "ptx_instrument.h"
 
 #include "message.h"
-#include "options.h"
-#include "ptx_lists.h"
 #include "ptx_map.h"
 
 #include <errno.h>

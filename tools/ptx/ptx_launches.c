@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_launches.h"
 #include "message.h"
-#include "ptx_json.h"
+#include "ptx_lists.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { U64, TIME, TEXT };
-
 #define BAD_LINES_MAX 100 /* then the rest of the file is dropped */
-
-/* A member and where it goes; room: of a text. */
-struct member {
-    const char *key;
-    int type;
-    size_t at, room;
-};
 
 /* An object of a line: a launch, or what it says of the process. */
 struct line {
@@ -26,101 +15,30 @@ struct line {
     struct ptx_process process;
 };
 
-#define NUMBER(type, part, key)                                                                    \
-    {                                                                                              \
-#key, type, offsetof(struct line, part.key), 0                                             \
-    }
-#define TEXTS(part, key)                                                                           \
-    {                                                                                              \
-#key, TEXT, offsetof(struct line, part.key), sizeof((struct line *)0)->part.key            \
-    }
+#define TEXTS(part, key) PTX_MEMBER(PTX_TEXT, #key, struct line, part.key, 0, 0)
+#define NUMBER(part, key) PTX_MEMBER(PTX_U64, #key, struct line, part.key, 0, 0)
+#define TIMES(part, key) PTX_MEMBER(PTX_NUMBER, #key, struct line, part.key, 0, PTX_TIME_MAX)
+#define ANCHOR(key) PTX_MEMBER(PTX_NUMBER, #key, struct ptx_anchor, key, 0, PTX_TIME_MAX)
 
-static const struct member members[] = {
-    TEXTS(launch, raw),
-    TEXTS(launch, map),
-    TEXTS(launch, kernel),
-    TEXTS(launch, skipped),
-    TEXTS(launch, thread),
-    TEXTS(launch, device_name),
-    NUMBER(U64, launch, pid),
-    NUMBER(U64, launch, tid),
-    NUMBER(U64, launch, device),
-    NUMBER(U64, launch, stream),
-    NUMBER(U64, launch, sms),
-    NUMBER(U64, launch, clock_hz),
-    NUMBER(U64, launch, dropped),
-    NUMBER(U64, launch, count),
-    NUMBER(TIME, launch, launch_ns),
-    NUMBER(TIME, launch, launched_ns),
-    NUMBER(TIME, launch, done_ns),
-    NUMBER(TIME, launch, start_ns),
-    NUMBER(TIME, launch, stop_ns),
-    NUMBER(TIME, process, monotonic_ns),
-    NUMBER(TIME, process, wall_ns),
-    TEXTS(process, command),
-    TEXTS(process, host),
-    TEXTS(process, title),
+static const struct ptx_member members[] = {
+    TEXTS(launch, raw),         TEXTS(launch, map),           TEXTS(launch, kernel),
+    TEXTS(launch, skipped),     TEXTS(launch, thread),        TEXTS(launch, device_name),
+    NUMBER(launch, pid),        NUMBER(launch, tid),          NUMBER(launch, device),
+    NUMBER(launch, stream),     NUMBER(launch, sms),          NUMBER(launch, clock_hz),
+    NUMBER(launch, dropped),    NUMBER(launch, count),        TIMES(launch, launch_ns),
+    TIMES(launch, launched_ns), TIMES(launch, done_ns),       TIMES(launch, start_ns),
+    TIMES(launch, stop_ns),     TIMES(process, monotonic_ns), TIMES(process, wall_ns),
+    TEXTS(process, command),    TEXTS(process, host),         TEXTS(process, title),
 };
-static const struct member anchor_members[] = {
-    {"device_ns", TIME, offsetof(struct ptx_anchor, device_ns), 0},
-    {"host_ns", TIME, offsetof(struct ptx_anchor, host_ns), 0},
-    {"bound_ns", TIME, offsetof(struct ptx_anchor, bound_ns), 0},
+static const struct ptx_member anchor_members[] = {
+    ANCHOR(device_ns),
+    ANCHOR(host_ns),
+    ANCHOR(bound_ns),
 };
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 bool ptx_plain_name(const char *name)
 {
     return *name && *name != '.' && !strchr(name, '/');
-}
-
-/* Longer ones are cut; what no member takes is passed over. */
-static void ptx_launches_take_text(const struct json_scan *scan, char *to, size_t room)
-{
-    size_t count = scan->text_bytes < room ? scan->text_bytes : room - 1;
-    memcpy(to, scan->text, count);
-    to[count] = '\0';
-}
-
-static bool ptx_launches_take_u64(struct json_scan *scan, uint64_t *number_out)
-{
-    char text[32], *end;
-    if (json_scan_next(scan) != JSON_NUMBER || scan->text_bytes >= sizeof text)
-        return ptx_json_wrong(scan, "a number is missing");
-    ptx_launches_take_text(scan, text, sizeof text);
-    errno = 0;
-    *number_out = strtoull(text, &end, 10);
-    return (errno == 0 && *end == '\0' && *text != '-') ||
-           ptx_json_wrong(scan, "a number is out of range");
-}
-
-/* The member of that name, if it is one of them. False: the line is wrong. */
-static bool take_member(struct json_scan *scan, const struct member *table, size_t count, void *to)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct member *member = &table[i];
-        if (!json_scan_is(scan, member->key))
-            continue;
-        if (member->type == TEXT) {
-            if (json_scan_next(scan) != JSON_TEXT)
-                return ptx_json_wrong(scan, "a text is missing");
-            ptx_launches_take_text(scan, (char *)to + member->at, member->room);
-            return true;
-        }
-        uint64_t number = 0;
-        int64_t time_ns = 0;
-        if (member->type == U64 ? !ptx_launches_take_u64(scan, &number)
-                                : !ptx_json_take_number(scan, 0, PTX_TIME_MAX, &time_ns))
-            return false;
-        if (member->type == TIME)
-            number = (uint64_t)time_ns;
-        memcpy((char *)to + member->at, &number, sizeof number);
-        return true;
-    }
-    enum json_token token = json_scan_next(scan);
-    if (token == JSON_END)
-        return ptx_json_wrong(scan, "it ends too early");
-    json_scan_skip(scan, token);
-    return true;
 }
 
 static bool take_sizes(struct json_scan *scan, uint64_t sizes[3])
@@ -148,7 +66,7 @@ static bool take_anchors(struct json_scan *scan, struct ptx_launch *launch)
         if (token != JSON_OBJECT)
             return ptx_json_wrong(scan, "an anchor is no object");
         while ((token = json_scan_next(scan)) == JSON_KEY)
-            if (!take_member(scan, anchor_members, COUNT(anchor_members), &anchor))
+            if (!PTX_TAKE_MEMBER(scan, anchor_members, &anchor))
                 return false;
         if (token != JSON_OBJECT_END)
             return ptx_json_wrong(scan, "an anchor is cut");
@@ -164,7 +82,7 @@ static bool line_member(struct json_scan *scan, struct line *line)
     if (json_scan_is(scan, "anchors"))
         return take_anchors(scan, &line->launch);
     line->is_clock |= json_scan_is(scan, "clock");
-    return take_member(scan, members, COUNT(members), line);
+    return PTX_TAKE_MEMBER(scan, members, line);
 }
 
 /* Behind the brace of a line's object. */

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_lists.h"
-#include "ptx_json.h"
+#include "grow.h"
+#include "message.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- loc_map.json ---------------------------------------------------------------------- */
@@ -197,4 +201,116 @@ void ptx_active_free(struct ptx_active *active)
     free(active->start.ids);
     free(active->end.ids);
     *active = (struct ptx_active){0};
+}
+
+/* ---- ptx json -------------------------------------------------------------------------------- */
+
+bool ptx_items_grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes)
+{
+    return count < PTX_ITEMS_MAX && grow_array32(items, room, count + 1, item_bytes);
+}
+
+bool ptx_json_wrong(struct json_scan *scan, const char *what)
+{
+    if (!*scan->problem)
+        snprintf(scan->problem, sizeof scan->problem, "%s", what);
+    return false;
+}
+
+bool ptx_json_read(const char *path, ptx_json_fn *read, void *context)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        message_plain("%s: %s", path, strerror(errno));
+        return false;
+    }
+    struct json_scan *scan = malloc(sizeof *scan);
+    bool good = false;
+    if (!scan || !json_scan_start(scan, fd)) {
+        message("out of memory");
+    } else {
+        good = read(scan, context);
+        if (!good)
+            message_plain("%s: %s", path, *scan->problem ? scan->problem : "it is cut");
+        json_scan_stop(scan);
+    }
+    free(scan);
+    close(fd);
+    return good;
+}
+
+bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
+{
+    char text[32], *end;
+    size_t count = scan->text_bytes;
+    if (count == 0 || count >= sizeof text)
+        return ptx_json_wrong(scan, "a number is missing");
+    memcpy(text, scan->text, count);
+    text[count] = '\0';
+    errno = 0;
+    *number_out = strtoll(text, &end, 10);
+    return (errno == 0 && *end == '\0' && *number_out >= low && *number_out <= high) ||
+           ptx_json_wrong(scan, "a number is out of range");
+}
+
+bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
+{
+    if (json_scan_next(scan) != JSON_NUMBER)
+        return ptx_json_wrong(scan, "a number is missing");
+    return ptx_json_number(scan, low, high, number_out);
+}
+
+static void cut_text(const struct json_scan *scan, char *to, size_t room)
+{
+    size_t count = scan->text_bytes < room ? scan->text_bytes : room - 1;
+    memcpy(to, scan->text, count);
+    to[count] = '\0';
+}
+
+static bool take_u64(struct json_scan *scan, uint64_t *number_out)
+{
+    char text[32], *end;
+    if (json_scan_next(scan) != JSON_NUMBER || scan->text_bytes >= sizeof text)
+        return ptx_json_wrong(scan, "a number is missing");
+    cut_text(scan, text, sizeof text);
+    errno = 0;
+    *number_out = strtoull(text, &end, 10);
+    return (errno == 0 && *end == '\0' && *text != '-') ||
+           ptx_json_wrong(scan, "a number is out of range");
+}
+
+static bool take_value(struct json_scan *scan, const struct ptx_member *member, void *to)
+{
+    uint64_t number = 0;
+    int64_t value = 0;
+    if (member->type == PTX_TEXT || member->type == PTX_WHOLE_TEXT) {
+        bool whole = member->type == PTX_WHOLE_TEXT;
+        if (json_scan_next(scan) != JSON_TEXT || (whole && scan->text_bytes >= member->bytes))
+            return ptx_json_wrong(scan,
+                                  whole ? "a text is missing or too long" : "a text is missing");
+        cut_text(scan, to, member->bytes);
+        return true;
+    }
+    if (member->type == PTX_U64 ? !take_u64(scan, &number)
+                                : !ptx_json_take_number(scan, member->low, member->high, &value))
+        return false;
+    number |= (uint64_t)value;
+    if (member->bytes == sizeof(uint32_t))
+        *(uint32_t *)to = (uint32_t)number;
+    else
+        *(uint64_t *)to = number;
+    return true;
+}
+
+bool ptx_json_take_member(struct json_scan *scan, const struct ptx_member *table, size_t count,
+                          void *to)
+{
+    for (size_t i = 0; i < count; i++)
+        if (json_scan_is(scan, table[i].key))
+            return take_value(scan, &table[i], (char *)to + table[i].at);
+    enum json_token token = json_scan_next(scan);
+    if (token == JSON_END)
+        return ptx_json_wrong(scan, "it ends too early");
+    json_scan_skip(scan, token);
+    return true;
 }

@@ -8,6 +8,7 @@
 #ifndef PTX_LISTS_H
 #define PTX_LISTS_H
 
+#include "json_scan.h"
 #include "out.h"
 
 struct ptx_loc_entry {
@@ -44,5 +45,52 @@ void ptx_active_write(struct out *out, const struct ptx_active *active);
 /* Sorted. False with the message given; free only after true. */
 bool ptx_active_read(struct ptx_active *active, const char *path);
 void ptx_active_free(struct ptx_active *active);
+
+/* ---- ptx json -------------------------------------------------------------------------------- */
+/* What the readers of small JSON files share. */
+
+#define PTX_ITEMS_MAX (1u << 21) /* of any list */
+
+#define PTX_ITEMS_NO_ROOM "out of memory, or too long a list"
+
+typedef bool ptx_json_fn(struct json_scan *scan, void *context);
+
+/* Opens path and has it read; false with the message given: the scan's problem, or that it is cut.
+ */
+bool ptx_json_read(const char *path, ptx_json_fn *read, void *context);
+
+/* Always false; what is the problem, if there is none yet. */
+bool ptx_json_wrong(struct json_scan *scan, const char *what);
+
+/* The token's text as a number from low to high. */
+bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out);
+/* The next token, which has to be a number. */
+bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out);
+
+/* A member of an object, and where its value goes. */
+struct ptx_member {
+    const char *key;
+    enum {
+        PTX_TEXT,       /* cut to its room */
+        PTX_WHOLE_TEXT, /* wrong where it has no room */
+        PTX_U64,        /* 64 bits without sign */
+        PTX_NUMBER      /* from low to high */
+    } type;
+    size_t at, bytes;
+    int64_t low, high;
+};
+#define PTX_MEMBER(type, key, of, member, low, high)                                               \
+    {                                                                                              \
+        key, type, offsetof(of, member), sizeof((of *)0)->member, low, high                        \
+    }
+/* The member whose key came, if the table has it; others are passed over. False: it is wrong. */
+bool ptx_json_take_member(struct json_scan *scan, const struct ptx_member *table, size_t count,
+                          void *to);
+#define PTX_TAKE_MEMBER(scan, table, to)                                                           \
+    ptx_json_take_member(scan, table, sizeof table / sizeof table[0], to)
+
+/* Room for one item more behind count; items is a pointer to the array. False beyond the most, or
+ * without memory. */
+bool ptx_items_grow(void *items, uint32_t count, uint32_t *room, size_t item_bytes);
 
 #endif /* PTX_LISTS_H */

@@ -3,7 +3,6 @@
 #include "ptx_map.h"
 #include "json_text.h"
 #include "message.h"
-#include "ptx_json.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -96,15 +95,6 @@ static bool ptx_map_take_text(struct json_scan *scan, char *text, size_t room)
     return true;
 }
 
-static bool take_u32(struct json_scan *scan, uint32_t *number_out)
-{
-    int64_t number;
-    if (!ptx_json_take_number(scan, 0, UINT32_MAX, &number))
-        return false;
-    *number_out = (uint32_t)number;
-    return true;
-}
-
 static bool ptx_map_take_u64(struct json_scan *scan, uint64_t *number_out)
 {
     int64_t number;
@@ -114,33 +104,25 @@ static bool ptx_map_take_u64(struct json_scan *scan, uint64_t *number_out)
     return true;
 }
 
-static bool skip_value(struct json_scan *scan)
-{
-    enum json_token token = json_scan_next(scan);
-    if (token == JSON_END)
-        return ptx_json_wrong(scan, "it ends too early");
-    json_scan_skip(scan, token);
-    return true;
-}
+#define PROBE_U32(key) PTX_MEMBER(PTX_NUMBER, #key, struct ptx_map_probe, key, 0, UINT32_MAX)
+static const struct ptx_member probe_members[] = {
+    PROBE_U32(id),
+    PROBE_U32(file),
+    PROBE_U32(entry),
+    PROBE_U32(exit),
+    PROBE_U32(kernel),
+    PTX_MEMBER(PTX_NUMBER, "loc", struct ptx_map_probe, loc, -1, UINT32_MAX),
+    PTX_MEMBER(PTX_WHOLE_TEXT, "class", struct ptx_map_probe, unit, 0, 0),
+};
 
-static bool probe_member(struct json_scan *scan, struct ptx_map_probe *probe)
-{
-    if (json_scan_is(scan, "id"))
-        return take_u32(scan, &probe->id);
-    if (json_scan_is(scan, "file"))
-        return take_u32(scan, &probe->file);
-    if (json_scan_is(scan, "entry"))
-        return take_u32(scan, &probe->entry);
-    if (json_scan_is(scan, "exit"))
-        return take_u32(scan, &probe->exit);
-    if (json_scan_is(scan, "loc"))
-        return ptx_json_take_number(scan, -1, UINT32_MAX, &probe->loc);
-    if (json_scan_is(scan, "kernel"))
-        return take_u32(scan, &probe->kernel);
-    if (json_scan_is(scan, "class"))
-        return ptx_map_take_text(scan, probe->unit, sizeof probe->unit);
-    return skip_value(scan);
-}
+#define MAP_NUMBER(key, high) PTX_MEMBER(PTX_NUMBER, #key, struct ptx_map, key, 0, high)
+static const struct ptx_member map_members[] = {
+    PTX_MEMBER(PTX_WHOLE_TEXT, "module", struct ptx_map, module, 0, 0),
+    MAP_NUMBER(capacity, UINT32_MAX),
+    MAP_NUMBER(ids, UINT32_MAX),
+    MAP_NUMBER(lanes, INT64_MAX),
+    MAP_NUMBER(buffer_bytes, INT64_MAX),
+};
 
 static bool take_probes(struct json_scan *scan, struct ptx_map *map)
 {
@@ -157,7 +139,7 @@ static bool take_probes(struct json_scan *scan, struct ptx_map *map)
         struct ptx_map_probe *probe = &map->probes[map->count++];
         *probe = (struct ptx_map_probe){.loc = -1};
         while ((token = json_scan_next(scan)) == JSON_KEY)
-            if (!probe_member(scan, probe))
+            if (!PTX_TAKE_MEMBER(scan, probe_members, probe))
                 return false;
         if (token != JSON_OBJECT_END)
             return ptx_json_wrong(scan, "a probe is cut");
@@ -243,8 +225,6 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
         map->hash = taken ? strtoull(hash, NULL, 16) : 0;
         return taken;
     }
-    if (json_scan_is(scan, "module"))
-        return ptx_map_take_text(scan, map->module, sizeof map->module);
     if (json_scan_is(scan, "mode"))
         return ptx_map_take_mode(scan, map);
     if (json_scan_is(scan, "cells")) {
@@ -257,21 +237,14 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
         map->lane = (enum ptx_lane)which;
         return taken;
     }
-    if (json_scan_is(scan, "capacity"))
-        return take_u32(scan, &map->capacity);
-    if (json_scan_is(scan, "ids"))
-        return take_u32(scan, &map->ids);
-    if (json_scan_is(scan, "lanes"))
-        return ptx_map_take_u64(scan, &map->lanes);
-    if (json_scan_is(scan, "buffer_bytes"))
-        return ptx_map_take_u64(scan, &map->buffer_bytes);
     if (json_scan_is(scan, "files"))
         return ptx_map_take_names(scan, &map->files);
     if (json_scan_is(scan, "threads"))
         return take_ranges(scan, map);
     if (json_scan_is(scan, "kernels"))
         return ptx_map_take_names(scan, &map->kernels);
-    return json_scan_is(scan, "probes") ? take_probes(scan, map) : skip_value(scan);
+    return json_scan_is(scan, "probes") ? take_probes(scan, map)
+                                        : PTX_TAKE_MEMBER(scan, map_members, map);
 }
 
 static bool read_members(struct json_scan *scan, void *context)

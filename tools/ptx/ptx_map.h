@@ -8,7 +8,6 @@
 #ifndef PTX_MAP_H
 #define PTX_MAP_H
 
-#include "out.h"
 #include "ptx_lists.h"
 #include "ptx_probe.h"
 #include "ptx_source.h"

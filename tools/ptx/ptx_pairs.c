@@ -3,7 +3,6 @@
 
 #include "grow.h"
 #include "message.h"
-#include "out.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,6 @@
 #ifndef PTX_PAIRS_H
 #define PTX_PAIRS_H
 
-#include "ptx_lists.h"
 #include "ptx_matrix.h"
 
 struct ptx_sum {

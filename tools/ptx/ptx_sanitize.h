@@ -11,7 +11,6 @@
 #define PTX_SANITIZE_H
 
 #include "ptx_folder.h"
-#include "ptx_lists.h"
 #include "ptx_matrix.h"
 
 /* False with the message given; active is the caller's to free in any case. */

@@ -2,13 +2,11 @@
 /* The probes of a second run: what the launches of each map need, over all files of a folder. */
 #include "grow.h"
 #include "message.h"
-#include "ptx_folder.h"
 #include "ptx_instrument.h"
 #include "ptx_sanitize.h"
 #include "ptx_walk.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 

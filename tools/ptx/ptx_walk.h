@@ -9,7 +9,6 @@
 #define PTX_WALK_H
 
 #include "ptx_launches.h"
-#include "ptx_map.h"
 #include "ptx_matrix.h"
 
 /* Zero but for path, context and the functions. */

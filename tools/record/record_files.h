@@ -3,7 +3,7 @@
 #ifndef RECORD_FILES_H
 #define RECORD_FILES_H
 
-#include "shard.h"
+#include "input_list.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -9,9 +9,7 @@
 #define PAGE_JSON_H
 
 #include "histogram.h"
-#include "out.h"
 #include "result_table.h"
-#include "trace_text.h"
 
 void page_comma(struct out *out);
 void page_exact(struct out *out, uint64_t value);

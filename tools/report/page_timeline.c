@@ -11,7 +11,6 @@
 #include "page_timeline.h"
 
 #include "grow.h"
-#include "hash.h"
 #include "message.h"
 #include "temporary_file.h"
 #include "trace_link.h"

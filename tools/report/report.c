@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes the trace in and writes the page. */
-#include "arg_sums.h"
-#include "grow.h"
 #include "message.h"
-#include "page_data.h"
+#include "json_text.h"
+#include "node_sums.h"
+#include "page_json.h"
 #include "page_text.h"
-#include "progress.h"
 #include "quantity.h"
 #include "report_parts.h"
 #include "stats_files.h"
 #include "summary_cache.h"
 #include "trace_span.h"
+#include "progress.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -387,4 +388,167 @@ enum exit_code report_files(const struct report_options *options, struct operand
     bool sums = stats_files_wanted(&options->reading, files, options->cache);
     return trace_pass(sums ? &report_files_maker : &report_maker, options, &options->reading,
                       files);
+}
+
+/* ---- diff page ------------------------------------------------------------------------------- */
+/* The data of the page: both sides, and the rows of the diff with their histograms. */
+
+enum { PARTS = 200 };
+
+/* How busy the workers of all processes were in each part of the run: a letter each. */
+static void put_course(struct out *out, const struct stats *stats)
+{
+    struct node_sums sums;
+    char letters[PARTS + 1] = "";
+    if (!node_sums_make(&sums, stats)) {
+        out_give_up(out, ENOMEM);
+        return;
+    }
+    for (uint32_t part = 0; part < PARTS; part++) {
+        double busy = 0;
+        for (uint32_t i = 0; i < sums.count; i++)
+            busy += node_share_at(stats, &sums.list[i], part, PARTS) * sums.list[i].workers;
+        letters[part] = page_share_letter(stats->workers ? busy / stats->workers : 0);
+    }
+    node_sums_free(&sums);
+    json_plain(out, "course", letters);
+}
+
+/* The figures are those of the first run. */
+static void put_side(struct out *out, const struct diff_page *page, uint32_t first, uint32_t runs)
+{
+    const struct stats *stats = page->stats[first];
+    out_text(out, first ? ",\n{" : "\n{");
+    page_begin_list(out, "files");
+    for (uint32_t i = 0; i < runs; i++) {
+        out_text(out, i ? "," : "");
+        json_string(out, page->files[first + i], strlen(page->files[first + i]));
+    }
+    page_end_list(out);
+    put_course(out, stats);
+    page_number(out, "extent_ns", stats_extent_ns(stats));
+    page_number(out, "workers", stats->workers);
+    page_number(out, "busy_ns", stats->worker_busy_ns);
+    page_number(out, "lost", stats->lost_records);
+    page_end(out, "spans", stats->spans);
+}
+
+static void diff_page_put_json(const void *context, struct out *out)
+{
+    const struct diff_page *page = context;
+    const struct diff *diff = page->diff;
+    out_text(out, "{");
+    json_plain(out, "version", rbwp_version());
+    page_number(out, "min_count", diff->min_count);
+    page_begin_list(out, "sides");
+    put_side(out, page, 0, diff->a_runs);
+    put_side(out, page, diff->a_runs, diff->b_runs);
+    page_end_list(out);
+    json_open(out, "columns", '{');
+    for (const struct result_column *column = diff_columns; column->unit != RESULT_END; column++)
+        if (column->list)
+            page_titles(out, column->key, column->list->columns, NULL);
+    out_text(out, "}");
+    page_members(out, diff_columns, &(struct result_at){.all = diff, .row = diff}, 0);
+    out_text(out, "}");
+}
+
+static bool diff_page_write_data(void *context, struct page_data *data)
+{
+    return page_frame_json(data, diff_page_put_json, context);
+}
+
+bool diff_page_write(struct out *out, const struct diff_page *page)
+{
+    struct diff_page own = *page;
+    return page_frame(out, diff_page_write_data, &own,
+                      (struct page_script){page_diff_html, page_diff_html_bytes, page_diff_js,
+                                           page_diff_js_bytes});
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+/* Waits between outermost spans. */
+
+static struct waits_track *find_track(struct waits *waits, uint32_t track)
+{
+    if (!grow_zeroed32(&waits->tracks, &waits->track_room, track + 1, sizeof *waits->tracks))
+        return NULL;
+    return &waits->tracks[track];
+}
+
+static void sink_down(struct waits *waits, uint32_t at)
+{
+    struct wait moved = waits->longest[at];
+    for (uint32_t child; (child = 2 * at + 1) < waits->count; at = child) {
+        if (child + 1 < waits->count &&
+            waits->longest[child + 1].duration_ns < waits->longest[child].duration_ns)
+            child++;
+        if (moved.duration_ns <= waits->longest[child].duration_ns)
+            break;
+        waits->longest[at] = waits->longest[child];
+    }
+    waits->longest[at] = moved;
+}
+
+static void keep_longest(struct waits *waits, struct wait wait)
+{
+    if (waits->count < WAITS_LONGEST) {
+        waits->longest[waits->count++] = wait;
+        for (uint32_t at = waits->count / 2; waits->count == WAITS_LONGEST && at-- > 0;)
+            sink_down(waits, at);
+    } else if (wait.duration_ns > waits->longest[0].duration_ns) {
+        waits->longest[0] = wait;
+        sink_down(waits, 0);
+    }
+}
+
+static void waits_fail(struct waits *waits)
+{
+    message_once(&waits->failed, "out of memory; waits are missing");
+}
+
+void waits_add(struct waits *waits, const struct trace_span *span)
+{
+    if (span->depth > 0 || span->parent)
+        return;
+    struct waits_track *track = find_track(waits, span->track);
+    if (!track) {
+        waits_fail(waits);
+        return;
+    }
+    if (track->any && span->start_ns > track->until_ns) {
+        uint64_t duration_ns = (uint64_t)span->start_ns - (uint64_t)track->until_ns;
+        if (!histogram_add(&track->durations, duration_ns))
+            waits_fail(waits);
+        keep_longest(waits, (struct wait){track->until_ns, duration_ns, span->track});
+    }
+    track->until_ns =
+        track->any && track->until_ns > span->stop_ns ? track->until_ns : span->stop_ns;
+    track->any = true;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+    const struct wait *first = a, *second = b;
+    if (first->duration_ns != second->duration_ns)
+        return first->duration_ns > second->duration_ns ? -1 : 1;
+    return first->start_ns < second->start_ns ? -1 : first->start_ns > second->start_ns;
+}
+
+void waits_finish(struct waits *waits)
+{
+    qsort(waits->longest, waits->count, sizeof *waits->longest, longer_first);
+}
+
+void waits_free(struct waits *waits)
+{
+    for (uint32_t i = 0; i < waits->track_room; i++)
+        histogram_free(&waits->tracks[i].durations);
+    free(waits->tracks);
+}
+
+const struct histogram *waits_of(const struct waits *waits, uint32_t track)
+{
+    bool any = track < waits->track_room && waits->tracks[track].durations.total > 0;
+    return any ? &waits->tracks[track].durations : NULL;
 }

@@ -4,11 +4,8 @@
  *
  * Times are nanoseconds from the first start of a span of a worker.
  */
-#include "arg_sums.h"
 #include "json_text.h"
-#include "node_sums.h"
 #include "page_json.h"
-#include "rbwp_format.h"
 #include "report_parts.h"
 #include "stats_tables.h"
 #include "trace_category.h"

@@ -3,7 +3,7 @@
  * report_parts.h - what the page shows, added up while the trace is read.
  *
  * Sums for the tables (stats.h), the drawing (page_timeline.h), and what lies
- * between (waits.h); put into the page as packed data (page_data.h), which its
+ * between (below); put into the page as packed data (page_data.h), which its
  * scripts draw.
  */
 #ifndef REPORT_PARTS_H
@@ -11,12 +11,51 @@
 
 #include "counter_lines.h"
 #include "findings.h"
-#include "page_data.h"
+#include "histogram.h"
 #include "page_timeline.h"
 #include "report.h"
 #include "stack_tree.h"
-#include "stats.h"
-#include "waits.h"
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+/*
+ * The times in which a worker did nothing.
+ *
+ * A wait is the time between two outermost spans of a thread or processor.
+ * All are counted by length for each track; the WAITS_LONGEST longest ones of
+ * the trace are kept.
+ */
+
+struct trace_span;
+
+enum { WAITS_LONGEST = 200 };
+
+struct wait {
+    int64_t start_ns;
+    uint64_t duration_ns;
+    uint32_t track;
+};
+struct waits_track {
+    bool any;
+    int64_t until_ns; /* stop of what came so far */
+    struct histogram durations;
+};
+struct waits {
+    struct waits_track *tracks;
+    uint32_t track_room;
+    struct wait longest[WAITS_LONGEST]; /* a heap, the shortest on top; sorted by waits_finish */
+    uint32_t count;
+    bool failed; /* out of memory: waits are missing, and a message was given */
+};
+
+void waits_add(struct waits *waits, const struct trace_span *span);
+/* The longest first. */
+void waits_finish(struct waits *waits);
+void waits_free(struct waits *waits);
+
+/* NULL for a track without waits. */
+const struct histogram *waits_of(const struct waits *waits, uint32_t track);
+
+/* ---- report parts ---------------------------------------------------------------------------- */
 
 struct report_fact {
     char *key, *value;

@@ -6,11 +6,10 @@
  * that finds no place takes that of the lightest, and its weight with it. So
  * one that has a third of the cell is never missed.
  */
-#include "summary.h"
+#include "page_timeline.h"
 #include "grow.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_SHIFT = 8 };
 

@@ -3,8 +3,7 @@
 #include "split.h"
 
 #include "message.h"
-#include "row_place.h"
-#include "thread_map.h"
+#include "table_bind.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
 #include "split.h"
 #include "message.h"
 #include "reorder.h"
-#include "record_pairs.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_export.h"
 
-#include "cell_text.h"
+#include "result_print.h"
 #include "file_tables.h"
 #include "hash.h"
 #include "json_text.h"

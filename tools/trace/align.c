@@ -145,9 +145,9 @@ const struct option align_option_table[] = {
      option_store_text},
     {"shift", 0, "FILE=TIME", NULL, "add TIME (+2ms, -150us) to all times of FILE", 0, store_shift},
     {"offsets", 0, "FILE", NULL, "lines 'NODE TIME [ERROR]': a node's clock is ahead by TIME",
-     offsetof(struct align_options, offsets), option_store_text},
+     offsetof(struct align_options, offsets), NULL},
     {"force-merge", 0, NULL, NULL, "merge files that cannot belong together",
-     offsetof(struct align_options, force), option_store_true},
+     offsetof(struct align_options, force), NULL},
     {0},
 };
 

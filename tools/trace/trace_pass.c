@@ -3,7 +3,7 @@
 
 #include "grow.h"
 #include "input.h"
-#include "jobs_option.h"
+#include "ordered_jobs.h"
 #include "message.h"
 #include "recordings.h"
 #include "trace_source.h"
@@ -314,14 +314,13 @@ static void parents_first(struct trace_source *sources, int count)
 /* ---- trace pass ------------------------------------------------------------------------------ */
 
 const struct option reading_option_table[] = {
-    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct reading_options, live),
-     option_store_true},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct reading_options, live), NULL},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct reading_options, threads),
      jobs_option_store},
     {"raw-times", 0, NULL, NULL, "GPU work as it was seen, clocks of nodes as they were",
-     offsetof(struct reading_options, raw_times), option_store_true},
+     offsetof(struct reading_options, raw_times), NULL},
     {"quiet", 0, NULL, NULL, "how several files were aligned is not reported",
-     offsetof(struct reading_options, align.quiet), option_store_true},
+     offsetof(struct reading_options, align.quiet), NULL},
     {0},
 };
 

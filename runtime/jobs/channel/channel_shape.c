@@ -8,7 +8,7 @@
  * each other. A file is packed in its dimensions' order and read or written
  * front to back, so with one the order of loops is the file's and stays.
  */
-#include "channel_shape.h"
+#include "channel_transfer.h"
 
 #define DIMENSIONS RBWP_TRANSFER_DIMENSIONS_MAX
 

@@ -2,7 +2,6 @@
 /* handle.c - what becomes of a message: its handler is called, or a problem is reported. */
 #include "failure.h"
 #include "message_endpoint.h"
-#include "rbwp_record.h"
 
 static const struct message_handler *handler_at(const struct rbwp_endpoint *endpoint, uint64_t hash)
 {

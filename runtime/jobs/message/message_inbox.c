@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "message_inbox.h"
+#include "message_endpoint.h"
 
 #include "test_point.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serve.c - the work item: what came is handled, what was kept is sent. */
 #include "message_endpoint.h"
-#include "rbwp_record.h"
 #include "work_extend.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wake.c - what changes from outside, and who is woken by it: the item, and who waits. */
 #include "message_endpoint.h"
-#include "rbwp_record.h"
 
 #include <errno.h>
 #include <stdio.h>

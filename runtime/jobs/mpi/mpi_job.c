@@ -2,7 +2,6 @@
 #include "mpi_job.h"
 
 #include "failure.h"
-#include "rbwp_format.h"
 #include "rbwp_job.h"
 #include "rbwp_record.h"
 

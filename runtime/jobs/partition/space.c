@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* space.c - index spaces: a set of points with references and a status. */
-#include "space.h"
+#include "operation.h"
 
 #include <stdio.h>
 #include <stdlib.h>

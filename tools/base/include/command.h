@@ -40,7 +40,7 @@ enum command_inputs {
     INPUTS_NONE,    /* the command's own business */
     INPUTS_EACH,    /* files (input_list.h), one after the other */
     INPUTS_TOGETHER /* files on one axis of time: the command is given all, also those of which it
-                       is to take a part alone (shard.h) */
+                       is to take a part alone (input_list.h) */
 };
 
 struct command {

@@ -32,8 +32,9 @@ struct option {
                              numbers: "1..9"; NULL = any */
     const char *help;     /* one line */
     size_t offset;        /* of the value in the group's part of the config */
-    /* Stores text (NULL without argument). False with error filled if it cannot be. NULL: it is one
-     * of the choices; 32 bits are kept, the number or the place among the words. */
+    /* Stores text (NULL without argument). False with error filled if it cannot be. NULL: a bool
+     * becomes true, without argument; the text is kept, without choices; else it is one of these,
+     * and 32 bits are kept, the number or the place among the words. */
     bool (*store)(void *value, const char *text, struct option_error *error);
 };
 
@@ -46,8 +47,7 @@ struct option_group {
     size_t offset; /* of the group's part in the config */
 };
 
-/* Stores for common kinds of value: bool, const char *. */
-bool option_store_true(void *value, const char *text, struct option_error *error);
+/* Keeps the text also where choices are offered. */
 bool option_store_text(void *value, const char *text, struct option_error *error);
 
 /* For stores: fills error; false. */

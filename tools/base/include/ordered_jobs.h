@@ -16,6 +16,8 @@
 #ifndef ORDERED_JOBS_H
 #define ORDERED_JOBS_H
 
+#include "options.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -54,5 +56,13 @@ struct job_queues; /* job_queue.h */
 
 /* These threads and queues for the format's library. Valid as long as the threads. */
 struct job_queues ordered_jobs_queues(struct job_threads *threads);
+
+/* ---- jobs option ----------------------------------------------------------------------------- */
+/* The option -j N of all commands that use threads. */
+
+#define JOBS_OPTION_HELP "threads at work; default: one a CPU, at most 8; -j 1 uses no others"
+
+/* Stores an unsigned, 1 to JOB_THREADS_MAX. */
+bool jobs_option_store(void *value, const char *text, struct option_error *error);
 
 #endif /* ORDERED_JOBS_H */

@@ -6,7 +6,6 @@
 #define ROWS_FILE_H
 
 #include "rbwp_table.h"
-#include "rbwp_writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,8 +10,6 @@
 #include "input_list.h"
 #include "filter.h"
 #include "gpu_bias.h"
-#include "input.h"
-#include "ordered_jobs.h"
 #include "out.h"
 
 /* Rows shown of each table. */

@@ -8,10 +8,7 @@
 #define INFO_H
 
 #include "file_columns.h"
-#include "input.h"
 #include "losses.h"
-#include "name_lookup.h"
-#include "result_table.h"
 #include "slot_rows.h"
 #include "thread_map.h"
 

@@ -15,9 +15,7 @@
 
 #include "name_lookup.h"
 #include "options.h"
-#include "rbwp_format.h"
 #include "record_pairs.h"
-#include "thread_map.h"
 
 #include <stdbool.h>
 #include <stddef.h>

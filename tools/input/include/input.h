@@ -25,6 +25,8 @@
 #include "ordered_jobs.h"
 #include "rbwp_recover.h"
 
+#include <stdbool.h>
+
 #define INPUT_LIVE_HELP "with the records that only FILE.live has: of a program that runs or died"
 #define INPUT_PROBLEM_LINES 20 /* most lines reported a file; the summary counts the rest */
 
@@ -84,5 +86,20 @@ bool input_next(struct input *input, struct rbwp_block *block_out);
 enum exit_code input_close(struct input *input);
 /* Closes without a word: of one that is opened again. */
 void input_leave(struct input *input);
+
+/* ---- gzip input ------------------------------------------------------------------------------ */
+/*
+ * Inputs that are gzip, as files that can be read from anywhere.
+ *
+ * What a file is, its first two bytes say, not its name. It is unpacked into
+ * a temporary file: blocks are found by their offsets.
+ */
+
+/* False of a pipe, too: what it begins with cannot be looked at and kept. */
+bool gzip_is(int fd);
+
+/* The unpacked bytes in a temporary file, at its beginning; -1 with the message given. name is for
+ * messages. *problem_out: why they end too early, static text; NULL: they do not. */
+int gzip_unpack(int fd, const char *name, const char **problem_out);
 
 #endif /* INPUT_H */

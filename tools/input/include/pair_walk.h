@@ -15,11 +15,8 @@
 #ifndef PAIR_WALK_H
 #define PAIR_WALK_H
 
-#include "input.h"
-#include "rbwp_format.h"
 #include "reorder.h"
 #include "record_pairs.h"
-#include "thread_map.h"
 #include "window.h"
 
 /* What a trailer says of a thread, found by its id.

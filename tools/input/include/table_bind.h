@@ -7,6 +7,7 @@
 #define TABLE_BIND_H
 
 #include "known_tables.h"
+#include "rbwp_table.h"
 
 #include <stdbool.h>
 
@@ -26,5 +27,24 @@ static inline uint64_t table_cell(const uint64_t *cells, uint32_t row)
 {
     return cells ? cells[row] : 0;
 }
+
+/* ---- row place ------------------------------------------------------------------------------- */
+/*
+ * When and on which thread a row of a table happened, as far as the roles of its
+ * columns say.
+ */
+
+/* Columns; -1: there is none. */
+struct row_place {
+    int time;   /* that of the start, or else the first time */
+    int thread; /* where rows of a block may be of several threads */
+};
+struct row_place row_place_of(const struct rbwp_schema *schema);
+
+/* False if the rows have no time. */
+bool row_time(const struct row_place *place, const struct rbwp_rows *rows, uint32_t row,
+              int64_t *time_ns_out);
+/* 0: not known. */
+uint64_t row_thread(const struct row_place *place, const struct rbwp_rows *rows, uint32_t row);
 
 #endif /* TABLE_BIND_H */

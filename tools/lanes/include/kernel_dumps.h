@@ -11,7 +11,6 @@
 
 #include "export.h"
 #include "rbwp_lanes.h"
-#include "result_table.h"
 
 struct kernel_options {
     struct export_options export; /* its `to` may also be rbwp, warpscope, iris */

@@ -3,6 +3,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+#include "stats_diff.h"
 #include "trace_pass.h"
 
 enum { REPORT_DETAIL_MB = 32, REPORT_DETAIL_MB_MAX = 400 };
@@ -20,5 +21,17 @@ struct report_options {
 };
 
 enum exit_code report_files(const struct report_options *options, struct operands files);
+
+/* ---- diff page ------------------------------------------------------------------------------- */
+/* Two runs, or several of two sides, beside each other as one page (report.h). */
+
+struct diff_page {
+    const struct diff *diff;
+    const struct stats *const *stats; /* of the runs of a, then of b; with options.cells */
+    char *const *files;               /* theirs */
+};
+
+/* False with the message given: something is missing in the page. */
+bool diff_page_write(struct out *out, const struct diff_page *page);
 
 #endif /* REPORT_H */

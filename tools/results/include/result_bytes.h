@@ -10,7 +10,6 @@
 #define RESULT_BYTES_H
 
 #include "buffer.h"
-#include "bytes.h"
 #include "result_table.h"
 
 enum { RESULT_THINGS_MAX = 4 };

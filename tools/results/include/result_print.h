@@ -6,6 +6,7 @@
 #include "out.h"
 #include "result_table.h"
 #include "terminal.h"
+#include "trace_text.h"
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
@@ -45,7 +46,7 @@ void result_json_number(struct out *out, const struct result_column *column,
     }
 
 /* A line of keys, if it is wanted, then one a row; parts of rows are columns PART_KEY, what has a
- * form of its own and lists are omitted. Names are safe in spreadsheets (cell_text.h). */
+ * form of its own and lists are omitted. Names are safe in spreadsheets (below). */
 void result_csv(struct out *out, const struct result_table *table, const struct result_rows *rows,
                 const void *all, bool keys);
 
@@ -91,5 +92,24 @@ void result_text(const struct result_view *view, const struct result_table *tabl
 /* "  ... and 7 more (--json has all)", if there are more than are shown. what: "" or " kernels". */
 void result_text_more(const struct result_view *view, uint32_t count, uint32_t shown,
                       const char *what);
+
+/* ---- cell text ------------------------------------------------------------------------------- */
+/*
+ * Names as cells of tables in text: CSV and TSV.
+ *
+ * A cell is safe on a terminal and in a spreadsheet: characters that are
+ * obeyed instead of shown, and bytes that are not UTF-8, become \xNN, a
+ * backslash \\ (text_name.h), and what a spreadsheet would take for a formula,
+ * since it begins with = + - @ or their wide forms, gets an apostrophe before
+ * it, as does what begins with one. One to one: who takes one apostrophe off
+ * and undoes \xNN and \\ has the name's bytes back. A cell is one line.
+ *
+ * Raw cells have the bytes as they are: CSV with quotes where it must, TSV,
+ * which has none, with \t, \n, \r and \\ for tab, line feed, return and
+ * backslash.
+ */
+
+void cell_csv(struct out *out, struct trace_text text, bool raw);
+void cell_tsv(struct out *out, struct trace_text text, bool raw);
 
 #endif /* RESULT_PRINT_H */

@@ -12,7 +12,7 @@
  *
  * A thread that goes back in time stays in the part that it has reached.
  * Of tables each part has all schemas and names, and the rows of its time or thread, as far as the
- * roles of columns say (row_place.h). Other opaque blocks have no time or thread
+ * roles of columns say (table_bind.h). Other opaque blocks have no time or thread
  * and are dropped; so is the index of the original, as each part has its own.
  *
  * One encoder serves all: a block of the original gives at least one block in
@@ -23,9 +23,7 @@
 
 #include "filter.h"
 #include "input.h"
-#include "rbwp_reader.h"
 #include "rbwp_table.h"
-#include "rbwp_writer.h"
 
 /* One part of an RBWP file, being written.
  *

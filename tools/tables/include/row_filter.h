@@ -8,7 +8,7 @@
 
 #include "filter.h"
 #include "input.h"
-#include "row_place.h"
+#include "table_bind.h"
 
 /* Does not move while it is in use. */
 struct row_filter {
