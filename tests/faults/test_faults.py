@@ -259,9 +259,9 @@ def test_nearly_all_are_right(cases):
     assert right >= LEAST_RIGHT * judged and false == 0
 
 
-# ---- programs as they come: in the whole form -------------------------------------------------------------------------------
+# ---- programs as they come: in the whole form (tests/long) -------------------------------------------------------------------
 
-real = pytest.mark.skipif(not WHOLE, reason="skipped: real programs are part of tests/long")
+real = pytest.mark.real
 
 
 def why(path):

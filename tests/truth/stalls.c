@@ -68,6 +68,7 @@ struct keeper {
     socklen_t address_bytes;
     uint32_t word;
     bool is_over, is_done;
+    bool keeps_recorder; /* malloc's lock, for which the recorder waited */
     int faults;
     char *memory;
     long eintr;
@@ -232,9 +233,10 @@ KIND(handler)
 }
 KIND(allocator)
 {
-    (void)keeper;
+    const long before = atomic_load(&allocator_kept);
     pthread_mutex_lock(&allocator);
     pause_ms(STALL_MS);
+    keeper->keeps_recorder = atomic_load(&allocator_kept) != before;
     pthread_mutex_unlock(&allocator);
 }
 KIND(malloc)
@@ -458,6 +460,7 @@ static void find_writer(void)
 static void *work(void *argument)
 {
     struct keeper *keeper = argument;
+    allocator_may_wait = true;
     if (rbwp_thread_attach(keeper->name) != RBWP_OK)
         abort();
     if (!writer_status[0]) { /* a child's first record starts its recording */
@@ -479,6 +482,8 @@ static void *work(void *argument)
             continue;
         good++;
         printf("call %s %lld %lld\n", keeper->name, (long long)before_ns, (long long)behind_ns);
+        if (keeper->keeps_recorder) /* nobody looks meanwhile */
+            printf("kept %lld %lld\n", (long long)behind_ns, (long long)rbwp_now_ns());
     }
     printf("kind %s %ld %ld\n", keeper->name, syscall(SYS_gettid), keeper->eintr);
     keeper->is_done = true;
@@ -572,6 +577,7 @@ int main(int argc, char **argv)
     struct rbwp_session *session = NULL;
     struct rbwp_session_config config = {.size = sizeof config};
     struct rbwp_error error;
+    allocator_may_wait = true;
     if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK ||
         rbwp_session_start(&config, &session, &error) != RBWP_OK) {
         fprintf(stderr, "%s\n", error.text);

@@ -59,6 +59,7 @@ class Run:
         threads = threads_of(path)
         self.kinds = {line[1]: line for line in printed if line[0] == "kind"}
         self.begins = [(line[1], int(line[2]), int(line[3])) for line in printed if line[0] == "call"]
+        self.kept = [(int(line[1]), int(line[2])) for line in printed if line[0] == "kept"]
         self.missing = {line[1] for line in printed if line[0] == "none"}
         opened = table(path, "open_call")
         self.looks = {kind: [row for row in opened if row["thread"] == threads[int(line[2])]] for kind, line in self.kinds.items()}
@@ -109,15 +110,18 @@ def kind_or_skip(run, kind):
 
 
 def test_nearly_each_call_has_a_look_with_its_stack(runs, capsys):
-    """99 of 100 calls that are twice as long as the limit (here: four times)."""
-    begins, without = 0, []
+    """99 of 100 calls that are twice as long as the limit (here: four times). Nobody looks while the recorder itself waits for
+    malloc's lock, which it takes when the first data of a kind are written; that is a matter of malloc_held."""
+    begins, without, kept = 0, [], 0
     for run in set(runs.values()):
         calls = {kind: run.calls(kind) for kind in run.kinds}
         begins += len(run.begins)
-        without += [(kind, begun) for kind, begun, until in run.begins if not any(looks for since, looks in calls[kind].items() if begun - 1_000_000 <= since <= until + 1_000_000)]
+        kept += len(run.kept)
+        without += [(kind, begun) for kind, begun, until in run.begins if not any(looks for since, looks in calls[kind].items() if begun - 1_000_000 <= since <= until + 1_000_000)
+                    and not any(start < until and begun < stop for start, stop in run.kept)]
     with capsys.disabled():
-        print(f"{begins} calls of {sum(len(run.kinds) for run in set(runs.values()))} kinds, {len(without)} without a stack {without}")
-    assert begins >= 180 and len(without) <= begins // 100
+        print(f"{begins} calls of {sum(len(run.kinds) for run in set(runs.values()))} kinds, {len(without)} without a stack {without}, {kept} times the recorder waited for malloc's lock")
+    assert begins >= 180 and kept <= 4 and len(without) <= begins // 100
 
 
 def test_no_wait_is_interrupted(runs):
