@@ -24,8 +24,9 @@
     X(Recv)                                                                                        \
     X(Sendrecv)                                                                                    \
     X(Probe)                                                                                       \
-    X(Wait) X(Waitall) X(Waitany) X(Waitsome) X(Barrier) X(Bcast) X(Scatter) X(Gather)             \
-        X(Allgather) X(Reduce) X(Allreduce) X(Alltoall)
+    X(Wait)                                                                                        \
+    X(Waitall) X(Waitany) X(Waitsome) X(Barrier) X(Bcast) X(Scatter) X(Gather) X(Allgather)        \
+        X(Reduce) X(Allreduce) X(Alltoall)
 #define MPI_OTHERS(X)                                                                              \
     X(Isend) X(Irecv) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_free) X(Type_size)
 #define MPI_NUMBER(name) CALL_##name,

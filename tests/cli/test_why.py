@@ -167,6 +167,19 @@ def test_unmodified_programs(rbwp, work):
     assert first(found, "lock")["by"] == {"thread": "t3", "wait": "sleep"}
 
 
+def test_a_pool_that_waits_for_work_by_system_calls(rbwp, work):
+    """A run interval in which its thread waited, which no row shows, is no slow call; asked for by name it is."""
+    for looked_at in True, False:
+        made = Recording().ordinary(slot=RUN)
+        for start in SLOW:
+            made.call(2, start, 30, RUN, blocked=29)
+            if looked_at:
+                made.look(2, start, 4096, system_call=203)
+        assert why(rbwp, work, made)["causes"] == [] and "nothing stands out" in rbwp("why", work / "w.bin").text
+        asked = rbwp("why", "--json", "--name", "after*", work / "w.bin").json
+        assert asked["slow"]["calls"] == 5 and (asked["causes"] or asked["unknown"]["excess_ns"])
+
+
 def test_threshold_of_ones_own(rbwp, work):
     made = Recording().ordinary()
     assert why(rbwp, work, made, "--slower-than", "1050us")["slow"]["calls"] == 14

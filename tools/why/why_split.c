@@ -406,12 +406,18 @@ void why_split_make(struct why_split *split, const struct why_calls *calls)
     why_find_bounds(split, calls);
 }
 
-bool why_split_is_news(const struct why_split *split, uint64_t least_ns, uint64_t run_ns)
+bool why_split_is_news(const struct why_split *split, const struct why_name *name,
+                       uint64_t least_ns, uint64_t run_ns)
 {
-    uint64_t news_ns = split->unknown_ns;
+    /* Threads of a pool that nobody wrapped wait for work in run intervals, also blocked. */
+    const uint64_t waited_ns = name->run ? split->blocked_ns : 0;
+    uint64_t news_ns =
+        split->unknown_ns - (waited_ns < split->unknown_ns ? waited_ns : split->unknown_ns);
     for (uint32_t i = 0; i < split->count; i++) {
         const struct why_cause *cause = &split->list[i];
         const bool late = cause->cause == WHY_CAUSE_PREEMPTED || cause->cause == WHY_CAUSE_QUEUE;
+        if (name->run && cause->cause == WHY_CAUSE_WAIT && cause->system_call)
+            continue;
         if (!late || cause->excess_ns / cause->calls >= LATE_NS ||
             cause->excess_ns >= run_ns / LATE_PART)
             news_ns += cause->excess_ns;

@@ -66,8 +66,10 @@ struct why_split {
 
 void why_split_make(struct why_split *split, const struct why_calls *calls);
 /* Whether something is worth so much that a scheduler does not do everywhere: it makes calls late
- * now and then, before they begin or while they run. run_ns: of the run. */
-bool why_split_is_news(const struct why_split *split, uint64_t least_ns, uint64_t run_ns);
+ * now and then, before they begin or while they run; and run intervals of threads that wait for
+ * work in a system call are none. name: whose calls these are; run_ns: of the run. */
+bool why_split_is_news(const struct why_split *split, const struct why_name *name,
+                       uint64_t least_ns, uint64_t run_ns);
 void why_split_free(struct why_split *split);
 
 /* Starts that come at equal distances; 0: they do not. In the order of time. */
