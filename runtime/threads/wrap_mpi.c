@@ -18,15 +18,11 @@
 #include <link.h>
 #include <string.h>
 
+/* clang-format off */
 #define MPI_WAITS(X)                                                                               \
-    X(Send)                                                                                        \
-    X(Ssend)                                                                                       \
-    X(Recv)                                                                                        \
-    X(Sendrecv)                                                                                    \
-    X(Probe)                                                                                       \
-    X(Wait)                                                                                        \
-    X(Waitall) X(Waitany) X(Waitsome) X(Barrier) X(Bcast) X(Scatter) X(Gather) X(Allgather)        \
-        X(Reduce) X(Allreduce) X(Alltoall)
+    X(Send) X(Ssend) X(Recv) X(Sendrecv) X(Probe) X(Wait) X(Waitall) X(Waitany) X(Waitsome)        \
+    X(Barrier) X(Bcast) X(Scatter) X(Gather) X(Allgather) X(Reduce) X(Allreduce) X(Alltoall)
+/* clang-format on */
 #define MPI_OTHERS(X)                                                                              \
     X(Isend) X(Irecv) X(Test) X(Testall) X(Testany) X(Testsome) X(Request_free) X(Type_size)
 #define MPI_NUMBER(name) CALL_##name,
