@@ -251,13 +251,6 @@ static void *hog(void *unused)
     return unused;
 }
 
-static void compute(unsigned number)
-{
-    if (number == 1)
-        pin();
-    spin_cpu_ns(2 * MS);
-}
-
 static void preempted(void)
 {
     pthread_t hogs[HOGS];

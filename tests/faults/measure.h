@@ -64,6 +64,8 @@ void pages_fault(struct pages pages, int64_t ns);
 
 /* The calling thread, and those it creates, on one CPU alone. */
 void pin(void);
+/* A call of 2 ms of CPU time; from the first on on one CPU. */
+void compute(unsigned number);
 
 /* A file on a disk, and how much of it takes 80 ms to write. */
 struct file {

@@ -54,7 +54,6 @@ ALSO = {
 # Cases of which `rbwp why` is known to miss something, and what. A miss that does not stand here fails.
 KNOWN = {
     "everyone_safepoint": "who ends a wait for a condition of a program that records itself is not in the file",
-    "plain_late": "waits at a barrier are no calls, unless --name asks for them",
 }
 
 LEAST_RIGHT, LEAST_ASSIGNED, MOST_OFF = 0.9, 0.95, 0.1

@@ -478,7 +478,7 @@ static void chrome_spans_take_counter(struct chrome_spans *spans, const struct c
         if (!track)
             return;
         if (trace_filter_takes_sample(&spans->filter, sample.time_ns))
-            sample_sorter_add(&spans->samples, chrome_tracks_tell(spans->tracks, number), &sample);
+            sample_sorter_add(&spans->samples, chrome_tracks_add(spans->tracks, number), &sample);
     }
 }
 
@@ -491,8 +491,8 @@ static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome
     if (!track)
         return;
     struct trace_loss loss = {
-        .process = chrome_tracks_tell_process(spans->tracks, track->process),
-        .track = track->is_own ? chrome_tracks_tell(spans->tracks, number) : TRACE_NONE,
+        .process = chrome_tracks_add_process(spans->tracks, track->process),
+        .track = track->is_own ? chrome_tracks_add(spans->tracks, number) : TRACE_NONE,
         .count = chrome_args_u64(event->args, "records") + chrome_args_u64(event->args, "calls"),
         .bytes = chrome_args_u64(event->args, "bytes"),
         .first_ns = (int64_t)chrome_args_u64(event->args, "first_ns"),
@@ -501,11 +501,11 @@ static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome
 }
 
 /* Those of our own exports are added though nothing may be in them. */
-static void tell_own_processes(struct chrome_spans *spans)
+static void add_own_processes(struct chrome_spans *spans)
 {
     for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
         if (i < spans->tracks->process_room && spans->tracks->processes[i].is_own)
-            (void)chrome_tracks_tell_process(spans->tracks, i);
+            (void)chrome_tracks_add_process(spans->tracks, i);
 }
 
 /* In Kineto's form events stand where its readers look for them. */
@@ -541,7 +541,7 @@ static void take_timed(struct chrome_spans *spans, const struct chrome_event *ev
             return;
         track = own_track(spans, track, &number);
     }
-    (void)chrome_tracks_tell(spans->tracks, number);
+    (void)chrome_tracks_add(spans->tracks, number);
     int64_t time_ns = spans->zero_ns + event->time_ns;
     track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;
     switch (event->phase) {
@@ -603,7 +603,7 @@ static void end_open(struct chrome_spans *spans)
 /* ---- what is written ------------------------------------------------------------- */
 
 /* "2 C (counters), 7 N (objects)". */
-static void tell_left_out(const struct chrome_spans *spans)
+static void chrome_report_dropped(const struct chrome_spans *spans)
 {
     static const struct {
         const char *phases, *what;
@@ -633,7 +633,7 @@ static void tell_left_out(const struct chrome_spans *spans)
 
 bool chrome_spans_finish(struct chrome_spans *spans)
 {
-    tell_own_processes(spans);
+    add_own_processes(spans);
     end_open(spans);
     bool annotated =
         chrome_ranges_finish(&spans->ranges, spans->trace, &spans->spans, &spans->detail);
@@ -649,7 +649,7 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     message_count(spans->opened->name, spans->unfinished,
                   "begins have no end; shown until their thread's last");
     message_count(spans->opened->name, spans->flows.lone, "ends of flows lead nowhere; dropped");
-    tell_left_out(spans);
+    chrome_report_dropped(spans);
     spans->detail.failed |= spans->open.failed | spans->losses.failed;
     if (spans->detail.failed)
         message("%s: out of memory; arguments or losses are missing", spans->opened->name);

@@ -105,9 +105,9 @@ struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32
 /* The number of a track of our own export in the trace; TRACE_NONE: it has none. */
 uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own);
 /* Of its process, likewise added first. */
-uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t process);
+uint32_t chrome_tracks_add_process(struct chrome_tracks *tracks, uint32_t process);
 /* Its number in the trace, to which it and its process are added first where they were not. */
-uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number);
+uint32_t chrome_tracks_add(struct chrome_tracks *tracks, uint32_t number);
 void chrome_tracks_free(struct chrome_tracks *tracks);
 
 uint64_t chrome_hash_text(uint64_t hash, const char *text, uint32_t bytes);

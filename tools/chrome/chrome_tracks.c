@@ -252,7 +252,7 @@ static void make_process_name(const struct chrome_tracks *tracks, uint32_t numbe
              labelled ? labels.text : "", labelled ? ")" : "");
 }
 
-uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t number)
+uint32_t chrome_tracks_add_process(struct chrome_tracks *tracks, uint32_t number)
 {
     char name[JSON_TEXT_MAX + 64];
     struct chrome_process *process = &tracks->processes[number];
@@ -263,14 +263,14 @@ uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t numbe
         host = id_texts_get(&tracks->texts, process->host_apart ? PROCESS_HOST : PROCESS_LABELS,
                             number, 0);
     make_process_name(tracks, number, &tracks->opened->facts, name, sizeof name);
-    const struct trace_process told = {
+    const struct trace_process added = {
         .node = process->is_own ? process->node : tracks->opened->facts.node,
         .os_id = process->os_id,
         .name = trace_text(name),
         .host = host,
         .command = id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
         .source = trace_text(tracks->opened->name)};
-    process->number = trace_add_process(tracks->trace, told) + 1;
+    process->number = trace_add_process(tracks->trace, added) + 1;
     return process->number - 1;
 }
 
@@ -324,20 +324,20 @@ static uint32_t chrome_tracks_report(struct chrome_tracks *tracks, struct chrome
     uint32_t above = parent ? chrome_tracks_report(tracks, parent, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */
         return track->number - 1;
-    struct trace_track told =
+    struct trace_track added =
         chrome_tracks_describe(tracks, (uint32_t)(track - tracks->tracks), name, sizeof name);
-    told.process = chrome_tracks_tell_process(tracks, track->process);
-    track->number = 1 + (parent ? trace_add_track_below(tracks->trace, above, told)
-                                : trace_add_track(tracks->trace, told));
+    added.process = chrome_tracks_add_process(tracks, track->process);
+    track->number = 1 + (parent ? trace_add_track_below(tracks->trace, above, added)
+                                : trace_add_track(tracks->trace, added));
     return track->number - 1;
 }
 
-uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number)
+uint32_t chrome_tracks_add(struct chrome_tracks *tracks, uint32_t number)
 {
     struct chrome_track *track = &tracks->tracks[number];
-    uint32_t told = chrome_tracks_report(tracks, track, 0);
-    track->number = told + 1;
-    return told;
+    uint32_t added = chrome_tracks_report(tracks, track, 0);
+    track->number = added + 1;
+    return added;
 }
 
 struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32_t own,

@@ -574,8 +574,8 @@ static bool open_chrome(struct trace_source *opened)
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static bool tell_problems(const struct chrome_source *source, const struct json_scan *scan,
-                          const char *name)
+static bool chrome_report_problems(const struct chrome_source *source, const struct json_scan *scan,
+                                   const char *name)
 {
     bool cut = scan->open_ended && scan->depth > 1;
     if (source->tracks.full)
@@ -594,7 +594,7 @@ static void chrome_add_facts(const struct chrome_source *source, struct trace *t
                              const struct trace_read_options *options)
 {
     const struct chrome_tracks *tracks = &source->tracks;
-    bool told = false;
+    bool have_gpus = false;
     made_of_add_facts(trace, &opened->facts.made_of, opened->name);
     for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
         if (!tracks->processes[i].number)
@@ -605,9 +605,9 @@ static void chrome_add_facts(const struct chrome_source *source, struct trace *t
                                chrome_dialect_name[source->clock.dialect]);
         trace_add_process_fact(trace, number, "shift_ns", "%" PRId64, options->axis.shift_ns);
         trace_add_process_fact(trace, number, "zero_time_ns", "%" PRId64, opened->facts.zero_ns);
-        if (!told)
+        if (!have_gpus)
             chrome_gpus_add_facts(&source->gpus, trace, number);
-        told = true;
+        have_gpus = true;
     }
 }
 
@@ -646,7 +646,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     reading.spans->detail.cut += document.args.cut;
     reading.spans->detail.failed |= document.args.failed;
     bool whole = chrome_spans_finish(reading.spans);
-    whole &= tell_problems(source, scan, opened->name);
+    whole &= chrome_report_problems(source, scan, opened->name);
     message_count(opened->name, document.others, "elements of its array are no events");
     chrome_add_facts(source, trace, opened, options);
     chrome_spans_free(reading.spans);

@@ -5,25 +5,12 @@
 
 #include <stddef.h>
 
-#define LIMIT_MAX 1000u
-#define BYTES_MAX (1u << 17)
-
 static bool store_slower(void *value, const char *text, struct option_error *error)
 {
     struct filter_time *time = value;
     time->set = true;
     return filter_parse_duration(text, &time->ns, error) &&
            (time->ns > 0 || option_wrong(error, "is no time that a call could take longer than"));
-}
-
-static bool store_limit(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 1, LIMIT_MAX, value, error);
-}
-
-static bool store_bytes(void *value, const char *text, struct option_error *error)
-{
-    return option_number(text, 200, BYTES_MAX, value, error);
 }
 
 static const struct option why_option_table[] = {
@@ -33,10 +20,10 @@ static const struct option why_option_table[] = {
      offsetof(struct why_options, name), NULL},
     {"slower-than", 0, "TIME", NULL, "calls that take longer are slow (found by rank)",
      offsetof(struct why_options, slower_than), store_slower},
-    {"limit", 0, "N", NULL, "at most N causes as text (default 5)",
-     offsetof(struct why_options, limit), store_limit},
-    {"max-bytes", 0, "N", NULL, "at most N bytes of text (default 4096)",
-     offsetof(struct why_options, max_bytes), store_bytes},
+    {"limit", 0, "N", "1..1000", "at most N causes as text (default 5)",
+     offsetof(struct why_options, limit), NULL},
+    {"max-bytes", 0, "N", "200..131072", "at most N bytes of text (default 4096)",
+     offsetof(struct why_options, max_bytes), NULL},
     {0},
 };
 
@@ -63,7 +50,8 @@ const struct command command_why = {
     .description =
         "Picks the calls that took far longer than the ordinary ones of their name, splits their\n"
         "time into causes (queue, lock, no CPU, page faults, a sub-item ...) and compares it with\n"
-        "that of the ordinary ones. What cannot be shown is 'unknown'. FILE is read twice.\n"
+        "that of the ordinary ones. What cannot be shown is 'unknown'. FILE is read more than "
+        "once.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = why_groups,
     .config_bytes = sizeof(struct why_options),

@@ -220,7 +220,7 @@ static enum exit_code load_and_judge(const struct judge_options *options, struct
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->loads[i].loaded)
             stats_free(&runs->loads[i].stats);
-    /* Of files that could not be read whole no verdict is to be had. */
+    /* Files that could not be read whole give no verdict. */
     return code == EXIT_GOOD ? compared
                              : exit_worse(code, compared == EXIT_SLOWER ? code : compared);
 }

@@ -383,8 +383,8 @@ static void put_count(struct list *list, const struct legion_layout *layout)
                                        layout->name);
 }
 
-static void tell_kinds(const char *name, const struct legion_layout *layouts, uint32_t count,
-                       enum legion_layout_state state, const char *what)
+static void report_kinds(const char *name, const struct legion_layout *layouts, uint32_t count,
+                         enum legion_layout_state state, const char *what)
 {
     struct list list = {0};
     for (uint32_t i = 0; i < count; i++)
@@ -416,8 +416,8 @@ static void legion_layouts_tell(const char *name, const struct legion_layout *la
                                 uint32_t count)
 {
     char fields[512];
-    tell_kinds(name, layouts, count, LAYOUT_LEFT_OUT, "records dropped");
-    tell_kinds(name, layouts, count, LAYOUT_UNKNOWN, "records dropped that nothing is known of");
+    report_kinds(name, layouts, count, LAYOUT_LEFT_OUT, "records dropped");
+    report_kinds(name, layouts, count, LAYOUT_UNKNOWN, "records dropped that nothing is known of");
     for (uint32_t i = 0; i < count; i++) {
         if (!layouts[i].records || !layouts[i].lacks)
             continue;

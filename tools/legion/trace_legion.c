@@ -373,12 +373,12 @@ static void legion_join_take_copy(struct legion_source *source, const struct tra
 }
 
 static void take_work(struct legion_source *source, const struct trace_span *row,
-                      const struct trace_detail *told)
+                      const struct trace_detail *launched)
 {
     const struct trace_span *launcher = find_row(source->groups, ROW_LAUNCHER, row);
     struct trace_detail launch = {.words = sizeof launch / sizeof(uint64_t),
                                   .flags = TRACE_HAS_LAUNCH,
-                                  .launch_ns = told ? told->launch_ns : row->start_ns,
+                                  .launch_ns = launched ? launched->launch_ns : row->start_ns,
                                   .launch_span = launcher ? launcher->parent : 0,
                                   .launch_track = launcher ? launcher->item : TRACE_NONE};
     struct trace_span work = *row;
@@ -386,7 +386,7 @@ static void take_work(struct legion_source *source, const struct trace_span *row
     work.parent = 0;
     work.flags = 0;
     work.track = row->item;
-    work.item = told ? (uint32_t)told->correlation : 0;
+    work.item = launched ? (uint32_t)launched->correlation : 0;
     add_work(source, &work, &launch);
 }
 

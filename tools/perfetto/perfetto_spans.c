@@ -241,7 +241,7 @@ static bool take_loss_word(void *context, struct trace_text name, uint64_t value
 static void take_own_loss(struct perfetto_spans *spans, const struct perfetto_packet *packet,
                           const struct perfetto_event *event, struct perfetto_track *track)
 {
-    struct trace_loss loss = {.track = perfetto_tracks_tell(spans->tracks, track)};
+    struct trace_loss loss = {.track = perfetto_tracks_add(spans->tracks, track)};
     struct perfetto_args args = {.state = spans->state,
                                  .sequence = packet->sequence,
                                  .trace = spans->trace,
@@ -257,12 +257,12 @@ static void take_own_loss(struct perfetto_spans *spans, const struct perfetto_pa
 
 /* What a writer says that it dropped before this packet. */
 static void take_gap(struct perfetto_spans *spans, const struct perfetto_track *track,
-                     uint32_t told, int64_t time_ns)
+                     uint32_t added, int64_t time_ns)
 {
     deferred_losses_add(
         &spans->losses,
-        &(struct trace_loss){.process = trace_track_of(spans->trace, told)->process,
-                             .track = told,
+        &(struct trace_loss){.process = trace_track_of(spans->trace, added)->process,
+                             .track = added,
                              .cause = trace_text("its writer dropped packets"),
                              .first_ns = track->last_ns < time_ns ? track->last_ns : time_ns,
                              .last_ns = time_ns});
@@ -314,7 +314,7 @@ static void take_end(struct perfetto_spans *spans, uint64_t key, int64_t time_ns
 }
 
 static void perfetto_spans_take_counter(struct perfetto_spans *spans, struct perfetto_track *track,
-                                        const struct perfetto_event *event, uint32_t told,
+                                        const struct perfetto_event *event, uint32_t added,
                                         int64_t time_ns)
 {
     struct trace_sample sample = event->value;
@@ -333,7 +333,7 @@ static void perfetto_spans_take_counter(struct perfetto_spans *spans, struct per
     }
     sample.time_ns = time_ns;
     if (trace_filter_takes_sample(&spans->filter, time_ns))
-        sample_sorter_add(&spans->samples, told, &sample);
+        sample_sorter_add(&spans->samples, added, &sample);
 }
 
 static void take_typed(struct perfetto_spans *spans, const struct perfetto_packet *packet,
@@ -374,16 +374,16 @@ void perfetto_spans_take(struct perfetto_spans *spans, const struct perfetto_pac
         return;
     }
     uint64_t key = (uint64_t)(track - spans->tracks->tracks);
-    uint32_t told = perfetto_tracks_tell(spans->tracks, track);
+    uint32_t added = perfetto_tracks_add(spans->tracks, track);
     if (packet->lost && !spans->ours)
-        take_gap(spans, track, told, time_ns);
+        take_gap(spans, track, added, time_ns);
     track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;
-    if (take_flow(spans, event, told, time_ns))
+    if (take_flow(spans, event, added, time_ns))
         return;
     if (event->type == PF_COUNTER)
-        perfetto_spans_take_counter(spans, track, event, told, time_ns);
+        perfetto_spans_take_counter(spans, track, event, added, time_ns);
     else
-        take_typed(spans, packet, event, told, key, time_ns);
+        take_typed(spans, packet, event, added, key, time_ns);
 }
 
 /* Begins without an end last until the latest time of their track. */

@@ -209,7 +209,7 @@ void perfetto_tracks_join(struct perfetto_tracks *tracks, bool ours);
 /* NULL when there is no room. Its place may change with the next one. */
 struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint64_t uuid);
 /* The track's number in the trace, to which it is added first where it was not. */
-uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track);
+uint32_t perfetto_tracks_add(struct perfetto_tracks *tracks, struct perfetto_track *track);
 /* Of our own exports: the thread's track in the process of that track; TRACE_NONE without one. */
 uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id);
 void perfetto_tracks_free(struct perfetto_tracks *tracks);

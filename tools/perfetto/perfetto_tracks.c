@@ -225,7 +225,7 @@ static uint32_t os_id(const struct perfetto_tracks *tracks, uint32_t number)
     return tracks->ours && number > LINUX_PID_MAX ? 0 : number;
 }
 
-static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key)
+static uint32_t perfetto_add_process(struct perfetto_tracks *tracks, uint64_t key)
 {
     char made[64];
     uint32_t number = find_process(tracks, key);
@@ -282,22 +282,22 @@ static uint32_t perfetto_tracks_report(struct perfetto_tracks *tracks, struct pe
     if (track->number)
         return track->number - 1;
     struct perfetto_track *parent = perfetto_tracks_parent_of(tracks, track);
-    struct trace_track told = describe(tracks, track, made, sizeof made);
+    struct trace_track added = describe(tracks, track, made, sizeof made);
     bool below = parent && parent->kind != PERFETTO_PROCESS && track->kind != PERFETTO_THREAD &&
                  depth < PERFETTO_TRACKS_DEPTH_MAX;
     uint32_t above = below ? perfetto_tracks_report(tracks, parent, depth + 1) : TRACE_NONE;
     if (track->number) /* a circle */
         return track->number - 1;
     if (below)
-        told.process = trace_track_of(tracks->trace, above)->process;
+        added.process = trace_track_of(tracks->trace, above)->process;
     else
-        told.process = tell_process(tracks, process_of(tracks, track));
-    track->number = 1 + (below ? trace_add_track_below(tracks->trace, above, told)
-                               : trace_add_track(tracks->trace, told));
+        added.process = perfetto_add_process(tracks, process_of(tracks, track));
+    track->number = 1 + (below ? trace_add_track_below(tracks->trace, above, added)
+                               : trace_add_track(tracks->trace, added));
     return track->number - 1;
 }
 
-uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track)
+uint32_t perfetto_tracks_add(struct perfetto_tracks *tracks, struct perfetto_track *track)
 {
     return perfetto_tracks_report(tracks, track, 0);
 }
@@ -308,9 +308,9 @@ static uint32_t find_launcher(struct perfetto_tracks *tracks, uint32_t process, 
         struct perfetto_track *track = &tracks->tracks[i];
         if (track->kind != PERFETTO_THREAD || !track->has_id || track->id != thread_id)
             continue;
-        uint32_t told = perfetto_tracks_tell(tracks, track);
-        if (trace_track_of(tracks->trace, told)->process == process)
-            return told;
+        uint32_t added = perfetto_tracks_add(tracks, track);
+        if (trace_track_of(tracks->trace, added)->process == process)
+            return added;
     }
     return TRACE_NONE;
 }

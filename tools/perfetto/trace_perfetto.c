@@ -447,7 +447,7 @@ static bool open_perfetto(struct trace_source *opened)
 /* ---- reading ---------------------------------------------------------------------- */
 
 /* "3 ftrace, 7 of field 77". */
-static void tell_left_out(const struct perfetto_source *source, const char *name)
+static void perfetto_report_dropped(const struct perfetto_source *source, const char *name)
 {
     static const struct {
         uint32_t field;
@@ -475,8 +475,8 @@ static void tell_left_out(const struct perfetto_source *source, const char *name
                 source->other_kinds ? ", and others" : "");
 }
 
-static bool tell_problems(const struct perfetto_source *source, const char *name,
-                          const char *problem)
+static bool perfetto_report_problems(const struct perfetto_source *source, const char *name,
+                                     const char *problem)
 {
     bool whole = !*problem && !source->full;
     whole &=
@@ -490,7 +490,7 @@ static bool tell_problems(const struct perfetto_source *source, const char *name
     if (source->full)
         message("%s: too many tracks, sequences or names, or out of memory; some are missing",
                 name);
-    tell_left_out(source, name);
+    perfetto_report_dropped(source, name);
     return whole;
 }
 
@@ -530,7 +530,7 @@ static enum exit_code read_perfetto(struct trace_source *opened, struct trace *t
         return message_bad_data("out of memory");
     spans->ours = source->ours;
     bool whole = read_packets(source, opened, pass_event, spans, trace, problem, sizeof problem);
-    whole = whole && tell_problems(source, opened->name, problem);
+    whole = whole && perfetto_report_problems(source, opened->name, problem);
     whole = perfetto_spans_finish(spans) && whole;
     perfetto_add_facts(source, trace, opened, options);
     perfetto_spans_free(spans);

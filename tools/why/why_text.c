@@ -61,8 +61,8 @@ void why_find_doubts(struct why_view *view)
         doubt(view, "%s calls were refused and are not recorded",
               quantity_grouped(text, names->refused));
     if (names->open)
-        doubt(view, "%s calls had not ended: they count nowhere",
-              quantity_grouped(text, names->open));
+        doubt(view, "%s call%s had not ended: not counted", quantity_grouped(text, names->open),
+              names->open == 1 ? "" : "s");
     if (!view->name)
         return;
     const struct why_calls *calls = view->calls;
@@ -192,7 +192,8 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
     put_what(out, view, cause);
     out_text(out, "; ");
     put_time(out, cause->excess_ns);
-    out_format(out, ", %.0f %%, of %" PRIu32 " calls", 100 * share, cause->calls);
+    out_format(out, ", %.0f %%, of %" PRIu32 " call%s", 100 * share, cause->calls,
+               cause->calls == 1 ? "" : "s");
     if (cause->thread != TRACE_NONE) {
         out_text(out, " on ");
         put_thread(out, view, cause->thread);
@@ -258,7 +259,7 @@ static void put_others(struct out *out, const struct why_view *view)
     }
 }
 
-/* What is beyond the screen is left out by whole lines. */
+/* What is beyond the screen is dropped, by whole lines. */
 static void cut(struct out *out, size_t begin, size_t most)
 {
     if (out->used - begin <= most)
