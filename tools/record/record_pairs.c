@@ -87,7 +87,7 @@ static bool make_sides(const struct record_pairs *pairs, char folders[2][PATH_MA
 
 /* ---- one run --------------------------------------------------------------------------------- */
 
-static bool stopped(const char *name, int status)
+static bool pair_stopped(const char *name, int status)
 {
     const int number = record_stopped();
     if (!number)
@@ -98,7 +98,7 @@ static bool stopped(const char *name, int status)
     exit(record_end_like(W_EXITCODE(0, number)));
 }
 
-static bool failed(const char *which, const char *name, int status)
+static bool pair_failed(const char *which, const char *name, int status)
 {
     if (status == -1)
         return message_fail("%s could not be run: nothing is judged", name);
@@ -139,10 +139,10 @@ static bool pair_run(const struct record_pairs *pairs, int side, const char *fol
     *ns_out = pairs_now_ns() - began_ns;
     message_hold(NULL);
     free(held.text);
-    if (stopped(program.words[0], status))
+    if (pair_stopped(program.words[0], status))
         return false;
     if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return failed(which, program.words[0], status);
+        return pair_failed(which, program.words[0], status);
     return left ||
            message_fail("%s (%s) left no recording: nothing is judged", program.words[0], which);
 }

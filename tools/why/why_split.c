@@ -32,7 +32,7 @@ static struct usual_part *usual_of(struct usual *usual, uint8_t kind, uint32_t n
 static double usual_part_ns(struct usual *usual, const struct why_part *part)
 {
     const struct usual_part *known = usual_of(usual, part->kind, part->name, false);
-    return known && usual->calls ? known->ns / usual->calls : 0;
+    return known && usual->calls > 0 ? known->ns / usual->calls : 0;
 }
 
 static uint64_t total_ns(const struct why_call *call)
