@@ -698,9 +698,17 @@ int record_sources(const struct record_options *options, struct operands program
     struct record_environment environment = {.repeated = options->repeated};
     struct timespec since;
     char path[PATH_MAX], named[PATH_MAX + 32];
+    char **words = program.words, **own = NULL; /* own: of this run alone */
+    *left_out = false;
     if (options->repeated && wanted(options) & RECORD_WORK && work_file(options, path)) {
+        own = calloc((size_t)program.count + 1, sizeof *own);
+        if (!own) {
+            message("out of memory");
+            return -1;
+        }
+        words = memcpy(own, words, (size_t)program.count * sizeof *own);
         snprintf(named, sizeof named, "-bgworkprofile_logfile=%s", path);
-        name_file(named, program.words);
+        name_file(named, words);
     }
     bool set_up = record_sources_set_up(options, program.words[0], &environment);
     if (!set_up)
@@ -708,7 +716,8 @@ int record_sources(const struct record_options *options, struct operands program
     if (options->output.force)
         make_way(options->output.path);
     clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the one that files are marked by */
-    int status = record_run(program.words, &environment);
+    int status = record_run(words, &environment);
+    free(own);
     record_environment_free(&environment);
     bool ran = status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= 126);
     *left_out = set_up && ran && record_sources_finish(options, &since);
