@@ -73,6 +73,7 @@ all() {
     program threads compare "$dir/librbwp-threads.so" 60
     heading 'programs nobody changed'
     python3 -B bench/redis_cost.py "$dir/tools/rbwp" || echo "redis_cost.py ended with $?"
+    RBWP_LIBRARY=$(realpath "$dir/librbwp.so") python3 -B bench/python_item.py || echo "python_item.py ended with $?"
     heading messages
     program message
     # Under each MPI library that is here.
