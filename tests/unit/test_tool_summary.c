@@ -43,7 +43,7 @@ static void cells_are_exact(void **state)
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
         starts[i] = time_ns + (int64_t)(random % 900);
         stops[i] = time_ns = starts[i] + (int64_t)(random >> 40 & (i % 100 ? 1023 : 0xffff));
-        assert_true(summary_add(&row, MOST, starts[i], stops[i], (uint32_t)i % 7));
+        assert_true(summary_add(&row, MOST, starts[i], stops[i], (uint32_t)i % 7, 1));
         assert_true(row.count <= MOST && row.room <= MOST);
     }
     expect_cells(&row);
@@ -59,11 +59,24 @@ static void main_kind_is_found(void **state)
 {
     (void)state;
     struct summary_row row = {0};
-    assert_true(summary_add(&row, MOST, 0, 0, 9)); /* an instant weighs nothing */
+    assert_true(summary_add(&row, MOST, 0, 0, 9, 1)); /* an instant weighs nothing */
     assert_int_equal(summary_main_kind(&row.cells[0]), UINT32_MAX);
     for (uint32_t i = 0; i < 200; i++)
-        assert_true(summary_add(&row, 1, i, i + 1, i % 2 ? 5 : 100 + i));
+        assert_true(summary_add(&row, 1, i, i + 1, i % 2 ? 5 : 100 + i, 1));
     assert_int_equal(summary_main_kind(&row.cells[0]), 5);
+    summary_free(&row);
+}
+
+static void blocked_time_is_not_busy(void **state)
+{
+    (void)state;
+    struct summary_row row = {0};
+    assert_true(summary_add(&row, MOST, 0, 1 << 20, 5, 0.25));
+    uint64_t busy_ns = 0;
+    for (uint32_t i = 0; i < row.count; i++)
+        busy_ns += row.cells[i].busy_ns;
+    assert_int_equal(busy_ns, 1 << 18);
+    assert_int_equal(summary_main_kind(&row.cells[0]), 5); /* what it was in all the same */
     summary_free(&row);
 }
 
@@ -71,9 +84,9 @@ static void far_times_do_no_harm(void **state)
 {
     (void)state;
     struct summary_row row = {0};
-    assert_true(summary_add(&row, MOST, 5, 8, 1));
-    assert_true(summary_add(&row, MOST, INT64_MIN, INT64_MAX, 2));
-    assert_true(summary_add(&row, MOST, INT64_MAX, INT64_MAX, 3));
+    assert_true(summary_add(&row, MOST, 5, 8, 1, 1));
+    assert_true(summary_add(&row, MOST, INT64_MIN, INT64_MAX, 2, 1));
+    assert_true(summary_add(&row, MOST, INT64_MAX, INT64_MAX, 3, 1));
     assert_true(row.count <= MOST);
     uint64_t busy_ns = 0;
     for (uint32_t i = 0; i < row.count; i++)
@@ -87,6 +100,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_are_exact),
         cmocka_unit_test(main_kind_is_found),
+        cmocka_unit_test(blocked_time_is_not_busy),
         cmocka_unit_test(far_times_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

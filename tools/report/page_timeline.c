@@ -489,8 +489,18 @@ static struct detail_span page_span(const struct trace_span *span, const uint64_
                                 .more = {more ? more[0] : 0, more ? more[1] : 0}};
 }
 
+/* What of a call was no time in which its thread was blocked, or ready to run. */
+static double used_share(const struct trace_span *span, const struct trace_detail *detail)
+{
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    const uint64_t off_ns = cpu.runnable_ns + cpu.waiting_ns;
+    return span->category == TRACE_CALL && off_ns
+               ? 1 - (double)off_ns / (double)trace_duration_ns(span)
+               : 1;
+}
+
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
-                       const uint64_t *more, uint32_t kind)
+                       const struct trace_detail *detail, const uint64_t *more, uint32_t kind)
 {
     struct timeline_row *row = find_row(timeline, span->track, span->row, depth_of(span));
     if (!row) {
@@ -500,7 +510,8 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
     row->spans++;
     row->has_more = more != NULL;
     if (!timeline_make_room(timeline, row, span->start_ns) ||
-        !summary_add(&row->summary, timeline->row_cells, span->start_ns, span->stop_ns, kind)) {
+        !summary_add(&row->summary, timeline->row_cells, span->start_ns, span->stop_ns, kind,
+                     used_share(span, detail))) {
         timeline_fail(timeline);
         return;
     }

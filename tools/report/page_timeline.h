@@ -46,10 +46,10 @@ struct summary_row {
     unsigned shift;
 };
 
-/* Makes room for the times; most: cells that the row may have, a power of two. False without
- * memory. */
+/* Makes room for the times; most: cells that the row may have, a power of two; used: how much of
+ * the time counts as busy, 0 to 1. False without memory. */
 bool summary_add(struct summary_row *row, uint32_t most, int64_t start_ns, int64_t stop_ns,
-                 uint32_t kind);
+                 uint32_t kind, double used);
 /* Joins cells until they are at least 1 << shift wide. */
 void summary_coarsen(struct summary_row *row, unsigned shift);
 /* Joins cells until there are no more than most. */
@@ -62,6 +62,7 @@ uint32_t summary_main_kind(const struct summary_cell *cell);
 /* ---- page timeline --------------------------------------------------------------------------- */
 
 struct trace_link;
+struct trace_detail;
 struct trace_span;
 
 /* ---- single spans and links, in tiles that the page unpacks when it shows them --------------- */
@@ -193,7 +194,7 @@ void timeline_stop(struct timeline *timeline);
 
 /* more: two more numbers (struct detail_span), NULL on tracks that have none. */
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
-                       const uint64_t *more, uint32_t kind);
+                       const struct trace_detail *detail, const uint64_t *more, uint32_t kind);
 void timeline_add_link(struct timeline *timeline, const struct trace_link *link);
 
 /* Writes summaries (elements cells0, cells1 ... from fine to coarse) and tiles. False if anything

@@ -143,7 +143,7 @@ static void report_on_span(struct report *report, const struct trace_span *span,
         stack_tree_add(&report->stacks, span, 0, number);
     if (span->category == TRACE_CALL && !page_args_add(report, span, number, detail))
         report_fail(report);
-    timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
+    timeline_add_span(&report->timeline, span, detail, more_of(report, span, detail, more), number);
     if (report->stats.tracks[span->track].track.kind == TRACE_LIFE)
         see_life(report, span);
     if (stats_is_worker(&report->stats.tracks[span->track])) {

@@ -124,7 +124,7 @@ static bool summary_reach(struct summary_row *row, uint32_t most, int64_t start_
 }
 
 bool summary_add(struct summary_row *row, uint32_t most, int64_t start_ns, int64_t stop_ns,
-                 uint32_t kind)
+                 uint32_t kind, double used)
 {
     if (!summary_reach(row, most, start_ns, stop_ns))
         return false;
@@ -136,7 +136,7 @@ bool summary_add(struct summary_row *row, uint32_t most, int64_t start_ns, int64
         /* The last cell of all time ends beyond what a number holds. */
         int64_t until_ns = stop_ns < end_ns || end_ns < at_ns ? stop_ns : end_ns;
         uint64_t part_ns = (uint64_t)until_ns - (uint64_t)at_ns;
-        cell->busy_ns += part_ns;
+        cell->busy_ns += used < 1 ? (uint64_t)((double)part_ns * used) : part_ns;
         add_kind(cell, kind, (float)part_ns);
         at_ns = until_ns;
     }
