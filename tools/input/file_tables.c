@@ -5,6 +5,7 @@
 #include "message.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool file_tables_begin(struct file_tables *tables, struct input *input)
 {
@@ -54,4 +55,21 @@ bool file_tables_next(struct file_tables *tables, struct rbwp_rows *rows_out)
         if (file_tables_take(tables, &block, rows_out, &error) == RBWP_OK)
             return true;
     return false;
+}
+
+static int by_offset(const void *left, const void *right)
+{
+    const struct rbwp_table_range *a = left, *b = right;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+struct rbwp_table_range *table_ranges_in_order(const struct rbwp_trailer *trailer)
+{
+    uint32_t count = trailer->table_range_count;
+    struct rbwp_table_range *ranges = calloc(count + 1u, sizeof *ranges);
+    if (ranges && count) {
+        memcpy(ranges, trailer->table_ranges, count * sizeof *ranges);
+        qsort(ranges, count, sizeof *ranges, by_offset);
+    }
+    return ranges;
 }

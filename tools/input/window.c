@@ -8,6 +8,7 @@
  */
 #include "window.h"
 #include "crc32c.h"
+#include "file_tables.h"
 #include "table_bind.h"
 #include "thread_map.h"
 
@@ -309,12 +310,6 @@ static bool add_part(struct window *window, uint64_t offset, uint64_t end, uint3
     return true;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-    const struct rbwp_table_range *a = left, *b = right;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 /* Of the ranges, what lies from *offset to end, and is no part yet. */
 static bool add_tables(struct window *window, const struct rbwp_table_range *ranges, uint32_t count,
                        uint32_t *at, uint64_t offset, uint64_t end)
@@ -338,12 +333,8 @@ static bool add_parts(const struct finding *finding)
 {
     const struct rbwp_trailer *trailer = finding->trailer;
     uint32_t count = trailer->table_range_count, at = 0;
-    struct rbwp_table_range *ranges = calloc(count + 1u, sizeof *ranges);
+    struct rbwp_table_range *ranges = table_ranges_in_order(trailer);
     bool good = ranges;
-    if (good && count)
-        memcpy(ranges, trailer->table_ranges, count * sizeof *ranges);
-    if (good)
-        qsort(ranges, count, sizeof *ranges, by_offset);
     for (uint32_t i = 0; good && i < count; i++)
         good = ranges[i].bytes < UINT64_MAX / 2 && ranges[i].offset < UINT64_MAX / 2;
     for (uint32_t i = 0; good && i < finding->count; i++) {

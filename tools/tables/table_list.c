@@ -46,12 +46,6 @@ static bool table_glance_can(const struct input *input)
     return !rbwp_reader_is_stream(input->reader) && trailer && trailer->table_range_count;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-    const struct rbwp_table_range *a = left, *b = right;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 static uint32_t known_tables(const struct glance *glance)
 {
     return rbwp_catalog_schema_count(glance->catalog);
@@ -144,16 +138,13 @@ static bool table_glance(struct input *input, struct rbwp_catalog *catalog, tabl
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
     struct glance *glance = calloc(1, sizeof *glance);
-    uint32_t count = trailer->table_range_count;
-    struct rbwp_table_range *ranges = calloc(count + 1u, sizeof *ranges);
+    struct rbwp_table_range *ranges = table_ranges_in_order(trailer);
     bool good = glance && ranges;
     if (good) {
-        memcpy(ranges, trailer->table_ranges, count * sizeof *ranges);
-        qsort(ranges, count, sizeof *ranges, by_offset);
         *glance = (struct glance){.input = input,
                                   .catalog = catalog,
                                   .ranges = ranges,
-                                  .count = count,
+                                  .count = trailer->table_range_count,
                                   .take = take,
                                   .context = context};
         good = show_schemas(glance) && (!take || (show_names(glance) && show_rows(glance)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "early_rows.h"
 #include "catalog_join.h"
+#include "file_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,12 +113,6 @@ static bool see_schema(struct loading *loading, const struct rbwp_table_range *r
     return true;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-    const struct rbwp_table_range *a = left, *b = right;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 /* The blocks of names and of the tables in the order of the file: ranges may lie in each other. */
 static void take_ranges(struct loading *loading, const struct rbwp_table_range *ranges,
                         uint32_t count)
@@ -160,13 +155,11 @@ static bool find_tables(struct loading *loading, const struct rbwp_table_range *
 static bool load_by_index(struct loading *loading, const struct rbwp_trailer *trailer)
 {
     uint32_t count = trailer->table_range_count;
-    struct rbwp_table_range *ranges = calloc(count, sizeof *ranges);
+    struct rbwp_table_range *ranges = table_ranges_in_order(trailer);
     if (!ranges) {
         loading->early->failed = true;
         return true;
     }
-    memcpy(ranges, trailer->table_ranges, count * sizeof *ranges);
-    qsort(ranges, count, sizeof *ranges, by_offset);
     bool good = find_tables(loading, ranges, count);
     for (unsigned i = 0; good && i < EARLY_TABLES; i++)
         if (loading->early->tables[i]) {

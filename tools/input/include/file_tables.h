@@ -33,4 +33,7 @@ enum rbwp_status file_tables_take(struct file_tables *tables, const struct rbwp_
 /* Takes the blocks of the input up to the next one with rows. False after the last. */
 bool file_tables_next(struct file_tables *tables, struct rbwp_rows *rows_out);
 
+/* A copy of the index of tables in the order of the file, to be freed. NULL without memory. */
+struct rbwp_table_range *table_ranges_in_order(const struct rbwp_trailer *trailer);
+
 #endif /* FILE_TABLES_H */
