@@ -48,11 +48,12 @@ function go(cell, text, target) {
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Columns: {title, value (to sort by), text or fill(cell, row), left}. At first there are limit rows, and a way to the rest. */
+/* Columns: {title, value (to sort by), text or fill(cell, row), left, key}. sortBy: a key. At first there are limit rows, and a way to
+ * the rest. */
 const TABLE_ROWS = 50, TABLE_ROWS_MOST = 1000;
 function table(parent, columns, rows, sortBy, more, limit = TABLE_ROWS) {
   const element = add(parent, "table"), head = add(add(element, "thead"), "tr"), body = add(element, "tbody");
-  let order = sortBy, descending = !columns[sortBy].left;
+  let order = columns.findIndex(({key}) => key === sortBy), descending = !columns[order].left;
   const draw = () => {
     const value = columns[order].value, sorted = rows.slice().sort((a, b) => {
       const x = value(a), y = value(b);
@@ -120,14 +121,18 @@ function shareColumn(title, part) {
     add(add(cell, "span", undefined, "share"), "i").style.width = `${Math.min(100, part(row) * 100)}%`;
   }};
 }
-/* The columns of a result table that some row has, in its order, but for those that are placed. own: other forms of some. */
-function columnsOf(name, placed, rows, own = {}) {
-  return data.columns[name].filter(([key]) => !placed.includes(key)).map(([key, title, form]) => {
-    const value = row => key.split(".").reduce((part, member) => part === undefined ? part : part[member], row) ?? "";
-    const shown = title.replace(/^[a-z](?=[a-z])/, letter => letter.toUpperCase());
-    if (!rows.some(row => value(row) !== "")) return null;
-    return own[key] || (form === "share" ? shareColumn(shown, value) : {title: shown, left: form === "text", value,
-      text: row => value(row) === "" ? "" : form === "duration" ? duration(value(row)) : form === "time" ? moment(Number(value(row)), 1000) : form === "number" ? exact(value(row)) : String(value(row))});
+/* The columns of the result table name that some row has: those of first in its order, then the others in the table's. A member of
+ * first or own is the title of the column with that key, what it has in place of the table's (form: of the value), or null: it is
+ * not shown. The page's own columns are members of first, too. */
+function columnsOf(name, rows, first, own = {}) {
+  const titles = new Map((data.columns[name] || []).map(([key, title, form]) => [key, {title: title.replace(/^[a-z](?=[a-z])/, letter => letter.toUpperCase()), form}]));
+  const changes = {...first, ...own};
+  return [...new Set([...Object.keys(first), ...titles.keys()])].filter(key => changes[key] !== null).map(key => {
+    const change = typeof changes[key] === "string" ? {title: changes[key]} : changes[key];
+    const {title, form = "number", value = row => key.split(".").reduce((part, member) => part === undefined ? part : part[member], row) ?? "", ...rest} = {...titles.get(key), ...change};
+    if (rows.length && !rows.some(row => value(row) !== "")) return null;
+    const text = row => value(row) === "" ? "" : form === "duration" ? duration(value(row)) : form === "time" ? moment(Number(value(row)), 1000) : form === "number" ? exact(value(row)) : String(value(row));
+    return {key, left: form === "text", text, ...form === "share" ? shareColumn(title, value) : {title, value}, ...rest};
   }).filter(column => column);
 }
 

@@ -55,8 +55,7 @@ function ratioBar(parent, row) {
 /* Of all runs together. */
 function sideTable(parent, row) {
   const sides = [row.a, row.b].map((side, i) => ({...Number(side.count) ? side : {}, i}));
-  table(parent, [{title: "", left: true, value: ({i}) => SIDES[i], fill: (cell, {i}) => add(cell, "span", SIDES[i]).style.color = SIDE_COLOURS[i]},
-    ...columnsOf("sides", [], sides)], sides, 0);
+  table(parent, columnsOf("sides", sides, {i: {title: "", left: true, fill: (cell, {i}) => add(cell, "span", SIDES[i]).style.color = SIDE_COLOURS[i]}}), sides, "i");
 }
 /* Both histograms as shares of their side, one above, one below the axis that they share. */
 function mirrored(parent, row) {
@@ -81,26 +80,25 @@ function fillMore(cell, row) {
   if (REPEATED) add(cell, "p", `${data.by} of each run: A ${values("a")}; B ${values("b")}`, "quiet num");
   mirrored(cell, row);
 }
-const ratioColumn = {title: "B/A", value: row => row.ratio ?? 0, fill: (cell, row) => {
+const ratioColumn = {title: "B/A", fill: (cell, row) => {
   ratioBar(cell, row);
   cell.append(row.ratio === undefined ? "\u2013" : ` ${row.ratio.toFixed(3)}`);
 }};
 /* Rows that are not the same, or that the search asks for. */
-function fillTable(id, title, placed = [], after = [], more) {
+function fillTable(id, title, own = {}, after = {}, more) {
   const text = document.getElementById("search").value.trim().toLowerCase(), all = document.getElementById("all").checked || text;
   const shown = data[id].filter(row => (all || row.verdict !== "same") && row.name.toLowerCase().includes(text)), parent = document.getElementById(id);
   parent.textContent = "";
   if (!shown.length) return;
   if (title) add(parent, "h2", title);
-  const columns = [{title: "", left: true, value: row => String(VERDICTS[row.verdict]), fill: (cell, row) => {
+  const columns = columnsOf(id, shown, {verdict: {title: "", left: true, value: row => String(VERDICTS[row.verdict]), fill: (cell, row) => {
     add(cell, "span", row.verdict, `verdict ${row.verdict}`);
     if (row.noisy) add(cell, "span", " noise", "quiet");
-  }}, {title: "Name", left: true, value: row => row.unit ? `${row.name} (${row.unit})` : row.name},
-    ...columnsOf(id, ["name", ...placed], shown, {ratio: ratioColumn}), ...after];
-  table(parent, columns, shown, after.length ? columns.length - 1 : 2, more);
+  }}, name: {title: "Name", form: "text", value: row => row.unit ? `${row.name} (${row.unit})` : row.name}}, {ratio: ratioColumn, ...own});
+  table(parent, [...columns, ...columnsOf("", shown, after)], shown, after.change ? "change" : columns[2].key, more);
 }
 function fillAll() {
-  fillTable("rows", "", REPEATED ? [] : ["spread"], [{title: "Change of total", value: row => row.change, text: row => `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`}], fillMore);
+  fillTable("rows", "", REPEATED ? {} : {spread: null}, {change: {title: "Change of total", text: row => `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`}}, fillMore);
   if (!document.getElementById("rows").textContent) add(document.getElementById("rows"), "p", document.getElementById("search").value.trim() ? "No such name." : "No row has changed.", "caption");
   fillTable("launches", "Launch to start");
   fillTable("counters", "Counters");

@@ -52,9 +52,8 @@ function fillResults(kinds) {
   box.hidden = !kinds || !kinds.length || data.merged;
   if (box.hidden) return;
   const parent = add(box, "div", undefined, "scrolls");
-  table(parent, [nameColumn("Found"), {title: "Kind", left: true, value: kind => kind.category, text: kind => describe(kind)}, count("Count", "all"), time("Total", "total"),
-    shareColumn("Of worker time", kind => Number(kind.total) / workerTime),
-    {title: "Longest", value: kind => kind.max, fill: (cell, kind) => go(cell, duration(kind.max), () => goToLongest(kind))}], kinds, 3, undefined, RESULTS);
+  table(parent, columnsOf("", kinds, {name: nameColumn("Found"), category: {title: "Kind", form: "text", text: kind => describe(kind)}, all: "Count", total: time("Total"),
+    share: shareColumn("Of worker time", kind => Number(kind.total) / workerTime), max: longestColumn}), kinds, "total", undefined, RESULTS);
 }
 function showOnly(name) {
   view.only = view.only === name ? null : name;

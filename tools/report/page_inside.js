@@ -193,7 +193,7 @@ function fillFoldTip(line, time) {
 /* ---- the table ----------------------------------------------------------------------------- */
 
 const groupsInside = data.inside.flatMap((kernel, number) => kernel.groups.map(group =>
-  ({...group, kernel, number, time: Number(group.time), busy: Number(group.busy), waiting: Number(group.waiting)})));
+  ({...group, kernel, number})));
 const overlapsInside = data.inside.flatMap((kernel, number) => kernel.overlaps.map(({groups, both, share}) =>
   ({kernel, number, name: groups.join(" and "), both: Number(both), share})));
 
@@ -205,14 +205,11 @@ const kernelColumn = {title: "Kernel", left: true, value: kernelName, fill: (cel
 }};
 function fillInside(parent) {
   add(parent, "p", "What groups of warps noted inside kernels, as shares of the time of their blocks: from the first start to the last stop that any group of the block noted. A group does what its innermost span says: it waits in a span whose event is called wait\u2026 or barrier, or has an id of synchronisation (3072 to 4095) and no name; in any other it is busy; of the rest nothing is known. A kernel leads to its longest launch.", "caption");
-  table(parent, [kernelColumn, {title: "Group", left: true, value: row => row.group, text: row => row.group},
-    {title: "Launches", value: row => row.kernel.launches}, count("Lanes", "lanes"), count("Spans", "spans"), count("Instants", "instants"),
-    ...(groupsInside.some(row => Number(row.unended)) ? [count("Never ended", "unended")] : []),
-    shareColumn("Busy", row => row.busy / row.time), shareColumn("Waiting", row => row.waiting / row.time), time("Busy time", "busy"),
-    time("Waiting time", "waiting"), time("Block time", "time"),
-    ...columnsOf("groups", ["group", "spans", "lanes", "busy", "waiting", "busy_share", "waiting_share"], groupsInside)], groupsInside, 0);
+  table(parent, columnsOf("groups", groupsInside, {kernel: kernelColumn, group: "Group", "kernel.launches": "Launches", lanes: "Lanes", spans: "Spans", instants: "Instants",
+    unended: groupsInside.some(row => Number(row.unended)) ? "Never ended" : null, busy_share: "Busy", waiting_share: "Waiting", busy: "Busy time",
+    waiting: "Waiting time", time: time("Block time")}), groupsInside, "kernel");
   if (!overlapsInside.length) return;
   add(parent, "p", "Two groups overlap while both are busy in the same block; the share is of the busy time of the one that was less busy: 100 % if it was hidden wholly behind the other.", "caption");
-  table(parent, [kernelColumn, {title: "Groups", left: true, value: row => row.name, text: row => row.name},
-    shareColumn("Overlap", row => row.share), time("Both busy", "both")], overlapsInside, 2);
+  table(parent, columnsOf("", overlapsInside, {kernel: kernelColumn, name: {title: "Groups", form: "text"}, share: {title: "Overlap", form: "share"}, both: time("Both busy")}),
+    overlapsInside, "share");
 }

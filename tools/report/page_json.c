@@ -137,7 +137,7 @@ void page_members(struct out *out, const struct result_column *columns, const st
 static const char *page_form(enum result_unit unit)
 {
     static const char *const forms[] = {
-        [RESULT_COUNT] = "number",      [RESULT_ID] = "number", [RESULT_NS] = "duration",
+        [RESULT_COUNT] = "number",      [RESULT_ID] = "id",     [RESULT_NS] = "duration",
         [RESULT_ROUGH_NS] = "duration", [RESULT_TIME] = "time", [RESULT_SHARE] = "share",
         [RESULT_RATIO] = "real",        [RESULT_REAL] = "real"};
     return unit < sizeof forms / sizeof forms[0] && forms[unit] ? forms[unit] : "text";

@@ -8,7 +8,7 @@ const PROBES_DRAWN = 300, CODE_ROWS = 4000, SMS_LISTED = 160;
 /* ---- the data ------------------------------------------------------------------------ */
 
 const sourceOf = new Map(data.sources.map(source => [source.path, source]));
-const linesInKernels = data.kernel_lines.map(kernel => ({...kernel, name: kernel.kernel || "(no name)", columns: columnsOf("lines", ["place", "share"], kernel.lines),
+const linesInKernels = data.kernel_lines.map(kernel => ({...kernel, name: kernel.kernel || "(no name)", columns: columnsOf("lines", kernel.lines, {place: null, share: null}),
   between: Number(kernel.between_ns) / (Number(kernel.recorded_ns) + Number(kernel.between_ns) || 1),
   lines: kernel.lines.map(line => ({...line, line: Number(line.line), source: line.line ? sourceOf.get(line.file) : undefined})),
   probes: kernel.probes.map(({probe, place, count, cycles}) => ({id: Number(probe), place, count: Number(count), cycles})),

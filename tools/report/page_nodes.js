@@ -6,8 +6,7 @@
 const NODE_ROW_MOST = 18, NODES_HEIGHT = 460;
 const SHARES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const nodeMap = document.getElementById("node-map"), nodeText = document.getElementById("node-text");
-const nodes = data.nodes.map(node => ({...node, busy: Number(node.busy), share: Number(node.busy) / (extent * Math.max(1, node.workers)),
-  name: node.process, shares: Uint8Array.from(node.shares, letter => SHARES.indexOf(letter))}));
+const nodes = data.nodes.map(node => ({...node, name: node.process, shares: Uint8Array.from(node.shares, letter => SHARES.indexOf(letter))}));
 const nodeColumns = nodes.length ? nodes[0].shares.length : 0;
 let nodesShown = nodes, nodesByShare = false;
 
@@ -75,7 +74,6 @@ function fillNodes() {
   window.addEventListener("resize", drawNodes);
 }
 function fillNodeTable(parent) {
-  table(parent, [{title: "Node", value: node => node.node}, {title: "Process", left: true, value: node => node.name, text: node => node.name},
-    {title: "Workers", value: node => node.workers}, shareColumn("Busy", node => node.share), time("Busy time", "busy"),
-    lostColumn, ...columnsOf("nodes", ["process", "workers", "busy", "share", "longest_gap"], nodes)], nodes, 3);
+  table(parent, columnsOf("nodes", nodes, {node: "Node", process: "Process", workers: "Workers", share: "Busy", busy: "Busy time", lost_records: lostColumn, longest_gap: null}),
+    nodes, "share");
 }

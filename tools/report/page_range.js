@@ -74,18 +74,18 @@ function fillSums({from, to, kinds, exact: isExact}) {
   if (!isExact) add(head, "span", "The page has not all single spans of it: sums are about right.", "quiet");
   if (!all.length) return void add(sumsBox, "p", "Nothing ran here.", "quiet");
   const parent = add(sumsBox, "div", undefined, "scrolls");
-  table(parent, [{title: "Name", left: true, value: sum => data.kinds[sum.kind].name, fill: (cell, sum) => {
+  table(parent, columnsOf("", all, {name: {title: "Name", left: true, value: sum => data.kinds[sum.kind].name, fill: (cell, sum) => {
       swatch(cell, sum.kind);
       cell.append(data.kinds[sum.kind].name);
     }},
-    {title: "Kind", left: true, value: sum => data.kinds[sum.kind].category, text: sum => data.kinds[sum.kind].category},
-    {title: "Begun", value: sum => sum.begun, text: sum => about + exact(Math.round(sum.begun))},
-    {title: "Time", value: sum => sum.time, text: sum => about + duration(sum.time)},
-    shareColumn("Of the range", sum => sum.time / time / (workers.length || 1)),
-    {title: "Mean", value: sum => sum.time / Math.max(1, sum.begun), text: sum => sum.begun >= 1 ? about + duration(sum.time / sum.begun) : "\u2013"},
-    {title: "Longest", value: sum => sum.longest, fill: (cell, sum) => sum.at
-      ? go(cell, duration(sum.longest), () => goToTime(sum.at.row.track, sum.at.start, sum.longest)) : cell.append("\u2013")}],
-  all, 3, undefined, SUM_ROWS);
+    category: {title: "Kind", form: "text", value: sum => data.kinds[sum.kind].category},
+    begun: {title: "Begun", text: sum => about + exact(Math.round(sum.begun))},
+    time: {title: "Time", text: sum => about + duration(sum.time)},
+    share: shareColumn("Of the range", sum => sum.time / time / (workers.length || 1)),
+    mean: {title: "Mean", value: sum => sum.time / Math.max(1, sum.begun), text: sum => sum.begun >= 1 ? about + duration(sum.time / sum.begun) : "\u2013"},
+    longest: {title: "Longest", fill: (cell, sum) => sum.at
+      ? go(cell, duration(sum.longest), () => goToTime(sum.at.row.track, sum.at.start, sum.longest)) : cell.append("\u2013")}}),
+  all, "time", undefined, SUM_ROWS);
 }
 
 /* null: none. */

@@ -96,9 +96,9 @@ function largeHistogram(parent, histogram, colour, unit) {
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-const time = (title, field) => ({title, value: row => row[field], text: row => duration(row[field])});
-const count = (title, field) => ({title, value: row => row[field]});
-const processColumn = {title: "Process", left: true, value: track => data.processes[track.owner].name, text: track => data.processes[track.owner].name};
+const time = title => ({title, form: "duration"});
+const processColumn = {title: "Process", form: "text", value: ({owner}) => data.processes[owner].name};
+const osIdColumn = {title: "OS id", text: ({os_id}) => Number(os_id) ? String(os_id) : ""};
 const lostColumn = {title: "Lost", value: row => Number(row.lost_records),
   fill: (cell, row) => add(cell, "span", exact(row.lost_records), Number(row.lost_records) ? "red-text" : "quiet")};
 function nameColumn(title) {
@@ -130,29 +130,24 @@ function goToLongest(kind) {
   goToTime(undefined, start, Number(kind.max));
 }
 
+const longestColumn = {title: "Longest", fill: (cell, kind) => go(cell, duration(kind.max), () => goToLongest(kind))};
+
 function kindTable(parent, kinds, first, whole, wholeTitle) {
-  const own = {share: shareColumn(wholeTitle, kind => Number(kind.total) / whole),
-    max: {title: "Longest", value: kind => kind.max, fill: (cell, kind) => go(cell, duration(kind.max), () => goToLongest(kind))}};
-  table(parent, [nameColumn("Name"), ...first, ...columnsOf("kinds", ["category", "item", "name"], kinds, own),
-    histogramColumn(kinds, "histogram", kind => kindColours[kind.number])], kinds, first.length + 2, (cell, kind) => {
-      add(cell, "div", `${kind.name}: ${exact(kind.count)} finished, ${exact(kind.total)} ns in all, from ${exact(kind.min)} to ${exact(kind.max)} ns`, "quiet");
-      largeHistogram(cell, kind.histogram, kindColours[kind.number], "spans");
-    });
+  const own = {share: shareColumn(wholeTitle, kind => Number(kind.total) / whole), max: longestColumn};
+  const columns = columnsOf("kinds", kinds, {name: nameColumn("Name"), item: null, category: null, ...first}, own);
+  table(parent, [...columns, histogramColumn(kinds, "histogram", kind => kindColours[kind.number])], kinds, "total", (cell, kind) => {
+    add(cell, "div", `${kind.name}: ${exact(kind.count)} finished, ${exact(kind.total)} ns in all, from ${exact(kind.min)} to ${exact(kind.max)} ns`, "quiet");
+    largeHistogram(cell, kind.histogram, kindColours[kind.number], "spans");
+  });
 }
 
 const workerTime = extent * Math.max(1, workers.length);
 const CATEGORY_TITLES = {am: "active message", xfer: "transfer", deppart: "partitioning", reap: "GPU reap", waiting: "waiting", sub_item: "other"};
 
-/* In this tab, that of GPUs, or that of waits. */
-const TRACK_COLUMNS = ["name", "spans", "busy", "idle", "busy_share", "gaps", "longest_gap", "certain_busy",
-  ...["count", "mean", "p50", "p99", "max"].map(key => `launch_latency.${key}`)];
+const NO_LAUNCHES = Object.fromEntries(["count", "mean", "p50", "p99", "max"].map(key => [`launch_latency.${key}`, null]));
 function fillWorkers(parent) {
-  table(parent, [
-    {title: "Worker", left: true, value: track => track.name},
-    processColumn,
-    {title: "OS id", value: track => track.os_id, text: track => Number(track.os_id) ? String(track.os_id) : ""},
-    shareColumn("Busy", track => Number(track.busy) / extent), time("Busy time", "busy"), count("Calls", "outermost"), count("Spans", "spans"), lostColumn,
-    ...columnsOf("tracks", TRACK_COLUMNS, workers)], workers, 3);
+  table(parent, columnsOf("tracks", workers, {name: "Worker", process: processColumn, os_id: osIdColumn, busy_share: "Busy", busy: "Busy time", outermost: "Calls",
+    spans: "Spans", lost_records: lostColumn, idle: null, gaps: null, longest_gap: null, certain_busy: null, ...NO_LAUNCHES}), workers, "busy_share");
   fillConcurrency(parent);
 }
 function fillConcurrency(parent) {
@@ -160,50 +155,39 @@ function fillConcurrency(parent) {
   if (!levels.length) return;
   add(parent, "p", data.merged ? "How long that many workers of a node were busy at the same time, all nodes together:" : "How long that many workers were busy at the same time:", "caption");
   const rows = levels.map((ns, number) => ({number, ns})).filter(row => row.ns > 0);
-  table(parent, [{title: "Busy workers", value: row => row.number}, time("Time", "ns"), shareColumn("Of the run", row => row.ns / extent / (data.merged ? data.processes.length : 1)),
-    {title: "", left: true, value: row => row.number, text: () => ""}], rows, 0);
+  table(parent, columnsOf("", rows, {number: "Busy workers", ns: time("Time"), share: shareColumn("Of the run", row => row.ns / extent / (data.merged ? data.processes.length : 1)),
+    rest: {title: "", left: true, value: row => row.number, text: () => ""}}), rows, "number");
 }
 
-const launchesOf = track => track.launch_latency || {count: 0, mean: 0, p99: 0};
-const gapColumn = title => ({title, value: track => track.longest_gap, fill: (cell, track) => go(cell, duration(track.longest_gap),
+const gapColumn = title => ({title, fill: (cell, track) => go(cell, duration(track.longest_gap),
   () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap)))});
 function fillGpus(parent) {
-  table(parent, [
-    {title: "GPU", left: true, value: track => track.name},
-    processColumn,
-    shareColumn("Busy", track => Number(track.busy) / extent), time("Busy time", "busy"),
-    ...(gpus.some(track => track.with_bounds) ? [time("Certain", "certain_busy")] : []),
-    ...(gpus.some(track => launchesOf(track).count) ? [{title: "Launch to start", value: track => launchesOf(track).mean, text: track => duration(launchesOf(track).mean)},
-      {title: "p99", value: track => launchesOf(track).p99, text: track => duration(launchesOf(track).p99)}] : []), count("Work", "spans"), count("Gaps", "gaps"),
-    gapColumn("Longest gap"), ...columnsOf("tracks", TRACK_COLUMNS, gpus)], gpus, 2);
+  const launched = gpus.some(({launch_latency: latency}) => latency && latency.count), bounded = gpus.some(track => track.with_bounds);
+  table(parent, columnsOf("tracks", gpus, {name: "GPU", process: processColumn, busy_share: "Busy", busy: "Busy time", certain_busy: bounded ? "Certain" : null,
+    "launch_latency.mean": launched ? "Launch to start" : null, "launch_latency.p99": launched ? "p99" : null, spans: "Work", gaps: "Gaps",
+    longest_gap: gapColumn("Longest gap"), idle: null, "launch_latency.count": null, "launch_latency.p50": null, "launch_latency.max": null}), gpus, "busy_share");
   add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. Where the file tells no launch the link is inferred: it leads to the latest call of the slot that had begun before the work.`, "caption");
-  kindTable(parent, gpuWork, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent * Math.max(1, gpus.length), "Of GPU time");
+  kindTable(parent, gpuWork, {item: "Slot"}, extent * Math.max(1, gpus.length), "Of GPU time");
 }
 
 /* The mean is over time. */
 function fillCounters(parent) {
   const value = (title, key) => ({title, value: track => Number(track[key]), text: track => `${track[key]} ${track.unit}`});
   const shown = counters.filter(track => track.counter).map(track => ({...track, ...track.counter}));
-  table(parent, [{title: "Counter", left: true, value: track => track.name},
-    processColumn,
-    count("Samples", "samples"), value("Least", "min"), value("Mean", "mean"), value("Greatest", "max"),
-    ...columnsOf("counters", ["name", "samples", "min", "mean", "max"], shown)], shown, 0);
+  table(parent, columnsOf("counters", shown, {name: "Counter", process: processColumn, samples: "Samples", min: value("Least", "min"), mean: value("Mean", "mean"),
+    max: value("Greatest", "max")}), shown, "name");
 }
 
 function fillWaits(parent) {
   const waiting = workers.map(track => ({...track, wait_ns: Math.max(0, extent - Number(track.busy)),
     waited: track.waits.slice(1).reduce((sum, value) => sum + Number(value), 0)}));
   add(parent, "p", "A wait is the time between two calls of a worker. Before its first call and after its last one it waits too, but these are not counted as waits.", "caption");
-  table(parent, [{title: "Worker", left: true, value: track => track.name}, time("Not busy", "wait_ns"),
-    shareColumn("Of the run", track => track.wait_ns / extent), count("Waits", "waited"),
-    gapColumn("Longest"),
-    histogramColumn(waiting, "waits", () => "var(--accent)")], waiting, 1, (cell, track) => largeHistogram(cell, track.waits, "var(--accent)", "waits"));
+  table(parent, columnsOf("", waiting, {name: {title: "Worker", form: "text"}, wait_ns: time("Not busy"), share: shareColumn("Of the run", track => track.wait_ns / extent),
+    waited: "Waits", longest_gap: gapColumn("Longest"), waits: histogramColumn(waiting, "waits", () => "var(--accent)")}), waiting, "wait_ns", (cell, track) => largeHistogram(cell, track.waits, "var(--accent)", "waits"));
   const longest = data.waits.map(([track, start, length]) => ({track, start: Number(start), length: Number(length)}));
   add(parent, "p", "The longest waits:", "caption");
-  table(parent, [{title: "Worker", left: true, value: wait => data.tracks[wait.track].name, text: wait => data.tracks[wait.track].name},
-    {title: "From", value: wait => wait.start, text: wait => moment(wait.start, 1000)},
-    {title: "Wait", value: wait => wait.length, fill: (cell, wait) => go(cell, duration(wait.length), () => goToTime(wait.track, wait.start, wait.length))}],
-  longest, 2);
+  table(parent, columnsOf("", longest, {track: {title: "Worker", form: "text", value: wait => data.tracks[wait.track].name}, start: {title: "From", form: "time"},
+    length: {title: "Wait", fill: (cell, wait) => go(cell, duration(wait.length), () => goToTime(wait.track, wait.start, wait.length))}}), longest, "length");
 }
 
 function fillPolls(parent) {
@@ -213,52 +197,45 @@ function fillPolls(parent) {
       (data.facts.some(([key, value]) => key.endsWith(".level") && value === "1") ? " Files of level 1 have no sub-items: all of their calls count here." : "")
     : " This run has no sub-items (level 1), so empty polls that were kept cannot be told from others."), "caption");
   if (!subItems.length) return;
-  table(parent, [nameColumn("Work item"), {title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}, count("Calls", "count"),
-    count("With nothing inside", "hollow"), shareColumn("Of its calls", kind => Number(kind.hollow) / Math.max(1, kind.all)),
-    time("Time in them", "hollow_ns"), shareColumn("Of worker time", kind => Number(kind.hollow_ns) / workerTime)], calls, 5);
+  table(parent, columnsOf("", calls, {name: nameColumn("Work item"), item: "Slot", count: "Calls", hollow: "With nothing inside",
+    part: shareColumn("Of its calls", kind => Number(kind.hollow) / Math.max(1, kind.all)), hollow_ns: time("Time in them"),
+    share: shareColumn("Of worker time", kind => Number(kind.hollow_ns) / workerTime)}), calls, "hollow_ns");
 }
 
 function fillLongest(parent) {
   const rows = data.longest.filter(call => data.kinds[call.row]).map(call => ({...call, number: call.row}));
-  table(parent, [nameColumn("Call"), {title: "On", left: true, value: call => data.tracks[call.track].name},
-    {title: "From", value: call => call.start, text: call => moment(call.start, 1000)},
-    {title: "Took", value: call => call.duration, fill: (cell, call) => go(cell, duration(call.duration), () => goToTime(call.track, call.start, Number(call.duration)))},
-    ...columnsOf("calls", ["start", "duration", "name"], rows),
-    ...(rows.some(call => call.noted.length) ? [{title: "Arguments", left: true, value: call => argumentText(call.noted)}] : [])],
-  rows, 3);
+  const columns = columnsOf("calls", rows, {name: nameColumn("Call"), track: {title: "On", form: "text", value: call => data.tracks[call.track].name}, start: "From",
+    duration: {title: "Took", fill: (cell, call) => go(cell, duration(call.duration), () => goToTime(call.track, call.start, Number(call.duration)))}});
+  table(parent, [...columns, ...columnsOf("", rows, {noted: {title: "Arguments", form: "text", value: call => argumentText(call.noted)}})], rows, "duration");
 }
 
 function fillLosses(parent) {
-  table(parent, [{title: "Cause", left: true, value: loss => loss.cause, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
-    {title: "On", left: true, value: loss => loss.track === undefined ? "" : data.tracks[loss.track].name,
-      text: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
-    {title: "How much", value: loss => loss.calls ?? loss.records,
+  table(parent, columnsOf("losses", data.losses, {cause: {title: "Cause", left: true, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
+    track: {title: "On", form: "text", value: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
+    count: {title: "How much", value: loss => loss.calls ?? loss.records,
       text: loss => loss.bytes && !Number(loss.records) ? `${exact(loss.bytes)} bytes` : loss.calls === undefined ? `${exact(loss.records)} records` : `${exact(loss.calls)} calls`},
-    {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
-      : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))},
-    ...columnsOf("losses", [], data.losses)], data.losses, 2);
+    first: {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
+      : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))}}), data.losses, "count");
 }
 
 function fillAbout(parent) {
   add(parent, "p", `Written by rbwp ${data.version}. Times count from the zero time of the run, ${BigInt(data.origin_ns) - BigInt(data.since_zero_ns)} ns since 1970; the first span of a worker starts at ${moment(0, 1)}.`, "caption");
-  table(parent, [{title: "Process", left: true, value: process => process.name}, {title: "Host", left: true, value: process => process.host, text: process => process.host},
-    {title: "File", left: true, value: process => process.source, text: process => process.source},
-    {title: "Command", left: true, value: process => process.command, text: process => process.command.replaceAll("\0", " ")},
-    {title: "OS id", value: process => process.os_id, text: process => Number(process.os_id) ? String(process.os_id) : ""}], data.processes, 0);
-  table(parent, [{title: "Fact", left: true, value: fact => fact[0], text: fact => fact[0]}, {title: "Value", left: true, value: fact => fact[1], text: fact => fact[1]}], data.facts, 0);
+  const text = title => ({title, form: "text"});
+  table(parent, columnsOf("", data.processes, {name: text("Process"), host: text("Host"), source: text("File"),
+    command: {...text("Command"), value: process => process.command.replaceAll("\0", " ")}, os_id: osIdColumn}), data.processes, "name");
+  table(parent, columnsOf("", data.facts, {fact: {...text("Fact"), value: fact => fact[0]}, value: {...text("Value"), value: fact => fact[1]}}), data.facts, "fact");
 }
 
 /* ---- tabs ----------------------------------------------------------------------------------- */
 
 const nodeCount = data.nodes.length;
 const TABS = [
-  ["Work items", calls.length, parent => kindTable(parent, calls, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], workerTime, "Of worker time")],
-  ["Sub-items", subItems.length, parent => kindTable(parent, subItems, [{title: "Id", value: kind => kind.item, text: kind => String(kind.item)},
-    {title: "Type", left: true, value: kind => CATEGORY_TITLES[kind.category], text: kind => CATEGORY_TITLES[kind.category]}], workerTime, "Of worker time")],
-  ["Other work", others.length, parent => kindTable(parent, others, [{title: "Type", left: true, value: kind => kind.category, text: kind => kind.category}], workerTime, "Of worker time")],
-  ["Queue delay", queued.length, parent => kindTable(parent, queued, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent, "Of the run")],
-  ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
-  ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, [], extent, "Of the run")],
+  ["Work items", calls.length, parent => kindTable(parent, calls, {item: "Slot"}, workerTime, "Of worker time")],
+  ["Sub-items", subItems.length, parent => kindTable(parent, subItems, {item: "Id", category: {title: "Type", value: kind => CATEGORY_TITLES[kind.category]}}, workerTime, "Of worker time")],
+  ["Other work", others.length, parent => kindTable(parent, others, {category: "Type"}, workerTime, "Of worker time")],
+  ["Queue delay", queued.length, parent => kindTable(parent, queued, {item: "Slot"}, extent, "Of the run")],
+  ["Ranges", ranges.length, parent => kindTable(parent, ranges, {}, extent, "Of the run")],
+  ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, {}, extent, "Of the run")],
   ["Flame", data.stacks.length, fillFlame],
   ["Stacks of slow calls", (data.slow_stacks || []).length, fillSlow],
   ["Counters", counters.length, fillCounters],
