@@ -34,7 +34,7 @@ static uint32_t add_rows(uint32_t thread, uint64_t id)
 static int start(void **state)
 {
     (void)state;
-    critical_path_start(&path, &trace);
+    critical_path_start(&path, &trace, NULL);
     const struct trace_sink sink = critical_path_sink(&path);
     trace = trace_new(&sink, 0);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -228,6 +228,149 @@ static void many_messages(void **state)
         assert_int_equal(path.hops[i].key, 2 * i + 1);
 }
 
+/* ---- inside one process ------------------------------------------------------------------------
+ */
+
+static void work(uint32_t track, uint8_t category, uint32_t what, int64_t start_ns, int64_t stop_ns)
+{
+    const struct trace_span span = {.start_ns = start_ns,
+                                    .stop_ns = stop_ns,
+                                    .track = track,
+                                    .name = what,
+                                    .category = category,
+                                    .item = SLOT_WORK};
+    trace_add_spans(trace, &span, 1, NULL);
+}
+
+static void lead(enum trace_link_kind kind, uint32_t from, int64_t from_ns, uint32_t to,
+                 int64_t to_ns)
+{
+    trace_add_link(
+        trace,
+        (struct trace_link){
+            .kind = kind, .from_track = from, .from_ns = from_ns, .to_track = to, .to_ns = to_ns});
+}
+
+static void assert_piece(uint32_t at, uint32_t track, uint32_t what, unsigned kind,
+                         int64_t start_ns, uint64_t duration_ns)
+{
+    const struct critical_piece *piece = &path.pieces[at];
+    assert_true(at < path.piece_count);
+    assert_int_equal(piece->track, track);
+    assert_int_equal(piece->name, what);
+    assert_int_equal(piece->kind, kind);
+    assert_int_equal(piece->start_ns, start_ns);
+    assert_int_equal(piece->duration_ns, duration_ns);
+}
+
+static uint32_t named(const char *text)
+{
+    return trace_add_name(trace, text, (uint32_t)strlen(text));
+}
+
+static uint32_t waits_of(uint32_t thread, const char *table)
+{
+    return trace_add_track_below(
+        trace, thread,
+        (struct trace_track){.kind = TRACE_TABLE, .id = 9, .name = trace_text(table)});
+}
+
+/* A wait's end leads to who ended it, from inside of a call; the time until it ran again is apart.
+ */
+static void a_wait_leads_to_its_waker(void **state)
+{
+    (void)state;
+    const uint32_t rows = waits_of(worker[0], "wait"), holds = named("holds"),
+                   mutex = named("mutex");
+    work(worker[0], TRACE_CALL, name, 0, 1000);
+    work(handler[0], TRACE_CALL, holds, 100, 720);
+    const struct trace_span wait[] = {
+        {.start_ns = 300, .stop_ns = 750, .track = rows, .name = mutex, .category = TRACE_RANGE},
+        {.start_ns = 700,
+         .stop_ns = 750,
+         .track = rows,
+         .name = holds,
+         .category = TRACE_RANGE,
+         .depth = 1}};
+    trace_add_spans(trace, wait, 2, NULL);
+    lead(TRACE_WAKE, handler[0], 700, rows, 700);
+    finish();
+    assert_int_equal(path.piece_count, 4);
+    assert_piece(0, handler[0], holds, WALK_IDLE, 0, 100);
+    assert_piece(1, handler[0], holds, WALK_WORK, 100, 600);
+    assert_piece(2, worker[0], holds, WALK_READY, 700, 50);
+    assert_piece(3, worker[0], name, WALK_WORK, 750, 250);
+}
+
+/* A call goes back to who put it into its queue, or to the call before it, whichever was later. */
+static void a_ticket_or_the_call_before(void **state)
+{
+    (void)state;
+    const uint32_t first = named("first"), other = named("other");
+    work(handler[0], TRACE_CALL, first, 0, 100);
+    work(worker[0], TRACE_CALL, other, 0, 150);
+    work(worker[0], TRACE_CALL, name, 160, 300);
+    lead(TRACE_WAIT_FOR, handler[0], 90, worker[0], 160); /* it was busy then */
+    work(worker[0], TRACE_CALL, name, 500, 600);
+    work(handler[0], TRACE_CALL, first, 350, 450);
+    lead(TRACE_WAIT_FOR, worker[0], 290, handler[0], 350);
+    lead(TRACE_WAIT_FOR, handler[0], 440, worker[0], 501); /* times are rounded */
+    finish();
+    assert_int_equal(path.piece_count, 7);
+    assert_piece(0, worker[0], other, WALK_WORK, 0, 150);
+    assert_piece(1, worker[0], name, WALK_QUEUE, 150, 10);
+    assert_piece(2, worker[0], name, WALK_WORK, 160, 130);
+    assert_piece(3, handler[0], first, WALK_QUEUE, 290, 60);
+    assert_piece(4, handler[0], first, WALK_WORK, 350, 90);
+    assert_piece(5, worker[0], name, WALK_QUEUE, 440, 60);
+    assert_piece(6, worker[0], name, WALK_WORK, 500, 100);
+    assert_int_equal(path.share_count, 5);
+    assert_int_equal(path.shares[0].sum.duration_ns, 230);
+    assert_int_equal(path.shares[0].pieces, 2);
+}
+
+/* A call that waits for a GPU goes back to the kernel that ended last in it, a kernel to the one
+ * before it on its stream, or to its launch. */
+static void a_kernel(void **state)
+{
+    (void)state;
+    const uint32_t kernel = named("kernel"), sync = named("sync");
+    const uint32_t rows = waits_of(worker[0], "gpu_call");
+    const uint32_t gpu =
+        trace_add_track(trace, (struct trace_track){.kind = TRACE_GPU, .name = trace_text("gpu")});
+    const uint32_t stream = trace_add_track_below(
+        trace, gpu, (struct trace_track){.kind = TRACE_STREAM, .name = trace_text("stream")});
+    work(worker[0], TRACE_CALL, name, 0, 1000);
+    work(stream, TRACE_GPU_WORK, kernel, 200, 400);
+    work(stream, TRACE_GPU_WORK, kernel, 410, 800);
+    lead(TRACE_LAUNCH, worker[0], 120, stream, 200);
+    lead(TRACE_LAUNCH, worker[0], 130, stream, 410);
+    work(rows, TRACE_RANGE, sync, 150, 820);
+    finish();
+    assert_int_equal(path.piece_count, 7);
+    assert_piece(0, worker[0], name, WALK_WORK, 0, 120);
+    assert_piece(1, stream, kernel, WALK_LAUNCH, 120, 80);
+    assert_piece(2, stream, kernel, WALK_GPU, 200, 200);
+    assert_piece(3, stream, kernel, WALK_LAUNCH, 400, 10);
+    assert_piece(4, stream, kernel, WALK_GPU, 410, 390);
+    assert_piece(5, worker[0], sync, WALK_GPU_WAIT, 800, 20);
+    assert_piece(6, worker[0], name, WALK_WORK, 820, 180);
+}
+
+/* Of pieces without end the last ones are kept; the sums have all. */
+static void many_pieces(void **state)
+{
+    (void)state;
+    enum { MANY = CRITICAL_PIECES + 1000 };
+    for (int64_t i = 0; i < MANY; i++)
+        work(worker[0], TRACE_CALL, i % 2 ? name : named("b"), i * 10, i * 10 + 10);
+    finish();
+    assert_int_equal(path.piece_count, CRITICAL_PIECES);
+    assert_int_equal(path.pieces_dropped, 1000);
+    assert_int_equal(path.pieces[0].start_ns, 10000);
+    assert_int_equal(path.shares[0].sum.duration_ns + path.shares[1].sum.duration_ns, MANY * 10);
+}
+
 static void nothing_comes(void **state)
 {
     (void)state;
@@ -245,6 +388,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(clocks_err, start, stop),
         cmocka_unit_test_setup_teardown(times_at_the_ends, start, stop),
         cmocka_unit_test_setup_teardown(many_messages, start, stop),
+        cmocka_unit_test_setup_teardown(a_wait_leads_to_its_waker, start, stop),
+        cmocka_unit_test_setup_teardown(a_ticket_or_the_call_before, start, stop),
+        cmocka_unit_test_setup_teardown(a_kernel, start, stop),
+        cmocka_unit_test_setup_teardown(many_pieces, start, stop),
         cmocka_unit_test_setup_teardown(nothing_comes, start, stop),
     };
     return cmocka_run_group_tests_name("critical_path", tests, NULL, NULL);

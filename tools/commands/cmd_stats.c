@@ -90,7 +90,7 @@ static bool store_columns(void *value, const char *text, struct option_error *er
 #define TABLES                                                                                     \
     "open findings values work_items queued sub_items gpu_work nodes threads gpus inside_kernels " \
     "kernel_lines ranges gpu_ranges other_tracks counters messages slow_stacks longest losses "    \
-    "lines hops"
+    "lines hops shares pieces"
 
 /* It is shown alone, so that nothing else needs to be added up. */
 static bool store_csv(void *value, const char *text, struct option_error *error)
@@ -137,8 +137,10 @@ static const struct option stats_option_table[] = {
     {"cache", 0, "DIR", "beside",
      "keep the sums of each file in DIR, or beside it, for the next time",
      offsetof(struct stats_report_options, cache), option_store_text},
-    {"critical-path", 0, NULL, NULL, "the chain of messages and work that held a job up, alone",
+    {"critical-path", 0, NULL, NULL, "the chain of work and waits that held the run up, alone",
      offsetof(struct stats_report_options, critical_path), NULL},
+    {"of", 0, "NAME", NULL, "with --critical-path: of the longest call of this name (* and ?)",
+     offsetof(struct stats_report_options, of), NULL},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
     {0},
 };
@@ -156,6 +158,8 @@ static enum exit_code stats_run(void *config, struct operands files)
                                              : !options->csv || options->csv_known,
                       options->csv, options->json))
         return EXIT_USAGE;
+    if (options->of && !options->critical_path)
+        return message_usage("--of is of --critical-path");
     return (options->critical_path ? critical_report : stats_report)(options, files);
 }
 

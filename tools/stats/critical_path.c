@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls and messages are events that are sorted by time and walked through once. Each process has
- * the message that it waited for last; each message keeps the one that its sender had then. So
- * chains grow as trees whose branches are given back when nothing refers to them any more.
+ * Two sorted streams. Calls and messages go forward once: that says which messages a process waited
+ * for. Spans, links and these messages go back once, from the end of the run (critical_walk.c).
  */
 #include "critical_path.h"
+#include "critical_walk.h"
 #include "grow.h"
 #include "index_map.h"
 #include "message.h"
+#include "name_pattern.h"
 #include "stats_row.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
 
-enum { SLOTS = 256, HANDLERS_KEPT = 8 };
+enum { SLOTS = 256, WAIT_DEPTH = UINT16_MAX };
 
 /* At one time: what ends has ended, what begins has not begun. */
-enum event_kind { CALL_ENDS, ARRIVED, SENT, CALL_BEGINS, HANDLED };
+enum event_kind { CALL_ENDS, ARRIVED, CALL_BEGINS, HANDLED };
 
 struct event {
     int64_t time_ns;
@@ -24,39 +25,29 @@ struct event {
     uint32_t kind, process;   /* where it happens */
     uint32_t thread, item;    /* track; slot of a call */
     uint32_t name;            /* of a handler */
-    uint32_t from_process, to_process;
+    uint32_t from_thread;
     int64_t sent_ns, arrived_ns, start_ns, stop_ns;
 };
 _Static_assert(sizeof(struct event) % 8 == 0, "as the sorter wants it");
 
 struct critical_track {
-    bool is_thread;
+    uint32_t thread; /* the track that its spans are walked on; TRACE_NONE: none */
+    bool works, waits, waits_for_gpu;
     uint32_t item; /* of the outermost call that came last */
     int64_t stop_ns;
-};
-
-/* A handler's run, and the message behind which the sender of its own message was. */
-struct link {
-    struct link *before; /* NULL: none */
-    uint64_t refs;
-    struct event event; /* HANDLED */
 };
 
 struct critical_process {
     bool handles[SLOTS]; /* slots in whose calls messages are handled */
     uint32_t busy;       /* threads that work, not counting those */
     uint64_t begins;     /* calls that have begun */
-    struct link *waited; /* the message that it waited for last */
-    struct link *recent[HANDLERS_KEPT];
-    uint32_t next_recent;
 };
 
-/* Of a message that was sent and not handled yet. */
+/* Of a message that has arrived and was not handled yet. */
 struct flight {
     uint64_t key;
     uint64_t begins;
-    struct link *before; /* NULL: none */
-    uint32_t next_free;  /* of one that was handled: index + 1 */
+    uint32_t next_free; /* of one that was handled: index + 1 */
     bool found_idle;
 };
 
@@ -65,7 +56,6 @@ struct walk {
     struct flight *flights;
     uint32_t flight_room, flight_count, free_flight; /* index + 1 */
     struct index_map flight_places;
-    struct link *last; /* the handler that ended last */
     bool failed;
 };
 
@@ -103,14 +93,42 @@ static void critical_path_on_process(void *context, const struct trace_process *
         critical_path_fail(path);
 }
 
+/* Where work is, and below threads the waits of a table. */
+static struct critical_track track_of(const struct trace *trace, const struct trace_track *track)
+{
+    struct critical_track made = {.thread = TRACE_NONE, .stop_ns = INT64_MIN};
+    const bool below = track->kind == TRACE_TABLE && track->parent != TRACE_NONE;
+    made.works = track->kind <= TRACE_STREAM;
+    made.waits_for_gpu = below && trace_text_is(track->name, "gpu_call");
+    made.waits = below && (trace_text_is(track->name, "wait") ||
+                           trace_text_is(track->name, "mpi_wait") || made.waits_for_gpu);
+    if (made.works)
+        made.thread = track->number;
+    else if (made.waits && trace_track_of(trace, track->parent)->kind == TRACE_THREAD)
+        made.thread = track->parent;
+    return made;
+}
+
 static void critical_path_on_track(void *context, const struct trace_track *track)
 {
     struct critical_path *path = context;
     if (!grow_zeroed32(&path->tracks, &path->track_room, track->number + 1, sizeof *path->tracks))
         critical_path_fail(path);
     else
-        path->tracks[track->number] =
-            (struct critical_track){.is_thread = track->kind == TRACE_THREAD, .stop_ns = INT64_MIN};
+        path->tracks[track->number] = track_of(*path->trace, track);
+}
+
+/* The run: calls that handle messages alone are around handlers, and are none of it. */
+static void critical_path_widen(struct critical_path *path, int64_t start_ns, int64_t stop_ns,
+                                uint32_t track)
+{
+    if (!path->any || start_ns < path->first_ns)
+        path->first_ns = start_ns;
+    if (!path->any || stop_ns > path->last_ns) {
+        path->last_ns = stop_ns;
+        path->last_track = track;
+    }
+    path->any = true;
 }
 
 static void add_call(struct critical_path *path, uint32_t process, const struct trace_span *span)
@@ -126,17 +144,66 @@ static void add_call(struct critical_path *path, uint32_t process, const struct 
     merge_sorter_add(&path->events, &event, NULL);
 }
 
+/* What a span is on the path; WALK_KINDS: nothing. */
+static unsigned kind_of(const struct critical_track *track, const struct trace_span *span)
+{
+    if (track->thread == TRACE_NONE || span->start_ns >= span->stop_ns)
+        return WALK_KINDS;
+    if (track->waits)
+        return span->category != TRACE_RANGE ? WALK_KINDS
+               : span->depth                 ? WALK_READY
+               : track->waits_for_gpu        ? WALK_GPU_WAIT
+                                             : WALK_WAIT;
+    if (span->category == TRACE_GPU_WORK)
+        return WALK_GPU;
+    return span->category == TRACE_REAP                             ? WALK_GPU_WAIT
+           : span->category >= TRACE_RANGE                          ? WALK_KINDS
+           : span->category == TRACE_WAIT || trace_is_waiting(span) ? WALK_WAIT
+                                                                    : WALK_WORK;
+}
+
+static void add_step(struct critical_path *path, const struct critical_track *track,
+                     const struct trace_span *span)
+{
+    const unsigned kind = kind_of(track, span);
+    const uint32_t depth = track->waits ? WAIT_DEPTH : 0;
+    if (kind == WALK_KINDS)
+        return;
+    const struct critical_step step = {.time_ns = span->stop_ns,
+                                       .from_ns = span->start_ns,
+                                       .what = STEP_SPAN,
+                                       .kind = (uint8_t)kind,
+                                       .track = track->thread,
+                                       .name = span->name,
+                                       .other = depth + span->depth};
+    merge_sorter_add(&path->steps, &step, NULL);
+    if (span->category != TRACE_CALL && track->works && span->depth == 0)
+        critical_path_widen(path, span->start_ns, span->stop_ns, span->track);
+}
+
+static void note_longest(struct critical_path *path, const struct trace_span *span)
+{
+    const struct trace_text name = trace_name_of(*path->trace, span->name);
+    const uint64_t duration_ns = trace_duration_ns(span);
+    if (path->of && duration_ns > path->longest.duration_ns &&
+        name_matches(path->of, name.text, name.bytes))
+        path->longest = (struct critical_piece){span->start_ns, duration_ns, span->track,
+                                                span->name, WALK_WORK};
+}
+
 /* Handlers are sub-items: the call around one is known by then. */
 static void critical_path_on_span(struct critical_path *path, const struct trace_span *span)
 {
     struct critical_track *track = &path->tracks[span->track];
     uint32_t process = trace_track_of(*path->trace, span->track)->process;
+    add_step(path, track, span);
     if (span->category == TRACE_AM && span->start_ns <= track->stop_ns && track->item < SLOTS)
         path->processes[process].handles[track->item] = true;
-    if (span->category != TRACE_CALL || span->depth > 0)
+    if (span->category != TRACE_CALL || span->depth > 0 || !track->works)
         return;
     track->item = span->item;
     track->stop_ns = span->stop_ns;
+    note_longest(path, span);
     if (span->start_ns < span->stop_ns)
         add_call(path, process, span);
 }
@@ -147,8 +214,25 @@ static void critical_path_on_spans(void *context, const struct trace_span *spans
     struct critical_path *path = context;
     (void)details;
     for (size_t i = 0; i < count && !path->failed; i++)
-        if (path->tracks[spans[i].track].is_thread)
-            critical_path_on_span(path, &spans[i]);
+        critical_path_on_span(path, &spans[i]);
+}
+
+static void critical_path_on_link(void *context, const struct trace_link *link)
+{
+    struct critical_path *path = context;
+    const uint32_t to = path->tracks[link->to_track].thread;
+    const uint32_t from = path->tracks[link->from_track].thread;
+    if (to == TRACE_NONE || from == TRACE_NONE || to == from || link->from_ns > link->to_ns ||
+        link->kind == TRACE_MESSAGE || link->kind == TRACE_LINKED_RANGE)
+        return;
+    const struct critical_step step = {.time_ns = link->to_ns,
+                                       .from_ns = link->from_ns,
+                                       .what = STEP_LINK,
+                                       .kind = (uint8_t)link->kind,
+                                       .track = to,
+                                       .other = from};
+    path->links++;
+    merge_sorter_add(&path->steps, &step, NULL);
 }
 
 /* The thread below which the row stands; of a row without one its own track. */
@@ -162,31 +246,26 @@ static void critical_path_take_message(void *context, const struct trace_message
 {
     struct critical_path *path = context;
     const struct trace_message_end *sent = &message->sent, *handled = &message->handled;
-    struct event event = {.time_ns = sent->start_ns,
+    /* Clocks err: it comes in this order all the same. */
+    const int64_t behind_ns = sent->start_ns < INT64_MAX ? sent->start_ns + 1 : INT64_MAX;
+    struct event event = {.time_ns =
+                              handled->arrived_ns > behind_ns ? handled->arrived_ns : behind_ns,
                           .key = handled->key,
-                          .kind = SENT,
-                          .process = message->from_process,
-                          .thread = thread_of(path, sent->track),
+                          .kind = ARRIVED,
+                          .process = message->to_process,
+                          .thread = thread_of(path, handled->track),
                           .name = handled->name,
-                          .from_process = message->from_process,
-                          .to_process = message->to_process,
+                          .from_thread = thread_of(path, sent->track),
                           .sent_ns = sent->start_ns,
                           .arrived_ns = handled->arrived_ns,
                           .start_ns = handled->start_ns,
                           .stop_ns = handled->stop_ns};
     path->messages++;
     merge_sorter_add(&path->events, &event, NULL);
-    /* Clocks err: it comes in this order all the same. */
-    event.process = message->to_process;
-    event.thread = thread_of(path, handled->track);
-    event.kind = ARRIVED;
-    event.time_ns = sent->start_ns < INT64_MAX ? sent->start_ns + 1 : INT64_MAX;
-    if (handled->arrived_ns > event.time_ns)
-        event.time_ns = handled->arrived_ns;
-    merge_sorter_add(&path->events, &event, NULL);
     event.kind = HANDLED;
     event.time_ns = handled->start_ns > event.time_ns ? handled->start_ns : event.time_ns;
     merge_sorter_add(&path->events, &event, NULL);
+    critical_path_widen(path, sent->start_ns, handled->stop_ns, event.thread);
 }
 
 static bool critical_path_is_full(void *context)
@@ -195,10 +274,11 @@ static bool critical_path_is_full(void *context)
     return path->failed;
 }
 
-void critical_path_start(struct critical_path *path, struct trace *const *trace)
+void critical_path_start(struct critical_path *path, struct trace *const *trace, const char *of)
 {
-    *path = (struct critical_path){.trace = trace};
+    *path = (struct critical_path){.trace = trace, .of = of};
     merge_sorter_start(&path->events, &events_order);
+    merge_sorter_start(&path->steps, &critical_steps_order);
 }
 
 struct trace_sink critical_path_sink(struct critical_path *path)
@@ -208,34 +288,10 @@ struct trace_sink critical_path_sink(struct critical_path *path)
         .process = critical_path_on_process,
         .track = critical_path_on_track,
         .spans = critical_path_on_spans,
+        .link = critical_path_on_link,
         .message = critical_path_take_message,
         .full = critical_path_is_full,
     };
-}
-
-/* ---- chains ------------------------------------------------------------------------------- */
-
-static struct link *hold(struct link *link)
-{
-    if (link)
-        link->refs++;
-    return link;
-}
-
-static void drop(struct link *link)
-{
-    while (link && --link->refs == 0) {
-        struct link *before = link->before;
-        free(link);
-        link = before;
-    }
-}
-
-static void critical_path_put(struct link **place, struct link *link)
-{
-    struct link *old = *place;
-    *place = hold(link);
-    drop(old);
 }
 
 /* ---- messages under way ------------------------------------------------------------------- */
@@ -277,83 +333,40 @@ static struct flight take_flight(struct walk *walk, struct flight *flight)
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-/* The handler inside which it was sent, or else the message that its sender had waited for. */
-static struct link *cause_of(const struct critical_process *process, const struct event *sent)
-{
-    for (uint32_t i = 0; i < HANDLERS_KEPT; i++) {
-        struct link *link = process->recent[i];
-        if (link && link->event.thread == sent->thread && link->event.start_ns <= sent->time_ns &&
-            sent->time_ns <= link->event.stop_ns)
-            return link;
-    }
-    return process->waited;
-}
-
-static void send(struct walk *walk, const struct event *event)
-{
-    struct flight *flight = add_flight(walk, event->key);
-    if (!flight) {
-        walk->failed = true;
-        return;
-    }
-    *flight = (struct flight){
-        .key = event->key,
-        .before = hold(cause_of(&walk->path->processes[event->process], event)),
-    };
-}
-
 static void arrive(struct walk *walk, const struct event *event)
 {
     const struct critical_process *process = &walk->path->processes[event->process];
-    struct flight *flight = critical_path_find(walk, event->key);
-    if (!flight)
-        return;
-    flight->found_idle = process->busy == 0;
-    flight->begins = process->begins;
+    struct flight *flight = add_flight(walk, event->key);
+    walk->failed |= !flight;
+    if (flight)
+        *flight = (struct flight){
+            .key = event->key, .begins = process->begins, .found_idle = process->busy == 0};
 }
 
 static void handle(struct walk *walk, const struct event *event)
 {
-    struct critical_process *process = &walk->path->processes[event->process];
+    const struct critical_process *process = &walk->path->processes[event->process];
     struct flight *found = critical_path_find(walk, event->key);
     if (!found)
         return;
     const struct flight flight = take_flight(walk, found);
-    struct link *link = malloc(sizeof *link);
-    if (!link) {
-        drop(flight.before);
-        walk->failed = true;
-        return;
-    }
-    *link = (struct link){.before = flight.before, .refs = 1, .event = *event};
-    if (flight.found_idle && flight.begins == process->begins)
-        critical_path_put(&process->waited, link);
-    critical_path_put(&process->recent[process->next_recent++ % HANDLERS_KEPT], link);
-    if (!walk->last || event->stop_ns > walk->last->event.stop_ns)
-        critical_path_put(&walk->last, link);
-    drop(link);
-}
-
-/* The run: calls that handle messages alone are around handlers, and are none of it. */
-static void critical_path_widen(struct critical_path *path, int64_t start_ns, int64_t stop_ns,
-                                uint32_t process)
-{
-    if (!path->any || start_ns < path->first_ns)
-        path->first_ns = start_ns;
-    if (!path->any || stop_ns > path->last_ns) {
-        path->last_ns = stop_ns;
-        path->last_process = process;
-    }
-    path->any = true;
-}
-
-static void count_call(struct critical_path *path, struct critical_process *process,
-                       const struct event *event)
-{
-    bool begins = event->kind == CALL_BEGINS;
-    process->busy += begins ? 1 : -1u;
-    process->begins += begins;
-    critical_path_widen(path, event->time_ns, event->time_ns, event->process);
+    const bool waited = flight.found_idle && flight.begins == process->begins;
+    const struct critical_step end = {.time_ns = event->stop_ns,
+                                      .what = STEP_LINK,
+                                      .kind = STEP_HANDLER_ENDS,
+                                      .track = event->thread};
+    const struct critical_step step = {.time_ns = event->time_ns,
+                                       .from_ns = event->sent_ns,
+                                       .what = STEP_HANDLED,
+                                       .kind = waited,
+                                       .track = event->thread,
+                                       .other = event->from_thread,
+                                       .name = event->name};
+    const struct critical_message message = {sizeof message / 8, event->key, event->arrived_ns,
+                                             event->start_ns, event->stop_ns};
+    merge_sorter_add(&walk->path->steps, &step, (const uint64_t *)&message);
+    if (waited)
+        merge_sorter_add(&walk->path->steps, &end, NULL);
 }
 
 static bool take_event(void *context, const void *item, const uint64_t *payload)
@@ -361,89 +374,18 @@ static bool take_event(void *context, const void *item, const uint64_t *payload)
     struct walk *walk = context;
     const struct event *event = item;
     struct critical_process *process = &walk->path->processes[event->process];
-    bool counts = event->item >= SLOTS || !process->handles[event->item];
+    const bool counts = event->item >= SLOTS || !process->handles[event->item];
     (void)payload;
-    switch (event->kind) {
-    case CALL_BEGINS:
-    case CALL_ENDS:
-        if (counts)
-            count_call(walk->path, process, event);
-        break;
-    case SENT:
-        critical_path_widen(walk->path, event->sent_ns, event->stop_ns, event->to_process);
-        send(walk, event);
-        break;
-    case ARRIVED:
+    if (event->kind == ARRIVED) {
         arrive(walk, event);
-        break;
-    default:
+    } else if (event->kind == HANDLED) {
         handle(walk, event);
+    } else if (counts) {
+        process->busy += event->kind == CALL_BEGINS ? 1 : -1u;
+        process->begins += event->kind == CALL_BEGINS;
+        critical_path_widen(walk->path, event->time_ns, event->time_ns, event->thread);
     }
     return !walk->failed;
-}
-
-/* ---- the result ----------------------------------------------------------------------------- */
-
-/* until_ns: when its receiver sent the next message, or the run ended. */
-static struct critical_hop hop_of(const struct event *event, int64_t until_ns)
-{
-    int64_t done_ns = event->stop_ns < until_ns ? event->stop_ns : until_ns;
-    return (struct critical_hop){
-        .key = event->key,
-        .from_process = event->from_process,
-        .to_process = event->process,
-        .name = event->name,
-        .sent_ns = event->sent_ns,
-        .network_ns = stats_between_ns(event->sent_ns, event->arrived_ns),
-        .queue_ns = stats_between_ns(event->arrived_ns, event->start_ns),
-        .handling_ns = stats_between_ns(event->start_ns, done_ns),
-        .work_ns = stats_between_ns(done_ns, until_ns),
-    };
-}
-
-/* What the run ended with: a handler, or work that its node did behind what it waited for. */
-static const struct link *end_of(const struct walk *walk)
-{
-    const struct critical_path *path = walk->path;
-    const struct link *last = walk->last;
-    if (last && last->event.process == path->last_process && last->event.stop_ns == path->last_ns)
-        return last;
-    return path->processes[path->last_process].waited;
-}
-
-static void note_chain(struct critical_path *path, const struct link *last)
-{
-    int64_t until_ns = path->last_ns;
-    uint32_t count = 0;
-    for (const struct link *link = last; link; link = link->before)
-        count++;
-    path->hops = calloc(count + 1u, sizeof *path->hops);
-    path->first_process = path->last_process;
-    if (!path->hops) {
-        critical_path_fail(path);
-        return;
-    }
-    path->hop_count = count;
-    for (const struct link *link = last; link; link = link->before) {
-        path->hops[--count] = hop_of(&link->event, until_ns);
-        path->first_process = link->event.from_process;
-        until_ns = link->event.sent_ns;
-    }
-    path->first_work_ns = stats_between_ns(path->first_ns, until_ns);
-}
-
-static void free_walk(struct walk *walk)
-{
-    for (uint32_t i = 0; i < walk->flight_count; i++)
-        drop(walk->flights[i].before);
-    free(walk->flights);
-    index_map_free(&walk->flight_places);
-    drop(walk->last);
-    for (uint32_t i = 0; i < walk->path->process_room; i++) {
-        drop(walk->path->processes[i].waited);
-        for (uint32_t j = 0; j < HANDLERS_KEPT; j++)
-            drop(walk->path->processes[i].recent[j]);
-    }
 }
 
 void critical_path_finish(struct critical_path *path)
@@ -453,20 +395,30 @@ void critical_path_finish(struct critical_path *path)
     if (walk.failed)
         critical_path_fail(path);
     path->failed |= path->events.failed; /* a message was given */
-    if (path->any && !path->failed)
-        note_chain(path, end_of(&walk));
-    free_walk(&walk);
+    free(walk.flights);
+    index_map_free(&walk.flight_places);
     free(path->processes);
     free(path->tracks);
     path->processes = NULL;
     path->tracks = NULL;
     path->process_room = path->track_room = 0;
+    if (path->of && path->longest.duration_ns) {
+        path->last_track = path->longest.track;
+        path->last_ns = path->longest.start_ns + (int64_t)path->longest.duration_ns;
+    }
+    path->any &= !path->of || path->longest.duration_ns;
+    if (path->any && !path->failed && !critical_walk_back(path))
+        critical_path_fail(path);
+    path->failed |= path->steps.failed;
 }
 
 void critical_path_free(struct critical_path *path)
 {
     merge_sorter_stop(&path->events);
+    merge_sorter_stop(&path->steps);
     free(path->hops);
+    free(path->pieces);
+    free(path->shares);
     free(path->processes);
     free(path->tracks);
     *path = (struct critical_path){0};

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 enum { LINES_DEFAULT = 20 };
+#define WALK_KIND_WORD(kind, word) word,
 
 /* What messages for one handler on one node added to the path. */
 struct line {
@@ -92,6 +93,44 @@ static const struct result_column hop_columns[] = {
     RESULT_LAST};
 static const struct result_table hops_table = {"hops", NULL, hop_columns, "", NULL, 0};
 
+enum { PIECE_KIND, PIECE_THREAD, PIECE_PROCESS, PIECE_NAME, PIECE_SHARE };
+
+/* Of a piece, or of a share, which begins with one. */
+static struct result_cell piece_made(const struct result_at *at, int what)
+{
+    static const char *const words[] = {WALK_KIND_LIST(WALK_KIND_WORD)};
+    const struct critical_report_view *view = at->all;
+    const struct critical_piece *piece = at->row;
+    const struct trace_track *track = trace_track_of(view->trace, piece->track);
+    if (what == PIECE_SHARE)
+        return share(view, piece->duration_ns);
+    if (what == PIECE_KIND)
+        return result_word(words[piece->kind]);
+    if (what == PIECE_NAME)
+        return piece->name == TRACE_NONE ? result_nothing()
+                                         : result_bytes(trace_name_of(view->trace, piece->name));
+    return result_bytes(what == PIECE_THREAD ? track->name
+                                             : trace_process_of(view->trace, track->process)->name);
+}
+
+#define PIECE_COLUMNS                                                                              \
+    {"duration", "time", 11, RESULT_NS, RESULT_FIELD(struct critical_piece, duration_ns)},         \
+        {"kind", "kind", -12, RESULT_WORD, RESULT_MADE(piece_made, PIECE_KIND)},                   \
+        {"name", NULL, 0, RESULT_TEXT, RESULT_MADE(piece_made, PIECE_NAME), .optional = true},     \
+        {"thread", "thread", 0, RESULT_TEXT, RESULT_MADE(piece_made, PIECE_THREAD)},               \
+        RESULT_PLAIN_MADE("process", RESULT_TEXT, piece_made, PIECE_PROCESS)
+static const struct result_column share_columns[] = {
+    {"share", "share", 8, RESULT_SHARE, RESULT_MADE(piece_made, PIECE_SHARE)},
+    PIECE_COLUMNS,
+    {"pieces", "pieces", 9, RESULT_COUNT, RESULT_FIELD(struct critical_share, pieces)},
+    RESULT_LAST};
+static const struct result_table shares_table = {
+    "shares", NULL, share_columns, "share,pieces,time,kind,thread", NULL, 0};
+static const struct result_column piece_columns[] = {
+    RESULT_PLAIN("start", RESULT_TIME, struct critical_piece, start_ns), PIECE_COLUMNS,
+    RESULT_LAST};
+static const struct result_table pieces_table = {"pieces", NULL, piece_columns, "", NULL, 0};
+
 RESULT_MAKES(path_node, critical_path,
              result_u64(trace_process_of(((const struct critical_report_view *)at->all)->trace,
                                          what ? row->last_process : row->first_process)
@@ -104,6 +143,8 @@ static const struct result_column path_columns[] = {
     RESULT_PLAIN_MADE("first_node", RESULT_ID, path_node, 0),
     RESULT_PLAIN_MADE("last_node", RESULT_ID, path_node, 1),
     RESULT_PLAIN("first_work", RESULT_NS, struct critical_path, first_work_ns),
+    RESULT_PLAIN("links", RESULT_COUNT, struct critical_path, links),
+    RESULT_PLAIN("pieces_dropped", RESULT_COUNT, struct critical_path, pieces_dropped),
     RESULT_LAST};
 const struct result_column critical_columns[] = {
     {NULL, NULL, 0, RESULT_PART, RESULT_FIELD(struct critical_report_view, path),
@@ -114,6 +155,10 @@ const struct result_column critical_columns[] = {
      RESULT_LIST_OF(struct critical_report_view, lines, count)},
     {"hops", NULL, 0, RESULT_LIST, .list = &hops_table,
      RESULT_LIST_OF(struct critical_report_view, path.hops, path.hop_count)},
+    {"shares", NULL, 0, RESULT_LIST, .list = &shares_table,
+     RESULT_LIST_OF(struct critical_report_view, path.shares, path.share_count)},
+    {"pieces", NULL, 0, RESULT_LIST, .list = &pieces_table,
+     RESULT_LIST_OF(struct critical_report_view, path.pieces, path.piece_count)},
     RESULT_LAST};
 
 /* ---- lines ------------------------------------------------------------------------------------
@@ -167,15 +212,13 @@ static double percent(const struct critical_report_view *view, uint64_t ns)
     return 100 * share(view, ns).f64;
 }
 
-static void critical_report_put_head(struct out *out, const struct critical_report_view *view,
-                                     struct colors colors)
+static void put_messages_head(struct out *out, const struct critical_report_view *view,
+                              const char *run, struct colors colors)
 {
-    char run[QUANTITY_BYTES];
     const struct critical_path *path = &view->path;
-    out_format(
-        out, "%sCritical path through %" PRIu32 " of %" PRIu64 " messages, over a run of %s%s\n",
-        colors.bold, path->hop_count, path->messages,
-        quantity_duration(run, (uint64_t)path->last_ns - (uint64_t)path->first_ns), colors.off);
+    out_format(out,
+               "%sCritical path through %" PRIu32 " of %" PRIu64 " messages, over a run of %s%s\n",
+               colors.bold, path->hop_count, path->messages, run, colors.off);
     out_format(out, "work %.1f %%, handlers %.1f %%, network %.1f %%, queue %.1f %%\n\n",
                percent(view, view->sum.work_ns), percent(view, view->sum.handling_ns),
                percent(view, view->sum.network_ns), percent(view, view->sum.queue_ns));
@@ -187,24 +230,50 @@ static void behind_line(const struct result_view *view, const struct result_at *
     result_text_name(view, (struct trace_text){handler.text, handler.bytes});
 }
 
+static void put_lines(const struct result_view *result, const struct critical_report_view *view,
+                      uint32_t most)
+{
+    const struct result_layout layout = result_layout(result, &lines_table, NULL, 0);
+    const struct critical_path *path = &view->path;
+    struct result_rows rows = result_array(view->lines, sizeof *view->lines, view->count);
+    char work[QUANTITY_BYTES];
+    result_text_titles(result, &layout);
+    out_format(result->out, "%7.1f%%%54s", percent(view, path->first_work_ns),
+               quantity_rough(work, path->first_work_ns, 4));
+    result_text_name(result, trace_process_of(view->trace, path->first_process)->name);
+    out_text(result->out, "  (from the beginning)\n");
+    rows.count = view->count < most ? view->count : most;
+    result_text_rows(result, &layout, &rows, view, NULL, behind_line);
+    result_text_more(result, view->count, rows.count, "");
+    out_text(result->out, "\n");
+}
+
+static void behind_share(const struct result_view *view, const struct result_at *at)
+{
+    const struct result_cell name = piece_made(at, PIECE_NAME);
+    if (name.kind == RESULT_BYTES)
+        result_text_name(view, (struct trace_text){name.text, name.bytes});
+}
+
 static void critical_report_put_text(struct out *out, const struct critical_report_view *view,
                                      uint32_t most, struct colors colors)
 {
     const struct result_view result = {out, colors, UINT16_MAX, false, 0, NULL};
-    const struct result_layout layout = result_layout(&result, &lines_table, NULL, 0);
+    const struct result_layout layout = result_layout(&result, &shares_table, NULL, 0);
     const struct critical_path *path = &view->path;
-    struct result_rows rows = result_array(view->lines, sizeof *view->lines, view->count);
-    char work[QUANTITY_BYTES];
-    critical_report_put_head(out, view, colors);
+    struct result_rows rows = result_array(path->shares, sizeof *path->shares, path->share_count);
+    char run[QUANTITY_BYTES];
+    quantity_duration(run, (uint64_t)path->last_ns - (uint64_t)path->first_ns);
+    if (path->messages) {
+        put_messages_head(out, view, run, colors);
+        put_lines(&result, view, most);
+    } else {
+        out_format(out, "%sCritical path over a run of %s%s\n\n", colors.bold, run, colors.off);
+    }
     result_text_titles(&result, &layout);
-    out_format(out, "%7.1f%%%54s", percent(view, path->first_work_ns),
-               quantity_rough(work, path->first_work_ns, 4));
-    result_text_name(&result, trace_process_of(view->trace, path->first_process)->name);
-    out_text(out, "  (from the beginning)\n");
-    rows.count = view->count < most ? view->count : most;
-    result_text_rows(&result, &layout, &rows, view, NULL, behind_line);
-    if (view->count > most)
-        out_format(out, "  ... and %" PRIu32 " more (--json has all)\n", view->count - most);
+    rows.count = rows.count < most ? rows.count : most;
+    result_text_rows(&result, &layout, &rows, view, NULL, behind_share);
+    result_text_more(&result, path->share_count, rows.count, "");
 }
 
 /* ---- the pass ----------------------------------------------------------------------------------
@@ -215,7 +284,7 @@ static bool critical_report_begin(struct trace_pass *pass)
     struct critical_path *path = malloc(sizeof *path);
     if (!path)
         return message_fail("out of memory");
-    critical_path_start(path, &pass->trace);
+    critical_path_start(path, &pass->trace, ((const struct stats_report_options *)pass->asked)->of);
     pass->sink = critical_path_sink(path);
     pass->state = path;
     return true;
@@ -228,10 +297,10 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
     struct critical_report_view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
         return EXIT_PARTIAL; /* a message was given */
-    if (path->messages == 0)
-        return message_bad_data(
-            "no message has both of its ends in these files: there is no path through them "
-            "(messages are recorded at level 2)");
+    if (!path->any && path->of)
+        return message_bad_data("no call is called '%s'; 'rbwp stats FILE' lists them", path->of);
+    if (!path->any)
+        return message_bad_data("nothing ran in these files: there is no path");
     bool good = make_lines(&view);
     if (!good)
         message("out of memory");

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * critical_path.h - which messages held a job up: the chain of work and messages that ends last.
+ * critical_path.h - what held a run up: the chain of work, waits and messages that ends last.
  *
- * It is walked back from the end of the run. Work on a node goes back to the message that the node
- * waited for last: one between whose arrival and handler no thread of it worked, handlers apart.
- * From the message it goes to its sender, at the time of sending; a message that was sent inside a
- * handler goes back to that handler's. Where no message was waited for, the chain begins.
+ * It is walked back from the end of the run, on one thread or stream at a time. Where a wait of it
+ * ended, it goes on with who ended it; where a call had been handed over, with who did that, unless
+ * the thread was in another call then, which is what it goes on with; likewise from work on a GPU
+ * to its launch or to what was on its stream before; from a call that waits for a GPU to the work
+ * that ended last in it.
+ *
+ * Between processes it goes from work to the message that the process waited for last: one between
+ * whose arrival and handler no thread of it worked, handlers apart. From a message it goes to its
+ * sender, at the time of sending; a message that was sent inside a handler goes back to that
+ * handler's.
  *
  * So of any time between the first work and the end of the run it says what had to become faster
- * for the job to end sooner: work of a node after a handler, a handler, a message's way, or its
- * wait for its handler. That is as right as the model: work that waits for two things is taken to
- * go on when the last one came.
+ * for the run to end sooner. That is as right as the model: work that waits for two things is taken
+ * to go on when the last one came, and a gap before a call that no link explains is idle.
  *
- * Memory is bounded by the messages under way and the chains that may still become the longest;
- * calls and messages go through a temporary file where they are many.
+ * Memory is bounded by the open spans of each track, the messages that wait for their handlers, the
+ * sums, the messages of the path, and CRITICAL_PIECES of its pieces; spans, links and messages go
+ * through temporary files where they are many.
  */
 #ifndef CRITICAL_PATH_H
 #define CRITICAL_PATH_H
@@ -39,19 +45,51 @@ struct critical_hop {
     uint64_t network_ns, queue_ns, handling_ns, work_ns;
 };
 
+/* clang-format off */
+#define WALK_KIND_LIST(KIND)                                                                       \
+    KIND(WORK, "work") KIND(WAIT, "wait") KIND(READY, "no CPU") KIND(GPU_WAIT, "wait for GPU")     \
+    KIND(GPU, "gpu") KIND(QUEUE, "queue") KIND(LAUNCH, "launch") KIND(NETWORK, "network")          \
+    KIND(IDLE, "idle")
+/* clang-format on */
+#define WALK_KIND_NUMBER(kind, word) WALK_##kind,
+enum walk_kind { WALK_KIND_LIST(WALK_KIND_NUMBER) WALK_KINDS };
+
+enum { CRITICAL_PIECES = 1 << 16 };
+
+/* A part of the path, on one track. */
+struct critical_piece {
+    int64_t start_ns;
+    uint64_t duration_ns;
+    uint32_t track, name; /* name: TRACE_NONE: none */
+    uint32_t kind;        /* enum walk_kind */
+};
+/* What pieces of one track, name and kind are together. */
+struct critical_share {
+    struct critical_piece sum;
+    uint64_t pieces;
+};
+
 struct critical_path {
     /* After finish. */
+    struct critical_share *shares; /* the longest first */
+    struct critical_piece *pieces; /* in the order of time; the last ones of more */
+    uint32_t share_count, share_room, piece_count, piece_room;
+    uint64_t pieces_dropped;   /* at the beginning; their time is in shares */
+    uint64_t links;            /* that it could have gone along */
     struct critical_hop *hops; /* in the order of time */
     uint32_t hop_count;
     uint32_t first_process, last_process; /* where it begins and ends */
-    int64_t first_ns, last_ns;            /* of the run */
-    uint64_t first_work_ns;               /* before the first hop */
-    uint64_t messages;                    /* between all processes */
-    bool failed;                          /* a message was given: there is no result */
+    uint32_t last_track;
+    int64_t first_ns, last_ns; /* of the run */
+    uint64_t first_work_ns;    /* before the first hop */
+    uint64_t messages;         /* between all processes */
+    bool failed;               /* a message was given: there is no result */
 
     /* While it is filled. */
     struct trace *const *trace; /* whose sink this is */
-    struct merge_sorter events;
+    const char *of; /* it ends with the longest call of such a name; NULL: with the run */
+    struct critical_piece longest; /* of these */
+    struct merge_sorter events, steps;
     struct critical_process *processes;
     struct critical_track *tracks;
     uint32_t process_room, track_room;
@@ -59,7 +97,7 @@ struct critical_path {
 };
 
 /* trace: where it will be found when it comes to its first process. */
-void critical_path_start(struct critical_path *path, struct trace *const *trace);
+void critical_path_start(struct critical_path *path, struct trace *const *trace, const char *of);
 /* The sink to give to trace_new; path must stay where it is. */
 struct trace_sink critical_path_sink(struct critical_path *path);
 /* After the last message. */

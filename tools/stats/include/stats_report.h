@@ -14,6 +14,7 @@ struct stats_report_options {
     bool csv_known;      /* it is one of the sums */
     const char *cache;   /* where sums of single files are kept (summary_cache.h); NULL: nowhere */
     bool critical_path;  /* this alone: critical_path.h */
+    const char *of;      /* the call that it ends with, a pattern; NULL: the run */
     unsigned sections;   /* 0: all */
     const char *arg_key; /* of SECTION_ARGUMENTS */
     bool fold_literals;  /* in its texts */
