@@ -39,14 +39,14 @@ static unsigned how_far(const struct place *place)
 /* ---- the signal ------------------------------------------------------------------------------ */
 
 #if defined(__x86_64__)
-#define REGISTER(context, pc, sp, fp)                                                              \
-    (pc = (uint64_t)(context)->uc_mcontext.gregs[REG_RIP],                                         \
-     sp = (uint64_t)(context)->uc_mcontext.gregs[REG_RSP],                                         \
-     fp = (uint64_t)(context)->uc_mcontext.gregs[REG_RBP])
+#define REGISTER(context, code_out, stack_out, frame_out)                                          \
+    (code_out = (uint64_t)(context)->uc_mcontext.gregs[REG_RIP],                                   \
+     stack_out = (uint64_t)(context)->uc_mcontext.gregs[REG_RSP],                                  \
+     frame_out = (uint64_t)(context)->uc_mcontext.gregs[REG_RBP])
 #elif defined(__aarch64__)
-#define REGISTER(context, pc, sp, fp)                                                              \
-    (pc = (context)->uc_mcontext.pc, sp = (context)->uc_mcontext.sp,                               \
-     fp = (context)->uc_mcontext.regs[29])
+#define REGISTER(context, code_out, stack_out, frame_out)                                          \
+    (code_out = (context)->uc_mcontext.pc, stack_out = (context)->uc_mcontext.sp,                  \
+     frame_out = (context)->uc_mcontext.regs[29])
 #endif
 
 #ifdef REGISTER
