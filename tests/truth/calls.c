@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls [FLAGS...] [closed|few|fork|section] - calls of many kinds on more threads than there are
- * processors, and what the kernel counted in them.
+ * calls [FLAGS...] [MODE [NUMBER]] - calls of many kinds on more threads than there are processors,
+ * and what the kernel counted in them.
  *
  * closed: the program closes all descriptors that are not its own, and opens a file on each number.
  * few: it may have few descriptors. fork: a child says what it has of the parent's counters.
  * section: half-way the threads use the word of their rseq area for a critical section of their
- * own.
+ * own. child: all this is done by a child of a thread that had set the word. short: each round is a
+ * thread of its own, which ends with an open call. signals: a handler makes calls, too. refused:
+ * half-way the threads may not make the system call of that number any more, which fails.
  *
  * Prints a moment as ticks and as a time of the records, at the beginning and at the end, and of
  * each kind how many calls were switched out and the CPU time that all took.
@@ -14,13 +16,20 @@
 #include <rbwp_record.h>
 #include <rbwp_session.h>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +45,7 @@ static unsigned slots[KINDS];
 static _Atomic long calls_of[KINDS], switched_of[KINDS], ran_of[KINDS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *mode = "";
+static unsigned refused; /* number of a system call */
 
 /* ---- work -------------------------------------------------------------------------- */
 
@@ -194,21 +204,81 @@ static void count_in_child(void)
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-static void *worker(void *name)
+static bool is_mode(const char *name)
 {
-    const bool has_section = strcmp(mode, "section") == 0;
+    return strcmp(mode, name) == 0;
+}
+
+/* The calling thread's calls of that number fail with EPERM. */
+static void refuse(unsigned number)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof code / sizeof code[0], code};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        abort();
+}
+
+static void on_alarm(int number)
+{
+    (void)number;
+    rbwp_begin(slots[TINY]);
+    rbwp_end();
+}
+
+static void make_round(bool has_section)
+{
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        for (int again = kind == TINY ? 50 : 1; again > 0; again--) {
+            if (has_section)
+                use_section(true);
+            call(kind);
+            if (has_section)
+                use_section(false);
+        }
+}
+
+static void *short_worker(void *name)
+{
     if (rbwp_thread_attach(name) != RBWP_OK)
         abort();
-    for (int round = 0; round < ROUNDS; round++)
-        for (enum kind kind = 0; kind < KINDS; kind++)
-            for (int again = kind == TINY ? 50 : 1; again > 0; again--) {
-                if (has_section && round >= ROUNDS / 2)
-                    use_section(true);
-                call(kind);
-                if (has_section && round >= ROUNDS / 2)
-                    use_section(false);
-            }
+    make_round(false);
+    rbwp_begin(slots[TINY]);
     return NULL;
+}
+
+static void *worker(void *name)
+{
+    pthread_t thread;
+    if (rbwp_thread_attach(name) != RBWP_OK)
+        abort();
+    for (int round = 0; round < ROUNDS; round++) {
+        if (is_mode("refused") && round == ROUNDS / 2)
+            refuse(refused);
+        if (!is_mode("short"))
+            make_round(is_mode("section") && round >= ROUNDS / 2);
+        else if (pthread_create(&thread, NULL, short_worker, "short") == 0)
+            pthread_join(thread, NULL);
+    }
+    return NULL;
+}
+
+/* In a child of this thread, which has set the word. */
+static bool go_on_in_child(void)
+{
+    if (rbwp_thread_attach("parent") != RBWP_OK)
+        abort();
+    call(TINY);
+    calls_of[TINY] = switched_of[TINY] = ran_of[TINY] = 0;
+    const pid_t child = fork();
+    if (child != 0)
+        waitpid(child, NULL, 0);
+    return child == 0;
 }
 
 /* The same moment as ticks and as a time of the records. */
@@ -229,35 +299,28 @@ static void show_clock(void)
     printf("clock %llu %lld\n", (unsigned long long)at, (long long)at_ns);
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    struct rbwp_session *session = NULL;
-    struct rbwp_session_config config = {.size = sizeof config};
-    struct rbwp_error error;
     pthread_t threads[THREADS];
-    if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK) {
-        fprintf(stderr, "%s\n", error.text);
-        return 1;
-    }
-    mode = argc > 1 ? argv[1] : "";
-    if (strcmp(mode, "few") == 0)
-        setrlimit(RLIMIT_NOFILE, &(struct rlimit){24, 24});
-    if (rbwp_session_start(&config, &session, &error) != RBWP_OK) {
-        fprintf(stderr, "%s\n", error.text);
-        return 1;
-    }
-    for (int i = 0; i < KINDS; i++)
-        if (rbwp_work_item_register(names[i], &slots[i]) != RBWP_OK)
-            return 1;
+    sigset_t alarm;
     show_clock();
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, worker, "worker");
-    if (strcmp(mode, "closed") == 0) {
+    if (is_mode("child"))
+        worker("forked");
+    if (is_mode("signals")) { /* for the others to get */
+        sigemptyset(&alarm);
+        sigaddset(&alarm, SIGALRM);
+        pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+        signal(SIGALRM, on_alarm);
+        setitimer(ITIMER_REAL, &(struct itimerval){{0, 1000}, {0, 1000}}, NULL);
+    }
+    if (is_mode("closed")) {
         usleep(100000);
         syscall(SYS_close_range, 3, ~0u, 0);
         open_others();
     }
-    if (strcmp(mode, "fork") == 0) {
+    if (is_mode("fork")) {
         usleep(100000);
         fflush(stdout);
         count_in_child();
@@ -267,7 +330,34 @@ int main(int argc, char **argv)
     show_clock();
     for (int i = 0; i < KINDS; i++)
         printf("kind %s %ld %ld %ld\n", names[i], calls_of[i], switched_of[i], ran_of[i]);
-    if (strcmp(mode, "closed") == 0)
+    if (is_mode("closed"))
         check_others();
+}
+
+int main(int argc, char **argv)
+{
+    struct rbwp_session *session = NULL;
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct rbwp_error error;
+    if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    mode = argc > 1 ? argv[1] : "";
+    refused = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    if (is_mode("few"))
+        setrlimit(RLIMIT_NOFILE, &(struct rlimit){24, 24});
+    if (rbwp_session_start(&config, &session, &error) != RBWP_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    for (int i = 0; i < KINDS; i++)
+        if (rbwp_work_item_register(names[i], &slots[i]) != RBWP_OK)
+            return 1;
+    if (is_mode("child") && !go_on_in_child())
+        return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;
+    run();
+    if (is_mode("child"))
+        return 0; /* its recording ends with it */
     return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;
 }

@@ -3,10 +3,13 @@
 against its trace of the scheduler, call by call."""
 import bisect
 import csv
+import ctypes
 import io
 import json
 import os
 import re
+import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -15,6 +18,8 @@ import pytest
 RBWP, CALLS, IDLE, READS, KEPT_WORD = (os.environ[name] for name in ("RBWP", "CALLS", "IDLE", "READS", "KEPT_WORD"))
 TRACING = Path("/sys/kernel/tracing")
 LINE = re.compile(r"^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)$")
+CALL_NUMBERS = {"x86_64": {"rseq": 334, "getrusage": 98, "clock_gettime": 228, "pread64": 17},
+                "aarch64": {"rseq": 293, "getrusage": 165, "clock_gettime": 113, "pread64": 67}}[os.uname().machine]
 EDGE_NS = 3_000  # of a call, where a switch may be counted on either side: the trace has microseconds
 
 
@@ -26,12 +31,26 @@ def table(path, name):
     return list(csv.DictReader(io.StringIO(rbwp("tables", "--table", name, path))))
 
 
-def record(work, *mode, **environment):
+def refuse(number):
+    """From now on the process's system calls of that number fail with EPERM."""
+    code = b"".join(struct.pack("=HBBI", *each) for each in ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7FFF0000)))
+    kept = ctypes.create_string_buffer(code, len(code))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(38, 1, 0, 0, 0) == 0  # no new privileges
+    assert prctl(22, 2, struct.pack("@HP", 4, ctypes.addressof(kept))) == 0, ctypes.get_errno()  # seccomp, a filter
+
+
+def record(work, *mode, under=(), refused=None, **environment):
     path = work / "calls.bin"
     flags = ["-bgworkprofile", "1", "-bgworkprofile_cpu", "1", "-bgworkprofile_logfile", path]
-    done = subprocess.run([CALLS, *map(str, flags), *mode], cwd=work, capture_output=True, text=True, check=True, env=os.environ | environment)
+    done = subprocess.run([*under, CALLS, *map(str, flags), *mode], cwd=work, capture_output=True, text=True, check=True, env=os.environ | environment,
+                          preexec_fn=refused and (lambda: refuse(CALL_NUMBERS[refused])))
     assert done.stderr == ""
     return path, [line.split() for line in done.stdout.splitlines()]
+
+
+def says_nothing(path):
+    return rbwp("tables", path).find("_cpu") < 0
 
 
 def columns_of(rows, *names):
@@ -61,13 +80,22 @@ def agrees(found):
             assert 0.95 * ran_ns - 10_000 * calls <= running_ns <= 1.3 * ran_ns + 10_000 * calls, kind  # what a host takes from a guest runs
 
 
-@pytest.fixture(autouse=True, scope="module")
-def needs_rseq(tmp_path_factory):
-    if not table(record(tmp_path_factory.mktemp("known"))[0], "thread_cpu"):
-        pytest.skip("the kernel or the C library does not tell whether a thread was switched out")
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """Nothing is said where the kernel or the C library does not show whether a thread was switched out: then nothing can be wrong."""
+    if says_nothing(record(tmp_path_factory.mktemp("known"))[0]):
+        pytest.skip("the kernel or the C library does not show whether a thread was switched out")
 
 
-def test_as_the_kernel_counts(tmp_path):
+def not_known_from_half_way(path):
+    rows, said = table(path, "call_cpu"), columns_of(table(path, "thread_cpu"), "thread", "known", "time")
+    assert rows and all(cell >= -1 for row in rows for cell in map(int, row.values()))
+    for thread, *_ in columns_of(rows, "thread"):
+        ((known, since),) = (rest for of, *rest in said if of == thread)
+        assert known == 0 and all(start <= since for of, start in columns_of(rows, "thread", "start") if of == thread)
+
+
+def test_as_the_kernel_counts(tmp_path, known):
     path, printed = record(tmp_path)
     agrees(summed(path, printed))
     assert columns_of(table(path, "thread_cpu"), "thread", "known") == [(0, 1)]  # of all threads
@@ -81,7 +109,7 @@ def test_the_program_closes_what_it_does_not_know(tmp_path):
         assert 0 <= running and running + max(runnable, 0) <= most
 
 
-def test_few_descriptors(tmp_path):
+def test_few_descriptors(tmp_path, known):
     rows = table(record(tmp_path, "few")[0], "call_cpu")
     unknown = [(runnable, voluntary) for runnable, voluntary in columns_of(rows, "runnable", "voluntary") if runnable < 0]
     assert unknown and all(voluntary > 0 for _, voluntary in unknown)  # who never waited is known by its time on the CPU
@@ -92,31 +120,64 @@ def test_a_child_has_none_of_its_parents_counters(tmp_path):
     assert ["a", "child", "has", "0", "counters", "of", "its", "parent"] in record(tmp_path, "fork")[1]
 
 
-def test_a_section_of_the_program_is_left_alone(tmp_path):
+def test_a_section_of_the_program_is_left_alone(tmp_path, known):
     path, printed = record(tmp_path, "section")
     assert {line[0] for line in printed} == {"clock", "kind"}  # the word was never changed
-    for thread in {row["thread"] for row in table(path, "call_cpu")}:
-        times = [(int(row["known"]), int(row["time"])) for row in table(path, "thread_cpu") if row["thread"] == thread]
-        assert [known for known, _ in times] == [0]
-        assert all(int(row["start"]) <= times[0][1] for row in table(path, "call_cpu") if row["thread"] == thread)
+    not_known_from_half_way(path)
+
+
+@pytest.mark.parametrize("mode", ["child", "short", "signals"])
+def test_a_word_that_is_set_when(tmp_path, known, mode):
+    """A thread with it forks (child), or ends (short), or a signal comes whose handler records."""
+    path, printed = record(tmp_path, "-bgworkprofile_children", "1", mode)
+    if mode == "child":
+        (path,) = (file for file in tmp_path.glob("calls*") if file != path)
+    agrees(summed(path, printed))
+
+
+@pytest.mark.parametrize("name", ["getrusage", "clock_gettime"])
+def test_a_sandbox_that_refuses_to_say_it_half_way(tmp_path, known, name):
+    not_known_from_half_way(record(tmp_path, "refused", str(CALL_NUMBERS[name]))[0])
+
+
+def test_a_sandbox_that_refuses_to_read_half_way(tmp_path, known):
+    path, printed = record(tmp_path, "refused", str(CALL_NUMBERS["pread64"]))
+    agrees(summed(path, printed))
+    times = columns_of(table(path, "call_cpu"), "runnable", "voluntary")
+    assert any(runnable < 0 for runnable, _ in times) and all(voluntary > 0 for runnable, voluntary in times if runnable < 0)
+
+
+@pytest.mark.parametrize("name", ["rseq", "getrusage"])
+def test_a_sandbox_that_refuses_it_from_the_start(tmp_path, name):
+    assert says_nothing(record(tmp_path, refused=name)[0])
+
+
+def test_a_c_library_that_registers_nothing(tmp_path):
+    assert says_nothing(record(tmp_path, GLIBC_TUNABLES="glibc.pthread.rseq=0")[0])  # as before glibc 2.35
+
+
+def test_an_emulator_that_has_no_such_area(tmp_path):
+    if not shutil.which("valgrind"):
+        pytest.skip("no valgrind here")
+    assert says_nothing(record(tmp_path, under=("valgrind", "-q", "--tool=none"))[0])
 
 
 def test_a_kernel_that_leaves_the_word_behind_a_wait(tmp_path):
     path, _ = record(tmp_path, LD_PRELOAD=KEPT_WORD)
-    assert rbwp("tables", path).find("_cpu") < 0
+    assert says_nothing(path)
 
 
 def test_a_thread_that_loses_its_cpu_before_that_wait(tmp_path):
     path, _ = record(tmp_path, LD_PRELOAD=KEPT_WORD, LATE="1")  # the word is cleared by that, and not by the wait
-    assert rbwp("tables", path).find("_cpu") < 0
+    assert says_nothing(path)
 
 
 def test_it_is_not_asked_where_it_is_not_wanted(tmp_path):
     path, _ = record(tmp_path, "-bgworkprofile_cpu", "0")
-    assert rbwp("tables", path).find("_cpu") < 0
+    assert says_nothing(path)
 
 
-def test_a_wait_that_nobody_sees_is_no_work(tmp_path):
+def test_a_wait_that_nobody_sees_is_no_work(tmp_path, known):
     path = tmp_path / "idle.bin"
     done = subprocess.run([RBWP, "record", "--what", "threads", "-o", path, "--", IDLE], capture_output=True, text=True, check=True)
     assert not re.search(r"s  idle \d, after", done.stderr), done.stderr  # among the longest run intervals
@@ -134,14 +195,14 @@ def record_reads(tmp_path, **environment):
     return int(done.stdout.split()[0]), reads, {name: int(longest[name]) for name in ("start", "stop", "running", "runnable")}
 
 
-def test_a_thread_that_was_long_awake_before_its_wait(tmp_path):
+def test_a_thread_that_was_long_awake_before_its_wait(tmp_path, known):
     waited, reads, longest = record_reads(tmp_path, RBWP_THREADS_LEAST_US="0")
     assert len(reads) >= 200
     assert longest["running"] >= 0, longest  # known, though the kernel was asked long before it began
-    assert longest["stop"] - longest["start"] - longest["running"] - longest["runnable"] >= 0.9 * waited
+    assert longest["stop"] - longest["start"] - longest["running"] >= 0.9 * waited  # of which it was ready for a while
 
 
-def test_a_large_copy_is_no_wait(tmp_path):
+def test_a_large_copy_is_no_wait(tmp_path, known):
     assert len(record_reads(tmp_path)[1]) < 100  # of 200 that took longer than a wait need: those that were switched out meanwhile
 
 
@@ -217,7 +278,7 @@ def compare(spans, rows, away):
     return switched, both, wrong, differences
 
 
-def test_as_the_scheduler_was_traced(tmp_path):
+def test_as_the_scheduler_was_traced(tmp_path, known):
     if not os.access(TRACING / "instances", os.W_OK):
         pytest.skip("no tracefs that may be used")
     instance = start_tracing()

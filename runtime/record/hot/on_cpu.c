@@ -123,20 +123,18 @@ static void try_word(void)
 {
     struct rseq_area *area = rseq_area();
     struct rusage before, after;
-    const struct timespec least = {0, 1};
     for (int tries = 0; area && tries < TRY_TRIES && look(area) == 0; tries++) {
-        getrusage(RUSAGE_THREAD, &before);
+        if (getrusage(RUSAGE_THREAD, &before) != 0)
+            break; /* a sandbox does not let it: nothing could be known */
         __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
-        nanosleep(&least, NULL);
+        nanosleep(&(struct timespec){0, INT64_C(1) << 3 * tries}, NULL);
         const bool cleared = look(area) == 0;
-        getrusage(RUSAGE_THREAD, &after);
+        (void)getrusage(RUSAGE_THREAD, &after);
         if (!cleared)
             __atomic_store_n(&area->rseq_cs, (uint64_t)0, __ATOMIC_RELAXED);
         word_tells = cleared;
-        if (after.ru_nivcsw != before.ru_nivcsw)
-            continue; /* that alone clears it, whatever the wait does */
-        if (!cleared || after.ru_nvcsw != before.ru_nvcsw)
-            return;
+        if (after.ru_nivcsw == before.ru_nivcsw && after.ru_nvcsw != before.ru_nvcsw)
+            return; /* it has waited, and nothing else that clears the word */
     }
     word_tells = false;
 }
@@ -213,7 +211,7 @@ static bool open_counters(struct on_cpu *on)
 
 /* The time that the thread was ready to run and had no CPU, and what it has run. False: the kernel
  * does not say. */
-static bool read_counters(const struct on_cpu *on, int64_t *ran_out, int64_t *runnable_out)
+static bool read_counters(struct on_cpu *on, int64_t *ran_out, int64_t *runnable_out)
 {
     char text[96];
     const ssize_t bytes = pread(atomic_load(&on->counters.fd), text, sizeof text - 1, 0);
@@ -223,6 +221,7 @@ static bool read_counters(const struct on_cpu *on, int64_t *ran_out, int64_t *ru
     const char *at = text;
     *ran_out = number_at(&at);
     *runnable_out = number_at(&at);
+    on->stretches = number_at(&at);
     return true;
 }
 
@@ -249,26 +248,29 @@ static void check_counters(struct on_cpu *on, int64_t file_ns)
 /*
  * The program's errno stays as it is. A thread is switched out best at the end of a system call, so
  * the time that it was ready to run is asked first; a switch behind that is taken off the counts,
- * and what it took, as far as the shortest asking shows, is away_ns.
+ * and what it took, as far as the shortest asking shows, is away_ns. False: a
+ * sandbox does not let the kernel say it.
  */
-static void ask(struct on_cpu *on, const struct rseq_area *area)
+static bool ask(struct on_cpu *on, const struct rseq_area *area)
 {
     int host_errno = errno, host_cancel = cancel_hold();
     struct on_cpu_counts *now = &on->now;
-    struct timespec ran;
-    struct rusage usage;
+    struct timespec ran = {0};
+    struct rusage usage = {0};
     int64_t file_ns = 0;
     const uint64_t began = rbwp_now_ticks();
     now->runnable_ns = -1;
+    on->stretches = INT64_MAX;
     if (!on->no_counters)
         (void)read_counters(on, &file_ns, &now->runnable_ns);
     const bool cut = look(area) != ARMED;
-    getrusage(RUSAGE_THREAD, &usage);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    const bool said =
+        getrusage(RUSAGE_THREAD, &usage) == 0 && clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0;
     now->ticks = rbwp_now_ticks();
     now->ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
     now->voluntary = (uint64_t)usage.ru_nvcsw;
-    now->involuntary = (uint64_t)usage.ru_nivcsw - cut;
+    now->involuntary = (uint64_t)usage.ru_nivcsw -
+                       (cut && usage.ru_nvcsw + usage.ru_nivcsw >= on->stretches); /* no signal */
     now->minor = usage.ru_minflt;
     now->major = usage.ru_majflt;
     now->cpu = area->cpu_id;
@@ -278,15 +280,17 @@ static void ask(struct on_cpu *on, const struct rseq_area *area)
     check_counters(on, file_ns);
     cancel_release(host_cancel);
     errno = host_errno;
+    return said;
 }
 
 /* Sets the word, then asks. */
-static void settle(struct on_cpu *on, struct rseq_area *area)
+static bool settle(struct on_cpu *on, struct rseq_area *area)
 {
     __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    ask(on, area);
+    const bool said = ask(on, area);
     on->armed_ticks = on->now.ticks;
+    return said;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------
@@ -430,7 +434,10 @@ static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64
     if (on->state == WATCHED && self->seated == ARMED && on->now.ticks >= ticks)
         return;
     for (int tries = 0; tries == 0 || (look(area) == 0 && tries < ASK_TRIES); tries++)
-        settle(on, area);
+        if (!settle(on, area)) {
+            give_up(self, thread, rbwp_now_ticks());
+            return;
+        }
     if (!atomic_exchange_explicit(&recording_now->said_cpu, true, memory_order_relaxed))
         say_known(0, recording_now->began_ticks, true);
     on->state = WATCHED;
@@ -499,11 +506,10 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
     struct rseq_area *area = rseq_area();
     const uint64_t word = look(area);
     const bool is_long = end_ticks - begin_ticks >= self->long_ticks;
-    if (word != 0 && word != ARMED) {
+    on->before = on->now;
+    if ((word != 0 && word != ARMED) || ((word == 0 || is_long) && !settle(on, area))) {
         give_up(self, thread, begin_ticks);
     } else if (word == 0 || is_long) {
-        on->before = on->now;
-        settle(on, area);
         const bool moved = call.unsure_ticks || on->now.voluntary + on->now.involuntary !=
                                                     on->before.voluntary + on->before.involuntary;
         if (moved || is_long)

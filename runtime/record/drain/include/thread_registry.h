@@ -105,6 +105,7 @@ struct on_cpu {
      * run from then on as long as the word stays. */
     uint64_t armed_ticks;
     uint64_t ran_to_ticks; /* of an end: the call ran all the time */
+    int64_t stretches;     /* the kernel's counter of how often it got a CPU, as read last */
     struct on_cpu_counts before, now;
 };
 
