@@ -87,7 +87,7 @@ def test_lock_by_a_row(rbwp, work):
     assert cause["where"]["lock"] == "mutex" and cause["where"]["object"] == 4096
     assert cause["by"] == {"thread": "t4", "name": "compaction"}
     text = rbwp("why", work / "w.bin").text
-    assert "1. lock: waited for a lock: mutex 0x1000" in text and "ended by t4, in compaction" in text
+    assert "1. lock: waited for a lock: mutex 4096" in text and "ended by t4, in compaction" in text
 
 
 def test_lock_by_a_look(rbwp, work):
@@ -96,6 +96,17 @@ def test_lock_by_a_look(rbwp, work):
         made.look(2, start, 8192, holder=3, system_call=203).call(3, start - 2, 32, COMPACTION)
     cause = first(why(rbwp, work, made), "lock")
     assert cause["by"] == {"thread": "t3", "name": "compaction"} and cause["where"]["object"] == 8192
+
+
+def test_system_call(rbwp, work):
+    """By its name, where the recording has it; else by its number."""
+    for called, shown in ("fdatasync", "for a file or device, in fdatasync;"), (None, "for a file or device, in system call 75;"):
+        made = slow(Recording().ordinary(), blocked=29)
+        for start in SLOW:
+            made.look(2, start, system_call=76, called=called)
+        where = first(why(rbwp, work, made), "io")["where"]
+        assert where["system_call"] == 76 and where.get("system_call_name") == called
+        assert shown in rbwp("why", work / "w.bin").text
 
 
 def test_other_waits(rbwp, work):

@@ -52,8 +52,9 @@ class Recording:
         self.waits.append((at(start), at(start + length), thread, self.name(kind), object, waker, 0, 0))
         return self
 
-    def look(self, thread, since, object=0, holder=0, system_call=0):
-        self.looks.append((at(since + 5), thread, at(since), self.name("call"), object, os_id(holder) if holder else 0, system_call))
+    def look(self, thread, since, object=0, holder=0, system_call=0, called=None):
+        self.looks.append((at(since + 5), thread, at(since), self.name("call"), object, os_id(holder) if holder else 0, system_call,
+                           self.name(called) if called else 0))
         return self
 
     def ordinary(self, count=100, thread=1, every=8, length=1, slot=REQUEST, **more):

@@ -8,6 +8,7 @@
  *     lone fork     forks in a signal handler; the children go on where it came
  *     lone end WAY  ends by exit, _exit, quick, abort, kill or term, while another thread runs
  *     lone cancel   cancels a thread in a call that need not wait
+ *     lone locked   a thread waits 0.3 s for each of two locks in the program's data
  */
 #include <dirent.h>
 #include <errno.h>
@@ -308,6 +309,33 @@ static void be_unseen(void)
     require(pthread_join(thread, NULL) == 0);
 }
 
+/* ---- locked ---------------------------------------------------------------------------------- */
+
+static pthread_mutex_t shared_locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+
+static void *lock_shared(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&shared_locks[i]);
+        pthread_mutex_unlock(&shared_locks[i]);
+    }
+    return NULL;
+}
+
+static void hold_locks(void)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&shared_locks[0]);
+    pthread_mutex_lock(&shared_locks[1]);
+    require(pthread_create(&thread, NULL, lock_shared, NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        usleep(300000);
+        pthread_mutex_unlock(&shared_locks[i]);
+    }
+    require(pthread_join(thread, NULL) == 0);
+}
+
 /* ---- titled ---------------------------------------------------------------------------------- */
 
 /* Writes over its arguments, as servers do, waits, and is killed, alone or with a thread. */
@@ -328,8 +356,9 @@ int main(int argument_count, char **arguments)
     static const struct {
         const char *name;
         void (*run)(void);
-    } ways[] = {{"alone", be_alone},  {"clone", clone_alone}, {"jump", jump},
-                {"fork", fork_often}, {"cancel", cancel},     {"unseen", be_unseen}};
+    } ways[] = {{"alone", be_alone},   {"clone", clone_alone}, {"jump", jump},
+                {"fork", fork_often},  {"cancel", cancel},     {"unseen", be_unseen},
+                {"locked", hold_locks}};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         if (argument_count == 2 && strcmp(arguments[1], ways[i].name) == 0) {
             ways[i].run();

@@ -99,6 +99,18 @@ def test_names(folder):
     assert names.count("by prctl") == 1 and sum("+0x" in name for name in names) == 1, names
 
 
+def test_locks(folder):
+    """A lock in a program's data has its symbol's name, one that is inside of it with how far."""
+    record(folder, LONE, "locked")
+    if "libdw" not in subprocess.run(["ldd", RBWP], capture_output=True, text=True, check=True).stdout:
+        return
+    why = [RBWP, "why", "--name", "mutex", "--slower-than", "200ms", folder / "out.bin"]
+    shown = json.loads(subprocess.run([*why, "--json"], capture_output=True, text=True, check=True).stdout)
+    assert {"shared_locks", "shared_locks+0x28"} <= {cause["where"].get("object_name") for cause in shown["causes"]}, shown
+    text = subprocess.run(why, capture_output=True, text=True, check=True).stdout
+    assert "mutex shared_locks+0x28;" in text and "mutex shared_locks;" in text, text
+
+
 def test_no_mpi(folder):
     """Our functions of MPI are there, its library is not: a call of one fails, and does nothing else."""
     out, _ = record(folder, PYTHON, "-c", "import ctypes; print(ctypes.CDLL(None).MPI_Barrier(0))")
@@ -249,7 +261,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_no_mpi, test_unseen, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
+for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_names, test_locks, test_no_mpi, test_unseen, test_title, test_each_process, test_forked, test_not_recorded, test_ranks,
              test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))

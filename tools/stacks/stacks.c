@@ -424,6 +424,7 @@ RESULT_MAKES(wait_holder, stall,
 static const struct result_column wait_columns[] = {
     RESULT_PLAIN("kind", RESULT_TEXT, struct stall, stack.kind),
     STALL_OPTIONAL("object", RESULT_ID, stack.object),
+    STALL_OPTIONAL("object_name", RESULT_TEXT, stack.object_name),
     RESULT_PLAIN("since", RESULT_TIME, struct stall, stack.since_ns),
     RESULT_PLAIN_MADE("for_ns", RESULT_NS, wait_for, 0),
     RESULT_PLAIN("looked_at", RESULT_TIME, struct stall, stack.time_ns),

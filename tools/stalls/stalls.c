@@ -246,7 +246,10 @@ void stalls_free(struct stalls *stalls)
 void stalls_write_object(struct out *out, const struct trace_stack *stack)
 {
     text_name(out, stack->kind.text, stack->kind.bytes);
-    if (stack->object)
+    if (stack->object_name.bytes) {
+        out_text(out, " ");
+        text_name(out, stack->object_name.text, stack->object_name.bytes);
+    } else if (stack->object)
         out_format(out, stack->object < 1 << 20 ? " %" PRIu64 : " 0x%" PRIx64, stack->object);
     if (stack->system_call_name.bytes) {
         out_text(out, " in ");

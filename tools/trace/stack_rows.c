@@ -288,6 +288,20 @@ void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns
     stack->whole = unwound.whole;
 }
 
+/* Numbers of descriptors and processes are no addresses. */
+struct trace_text stack_rows_object(struct stack_rows *rows, uint64_t address)
+{
+    enum { LEAST_ADDRESS = 1 << 16 };
+    char text[TRACE_FRAME_BYTES];
+    struct stack_object *object = &rows->objects[id_hash(address) % 64];
+    if (address < LEAST_ADDRESS || rows->failed || object->address == address)
+        return address < LEAST_ADDRESS ? (struct trace_text){0} : object->name;
+    rows->failed = !rows->unwind && !make_unwind(rows);
+    const bool known = !rows->failed && unwind_object(rows->unwind, address, text, sizeof text);
+    *object = (struct stack_object){address, kept(rows->trace, known ? text : NULL, "")};
+    return object->name;
+}
+
 struct trace_text trace_frame_name(const struct trace_frame *frame, char name[TRACE_FRAME_BYTES])
 {
     const struct trace_text file = trace_path_end(frame->file);

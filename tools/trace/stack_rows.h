@@ -36,6 +36,10 @@ struct stack_rows {
     bool failed;               /* out of memory; some are missing */
     struct index_map by_os_id; /* threads of the trailer */
     struct unwind *unwind;     /* made with the first stack */
+    struct stack_object {
+        uint64_t address;
+        struct trace_text name;
+    } objects[64]; /* the last of each hash */
     struct stack_word *of_stack;
     uint32_t of_stack_room;
     struct trace_frame frames[FRAMES_MAX];
@@ -61,6 +65,8 @@ void stack_rows_mark_last(struct stack_rows *rows);
  * until the next one. */
 void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns,
                        struct trace_stack *stack);
+/* What is at an address, if that is in a file's data; empty: not known. As long as the trace. */
+struct trace_text stack_rows_object(struct stack_rows *rows, uint64_t address);
 /* The same as names, the outermost first, with ; between; the innermost ones if those are too
  * long. Empty: none is known. */
 struct trace_text stack_rows_folded(struct stack_rows *rows, uint64_t thread, int64_t time_ns);

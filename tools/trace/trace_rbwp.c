@@ -1136,6 +1136,7 @@ static void pass_stack(struct rbwp_source *source, const struct open_call *look)
         .kind = label ? trace_label_of(source->trace, label) : trace_text("wait"),
         .object = look->object,
         .holder = look->holder,
+        .object_name = stack_rows_object(&source->stacks, look->object),
         .system_call = look->system_call,
         .system_call_name =
             call_label ? trace_label_of(source->trace, call_label) : (struct trace_text){0}};

@@ -30,6 +30,15 @@ struct unwound unwind_stack(struct unwind *unwind, const struct stack_word *word
     return (struct unwound){&unwind->frame, 1, false};
 }
 
+size_t unwind_object(struct unwind *unwind, uint64_t address, char *text, size_t bytes)
+{
+    (void)unwind;
+    (void)address;
+    (void)text;
+    (void)bytes;
+    return 0;
+}
+
 void unwind_free(struct unwind *unwind)
 {
     if (unwind)

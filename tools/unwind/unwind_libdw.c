@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,6 +333,30 @@ void unwind_free(struct unwind *unwind)
     code_map_free(&unwind->map);
     free(unwind->names);
     free(unwind);
+}
+
+size_t unwind_object(struct unwind *unwind, uint64_t address, char *text, size_t bytes)
+{
+    GElf_Off offset = 0;
+    GElf_Sym symbol = {0};
+    GElf_Addr bias;
+    Dwfl_Module *module = dwfl_addrmodule(unwind->dwfl, address);
+    if (!module || !dwfl_module_getelf(module, &bias))
+        return 0;
+    const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
+    forget_names(unwind);
+    if (name && offset < symbol.st_size) {
+        name = plain_name(unwind, name);
+    } else {
+        const char *path = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+        const char *slash = strrchr(path, '/');
+        name = slash ? slash + 1 : path;
+        offset = address - bias;
+    }
+    const int count = offset ? snprintf(text, bytes, "%.*s+0x%" PRIx64, (int)strcspn(name, "@"),
+                                        name, (uint64_t)offset)
+                             : snprintf(text, bytes, "%.*s", (int)strcspn(name, "@"), name);
+    return count < 0 ? 0 : (size_t)count < bytes ? (size_t)count : bytes - 1;
 }
 
 static const char *function_at(struct unwind *unwind, uint64_t address)

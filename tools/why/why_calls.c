@@ -407,6 +407,29 @@ static bool is_io(uint64_t system_call)
     return false;
 }
 
+struct trace_text why_calls_object(const struct why_calls *calls, uint32_t thread, uint64_t address)
+{
+    const struct why_track *track = why_tracks_of(&calls->tracks, thread);
+    for (uint32_t i = 0; track && i < calls->object_count; i++)
+        if (calls->objects[i].address == address &&
+            calls->objects[i].process == track->track.process)
+            return calls->objects[i].name;
+    return (struct trace_text){0};
+}
+
+static void note_object(struct why_calls *calls, const struct trace_stack *stack)
+{
+    const struct why_track *track = why_tracks_of(&calls->tracks, stack->track);
+    if (!track || !stack->object_name.bytes || calls->object_count == WHY_OBJECTS ||
+        why_calls_object(calls, stack->track, stack->object).bytes)
+        return;
+    calls->failed |= !grow_array32(&calls->objects, &calls->object_room, calls->object_count + 1,
+                                   sizeof *calls->objects);
+    if (!calls->failed)
+        calls->objects[calls->object_count++] =
+            (struct why_object){stack->object, track->track.process, stack->object_name};
+}
+
 static void calls_on_stack(void *context, const struct trace_stack *stack)
 {
     struct why_calls *calls = context;
@@ -415,6 +438,7 @@ static void calls_on_stack(void *context, const struct trace_stack *stack)
         track && track->thread != TRACE_NONE && trace_stack_is_call(stack) != calls->name->wait
             ? call_at(calls, track->thread, stack->since_ns)
             : NULL;
+    note_object(calls, stack);
     if (!call)
         return;
     struct why_look *look = &call->look;
@@ -422,8 +446,10 @@ static void calls_on_stack(void *context, const struct trace_stack *stack)
     look->locked += stack->object && stack->holder;
     look->in_io += is_io(stack->system_call);
     look->in_call += stack->system_call != 0;
-    if (stack->system_call)
+    if (stack->system_call) {
         look->system_call = stack->system_call;
+        look->system_call_name = stack->system_call_name;
+    }
     if (stack->object && stack->holder) {
         look->object = stack->object;
         look->holder = stack->holder;
@@ -536,5 +562,6 @@ void why_calls_free(struct why_calls *calls)
     free(calls->meanwhile);
     free(calls->tracks.list);
     slow_texts_free(&calls->texts);
+    free(calls->objects);
     *calls = (struct why_calls){0};
 }

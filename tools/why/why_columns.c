@@ -88,7 +88,9 @@ static const struct result_column where_columns[] = {
     OPTIONAL_MADE("lock", RESULT_TEXT, where_lock, 0),
     OPTIONAL_MADE("wait", RESULT_TEXT, where_wait, 0),
     OPTIONAL("object", RESULT_ID, struct why_cause, object),
+    OPTIONAL("object_name", RESULT_TEXT, struct why_cause, object_name),
     OPTIONAL("system_call", RESULT_ID, struct why_cause, system_call),
+    OPTIONAL("system_call_name", RESULT_TEXT, struct why_cause, system_call_name),
     OPTIONAL("faults", RESULT_COUNT, struct why_cause, faults),
     {"argument", NULL, 0, RESULT_PART_AT, .part = argument_columns, .rows = has_argument},
     RESULT_LAST};

@@ -222,6 +222,7 @@ static void hand_out_wait(struct handing *handing, const struct why_part *part, 
         return;
     cause.kind = part->name;
     cause.object = part->object;
+    cause.object_name = why_calls_object(handing->calls, call->thread, part->object);
     cause.by = why_by_of(handing->calls, call, part);
     if (cause.cause == WHY_CAUSE_LOCK && cause.by.starved)
         cause.cause = WHY_CAUSE_PREEMPTED;
@@ -271,11 +272,13 @@ static void hand_out_looks(struct handing *handing)
     if (look->locked && 2 * look->locked >= look->in_call) {
         cause.cause = WHY_CAUSE_LOCK;
         cause.object = look->object;
+        cause.object_name = why_calls_object(handing->calls, call->thread, look->object);
         cause.by = why_by_thread(handing->calls,
                                  why_calls_thread_of_id(handing->calls, call->thread, look->holder),
                                  call->begin_ns, call->end_ns);
     } else if (2 * look->in_io > look->in_call || call->major_faults) {
         cause.system_call = look->in_io ? look->system_call : 0;
+        cause.system_call_name = look->system_call_name;
     } else {
         return;
     }

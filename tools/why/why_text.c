@@ -139,10 +139,19 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
         out_text(out, ": ");
         put_name(out, view, cause->kind);
     }
-    if (cause->object)
-        out_format(out, " 0x%" PRIx64, cause->object);
-    if (cause->system_call)
-        out_format(out, ", in system call %" PRIu64, cause->system_call - 1);
+    if (cause->object_name.bytes) {
+        out_text(out, " ");
+        text_name_fit(out, cause->object_name.text, cause->object_name.bytes, NAME_COLUMNS);
+    } else if (cause->object)
+        out_format(out, cause->object < 1 << 20 ? " %" PRIu64 : " 0x%" PRIx64, cause->object);
+    if (cause->system_call) {
+        out_text(out, ", in ");
+        if (cause->system_call_name.bytes)
+            text_name_fit(out, cause->system_call_name.text, cause->system_call_name.bytes,
+                          NAME_COLUMNS);
+        else
+            out_format(out, "system call %" PRIu64, cause->system_call - 1);
+    }
     if (cause->faults)
         out_format(out, ", of %" PRIu64 " faults", cause->faults);
 }

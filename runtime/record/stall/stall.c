@@ -92,7 +92,8 @@ static uint64_t system_call_name(int64_t system_call)
 #define EVERY_PART 4          /* of the limit */
 #define COST_PART 100         /* of the time goes into looks at most, */
 #define COST_NS_MAX 100000000 /* but so much of what was not needed before is theirs, too */
-#define CODE_NS 10000000      /* so long known mappings are good for answers */
+#define CODE_NS 10000000      /* so long known mappings are good for answers and objects */
+#define OBJECT_BITS 16        /* what has no more is a descriptor or a process, no address */
 #define ANSWER_NS 1000000     /* between two looks at what has been answered */
 
 static const struct rbwp_schema open_schema = KNOWN_SCHEMA(open_call);
@@ -219,15 +220,27 @@ static bool begin_rows(void)
     return true;
 }
 
+/* The mappings, unless it is long ago that they were looked through. */
+static bool knows_code(void)
+{
+    const int64_t now_ns = clock_now_ns(0);
+    if (now_ns - code_ns > CODE_NS)
+        code_ns = code_load(NULL, 0) ? now_ns : 0;
+    return code_ns != 0;
+}
+
 static void write_due(struct due *due, const struct code_stack *where)
 {
     const bool has_stack = takes_stacks && read_stack(due, where);
     find_holder(due);
+    const bool is_address = due->object >> OBJECT_BITS && knows_code();
     if (!begin_rows()) {
         missed++;
         return;
     }
     write_open(due);
+    if (is_address && !code_say_below(due->object))
+        missed++;
     if (has_stack)
         stack_write(&read_copy);
     stray_rows_end();
@@ -237,13 +250,9 @@ static void write_due(struct due *due, const struct code_stack *where)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* What was found at the question is known, unless it is long ago. */
 static void write_answer(const struct stack_copy *copy)
 {
-    const int64_t now_ns = clock_now_ns(0);
-    if (now_ns - code_ns > CODE_NS)
-        code_ns = code_load(NULL, 0) ? now_ns : 0;
-    if (code_ns == 0 || !opened_goes_on(&copy->opened) || !begin_rows())
+    if (!knows_code() || !opened_goes_on(&copy->opened) || !begin_rows())
         return;
     stack_write(copy);
     stray_rows_end();
@@ -305,7 +314,7 @@ static bool prepare_tables(struct drain *drain)
         return false;
     open_table = tables[0];
     opened_prepare(call_name, stall_wait_of);
-    takes_stacks = takes_stacks && code_prepare(tables[2]);
+    takes_stacks = code_prepare(tables[2]) && takes_stacks;
     stack_prepare(tables[1]);
     if (takes_stacks)
         signal_prepare();

@@ -117,20 +117,24 @@ bool code_load(struct code_stack *stacks, unsigned count)
     return proc_each_map(stall_on_map, &loading);
 }
 
-static struct code *stall_find_code(uint64_t address)
+/* The last one that begins at the address or below. */
+static struct code *code_up_to(uint64_t address)
 {
     unsigned from = 0, to = code_count[now];
     while (from < to) {
         const unsigned middle = (from + to) / 2;
-        struct code *code = &codes[now][middle];
-        if (address >= code->start && address < code->end)
-            return code;
-        if (address < code->start)
+        if (address < codes[now][middle].start)
             to = middle;
         else
             from = middle + 1;
     }
-    return NULL;
+    return from ? &codes[now][from - 1] : NULL;
+}
+
+static struct code *stall_find_code(uint64_t address)
+{
+    struct code *code = code_up_to(address);
+    return code && address < code->end ? code : NULL;
 }
 
 bool code_is_at(uint64_t address)
@@ -213,9 +217,8 @@ static uint64_t code_name(const char *text, size_t bytes)
     return number;
 }
 
-bool code_say(uint64_t address)
+static bool say(struct code *code)
 {
-    struct code *code = stall_find_code(address);
     char digits[CODE_BUILD_ID_MAX];
     if (!code || code->is_said)
         return true;
@@ -233,4 +236,14 @@ bool code_say(uint64_t address)
     stray_rows_add(file_table, cells);
     code->is_said = true;
     return true;
+}
+
+bool code_say(uint64_t address)
+{
+    return say(stall_find_code(address));
+}
+
+bool code_say_below(uint64_t address)
+{
+    return say(code_up_to(address));
 }

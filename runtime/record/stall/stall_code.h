@@ -25,6 +25,8 @@ bool code_is_at(uint64_t address);
 /* Sees to it that the mapping with the address, if it has code, has its row, between
  * stray_rows_begin and _end. False: there was no room for it. */
 bool code_say(uint64_t address);
+/* The same of the next one below, of which the data may have the address. */
+bool code_say_below(uint64_t address);
 
 /* The bytes of an ELF file's build id as hexadecimal digits, of which there are at most
  * CODE_BUILD_ID_MAX; how many. base: where its first byte is mapped. 0: it has none. */

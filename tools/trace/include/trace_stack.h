@@ -23,6 +23,7 @@ struct trace_stack {
     bool before;            /* the look was before the window asked for */
     struct trace_text kind; /* of a wait; or "call" */
     uint64_t object, holder, system_call; /* as in the table open_call */
+    struct trace_text object_name;        /* of one in a file's data; empty: not known */
     struct trace_text system_call_name;   /* empty: not known */
     const struct trace_frame *frames;     /* the innermost first */
     uint32_t frame_count;

@@ -18,6 +18,7 @@
 #include "rbwp_table.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Places below this are registers. */
@@ -57,6 +58,10 @@ struct unwind; /* opaque */
 struct unwind *unwind_new(const struct code_file *files, uint32_t count, int64_t time_ns);
 /* words: ascending by place. Valid until the next one. */
 struct unwound unwind_stack(struct unwind *unwind, const struct stack_word *words, uint32_t count);
+/* What lies at this address of a file's data: a symbol, "name" or "name+0x8", or else
+ * "FILE+0x4010", as it was linked. Returns its bytes, at most bytes - 1; 0: it is in no file that
+ * counts. */
+size_t unwind_object(struct unwind *unwind, uint64_t address, char *text, size_t bytes);
 void unwind_free(struct unwind *unwind);
 
 /* The function that begins at this address of a file as it was linked: of path and build_id are

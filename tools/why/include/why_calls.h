@@ -16,6 +16,7 @@
 enum {
     WHY_PARTS = 64,           /* of a call that differ */
     WHY_MEANWHILE = 1u << 18, /* spans of other threads that are kept */
+    WHY_OBJECTS = 256,        /* that have names */
     WHY_DEPTH = 32            /* of sub-items */
 };
 
@@ -41,6 +42,14 @@ struct why_arg {
 struct why_look {
     uint32_t looks, locked, in_io, in_call; /* of them: at a lock that is held, in a system call */
     uint64_t object, holder, system_call;   /* of the last that found one; as in the table */
+    struct trace_text system_call_name;     /* the trace's */
+};
+
+/* An address of a process that has a name, the trace's. */
+struct why_object {
+    uint64_t address;
+    uint32_t process;
+    struct trace_text name;
 };
 
 struct why_call {
@@ -78,6 +87,8 @@ struct why_calls {
     uint32_t part_count, part_room, arg_count, arg_room, meanwhile_count, meanwhile_room;
     uint64_t meanwhile_dropped;
     struct slow_texts texts;
+    struct why_object *objects;
+    uint32_t object_count, object_room;
     struct why_tracks tracks;
     struct why_activity *activity; /* of threads, by track */
     uint32_t activity_room;
@@ -112,6 +123,9 @@ void why_calls_free(struct why_calls *calls);
 /* The spans of a thread that were kept; how many in *count_out. */
 const struct why_meanwhile *why_calls_of_thread(const struct why_calls *calls, uint32_t thread,
                                                 uint32_t *count_out);
+/* What is at that address of the call's process; empty: not known. */
+struct trace_text why_calls_object(const struct why_calls *calls, uint32_t thread,
+                                   uint64_t address);
 /* The thread of the call's process with that number of the operating system; or TRACE_NONE. */
 uint32_t why_calls_thread_of_id(const struct why_calls *calls, uint32_t thread, uint64_t os_id);
 

@@ -47,7 +47,8 @@ struct why_cause {
     uint32_t kind;         /* of a wait: its name */
     uint64_t object;       /* which lock; 0: not known */
     uint64_t system_call;  /* of blocked time, as in the table open_call */
-    uint32_t key, value;   /* of an argument: name, and number in the texts; TRACE_NONE: none */
+    struct trace_text object_name, system_call_name; /* empty: not known */
+    uint32_t key, value; /* of an argument: name, and number in the texts; TRACE_NONE: none */
     uint64_t faults;
     struct why_by by; /* who stands for most of it */
     uint64_t by_ns;   /* by how much */
