@@ -222,3 +222,132 @@ def test_forms(rbwp, work):
 def test_too_few(rbwp, work):
     """Of few calls nobody knows what is usual."""
     assert why(rbwp, work, slow(Recording().ordinary(2)))["causes"] == []
+
+
+def on_gpu(start, launch=0.1, queued=0.05, length=0.3, kernel="sum", **more):
+    """Calls that launch a kernel and wait for it, spinning; each a little longer than its GPU work."""
+    def add(made, thread):
+        made.call(thread, start, launch + queued + length + 0.1, **more)
+        return made.work(thread, start + launch / 2, start + launch, start + launch + queued, length, kernel)
+    return add
+
+
+def gpu_calls(made, slow=(), **other):
+    for i in range(100):
+        on_gpu(i * 8)(made, 1)
+    for start in slow:
+        on_gpu(start, **other)(made, 2)
+    return made
+
+
+def test_gpu_work_takes_longer(rbwp, work):
+    """Its kernel runs for 30 ms, and its argument is shown beside."""
+    cause = first(why(rbwp, work, gpu_calls(Recording(), SLOW, length=30 - 0.7, kernel="solve")), "gpu")
+    assert cause["where"] == {"name": "solve", "thread": "t2"}
+    assert "gpu: its GPU work took longer: solve" in rbwp("why", work / "w.bin").text
+
+
+def test_gpu_work_waits_behind_another_thread(rbwp, work):
+    made = Recording()
+    for start in SLOW:
+        made.call(3, start - 0.2, 1, COMPACTION).work(3, start - 0.2, start - 0.1, start, 29.5, "train", stream=2)
+    cause = first(why(rbwp, work, gpu_calls(made, SLOW, queued=29.4)), "gpu_queue")
+    assert cause["by"] == {"thread": "t3", "name": "train"}
+    assert "gpu_queue: its GPU work waited to begin, behind train of t3" in rbwp("why", work / "w.bin").text
+
+
+def test_gpu_work_that_the_call_did_not_wait_for(rbwp, work):
+    """It ran while the call did something else on the CPU; and most of it when the call was over."""
+    made = gpu_calls(Recording())
+    for start in SLOW:
+        made.call(2, start, 30).work(2, start + 0.1, start + 0.2, start + 0.3, 10)
+    assert first(why(rbwp, work, made), "self")
+    made = gpu_calls(Recording())
+    for start in SLOW:
+        made.call(2, start, 30, sub=[(0.5, 29)]).work(2, start + 29.8, start + 29.9, start + 29.9, 25)
+    assert first(why(rbwp, work, made), "sub_item")
+
+
+def test_gpu_work_in_a_sub_item_and_blocked(rbwp, work):
+    """What the thread did meanwhile is no cause beside it: a step that waits for the GPU, blocked or not."""
+    for more in {"sub": [(0.3, 29.5)]}, {"blocked": 29.3}, {"sub": [(0.3, 29.5)], "blocked": 29.3}:
+        found = why(rbwp, work, gpu_calls(Recording(), SLOW, length=30 - 0.7, kernel="solve", **more))
+        assert first(found, "gpu") and len(found["causes"]) == 1, found
+
+
+def test_gpu_work_beside_own_time(rbwp, work):
+    """15 ms in a step that waits for the GPU, then as long on the CPU: each is handed out once."""
+    made = gpu_calls(Recording())
+    for start in SLOW:
+        made.call(2, start, 30, blocked=15, sub=[(0.3, 15)]).work(2, start + 0.1, start + 0.2, start + 0.3, 15, "solve")
+    causes = {c["cause"]: c["share"] for c in why(rbwp, work, made)["causes"]}
+    assert [causes[cause] for cause in ("gpu", "self")] == pytest.approx([0.5, 0.49], abs=0.03), causes
+
+
+def test_call_that_launches_too_slowly(rbwp, work):
+    """100 kernels of 20 us each, a launch of which takes 0.3 ms; the ordinary ones launch three."""
+    def launches(made, thread, start, count):
+        made.call(thread, start, count * 0.3 + 0.1)
+        for i in range(count):
+            made.work(thread, start + i * 0.3, start + (i + 1) * 0.3, start + (i + 1) * 0.3, 0.02)
+    made = Recording()
+    for i in range(100):
+        launches(made, 1, i * 8, 3)
+    for start in SLOW:
+        launches(made, 2, start, 97 + 3)
+    found = why(rbwp, work, made, "--name", "request")
+    assert found["causes"][0]["cause"] == "launch" and found["causes"][0]["share"] > 0.9, found
+
+
+def decoding(pace, length, launch=0.004, count=20000, thread_waits=False, **more):
+    """A thread of an unmodified program launches small kernels, one every so many ms."""
+    made = Recording(2, **more)
+    made.call(1, 0, count * pace, RUN, runnable=0.001)
+    end = 0
+    for i in range(count):
+        start = max(end, i * pace + launch)
+        made.work(1, i * pace, i * pace + launch, start, length)
+        end = start + length
+        if thread_waits:
+            made.wait(1, i * pace + length + launch, pace - length - launch, "read")
+    return made
+
+
+def test_launch_bound(rbwp, work):
+    """The GPU has nothing to do in 60 % of the time, while the thread is on the CPU."""
+    found = why(rbwp, work, decoding(0.02, 0.008))
+    cause, gpu = found["causes"][0], found["gpus"][0]
+    assert cause["cause"] == "launch" and cause["where"] == {"thread": "t1"} and cause["share"] == 1 and cause["calls"] == 20000
+    assert cause["excess_ns"] == pytest.approx(20000 * 0.012 * MS, rel=0.02) and cause["bound_ns"] == cause["excess_ns"] == found["slow"]["excess_ns"]
+    assert gpu["launch_bound"] and gpu["name"] == "GPU 0x5" and gpu["launch_ns"] == 20000 and gpu["launching_ns"] == pytest.approx(20000 * 4000, rel=0.01)
+    assert gpu["busy_ns"] == 20000 * 8000 and gpu["used_ns"] == pytest.approx(20000 * 20000, rel=0.01)
+    text = rbwp("why", work / "w.bin").text
+    assert text.startswith("launch-bound: GPU 0x5 was busy for 40 % of the 400 ms in which it was used, and idle for 240 ms because t1 had not"), text
+    assert "(20,000 launches, one every 20.0 us)" in text and "  1. launch: the CPU launched GPU work too slowly; 240 ms, 100 %" in text, text
+
+
+@pytest.mark.parametrize("made", [decoding(0.02, 0.021), decoding(0.02, 0.018), decoding(0.02, 0.008, 0.003, thread_waits=True), decoding(0.02, 0.008, count=90)],
+                         ids=["busy all the time", "nearly so", "its thread waits for a file", "few launches"])
+def test_not_launch_bound(rbwp, work, made):
+    found = why(rbwp, work, made)
+    assert found["causes"] == [] and not found["gpus"][0]["launch_bound"], found
+    text = rbwp("why", work / "w.bin").text
+    assert text.startswith("nothing stands out") and "\nGPU 0x5 was busy for " in text and "launch-bound" not in text, text
+
+
+def test_not_known_whether_the_thread_ran(rbwp, work):
+    """Without a word of it the calls that launch count alone: 4 us of 20 are too few, 12 are enough."""
+    for launch, bound in (0.003, False), (0.012, True):
+        made = decoding(0.02, 0.008, launch)
+        made.cpu.clear()
+        made.known.clear()
+        assert why(rbwp, work, made)["gpus"][0]["launch_bound"] is bound
+
+
+def test_slow_calls_before_gaps(rbwp, work):
+    """A program with calls of its own: what more time hangs on comes first."""
+    made = decoding(0.02, 0.008, count=1000)
+    slow(made.ordinary(), length=50)
+    found = why(rbwp, work, made)
+    assert found["slow"]["name"] == "request" and found["gpus"][0]["launch_bound"], found
+    assert "launch-bound: GPU 0x5" in rbwp("why", work / "w.bin").text

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files with calls of which it is known why some are slow: tables call_cpu, thread_cpu, queued, argument, wait, open_call (SPEC.md,
-appendix A)."""
+"""Files with calls of which it is known why some are slow: tables call_cpu, thread_cpu, queued, argument, wait, open_call, gpu_activity
+(SPEC.md, appendix A)."""
+import kernels_make
 import ranges_make
 import rbwp_make as m
 from make_rbwp import HEADER_BYTES, table_range
@@ -31,7 +32,8 @@ class Recording:
 
     def __init__(self, threads=3, stop=1000):
         self.threads, self.stop, self.texts, self.calls = range(1, threads + 1), stop, [], []
-        self.cpu, self.queued, self.args, self.waits, self.looks = [], [], [], [], []
+        self.cpu, self.queued, self.args, self.waits, self.looks, self.works = [], [], [], [], [], []
+        self.known = [(T, 0, 1)]  # of all calls without a row in call_cpu that they ran
 
     def name(self, text):
         if text.encode() not in self.texts:
@@ -57,6 +59,11 @@ class Recording:
                            self.name(called) if called else 0))
         return self
 
+    def work(self, thread, launch, launched, start, length, kernel="sum", stream=1):
+        """Of the GPU, launched by the thread in a call from launch to launched."""
+        self.works.append((at(start), at(start + length), kernels_make.GPU, stream, thread, REQUEST, at(launch), at(launched), self.name(kernel), len(self.works) + 1))
+        return self
+
     def ordinary(self, count=100, thread=1, every=8, length=1, slot=REQUEST, **more):
         for i in range(count):
             self.call(thread, i * every, length + i % 7 * 0.01, slot, **{k: v(i) if callable(v) else v for k, v in more.items()})
@@ -74,9 +81,9 @@ class Recording:
         if self.texts:
             blocks.append(names(1, *self.texts))
             ranges.append(table_range(HEADER_BYTES + sum(map(len, blocks[:-1])), len(blocks[-1]), 0, 1, 0, 1, len(self.texts)))
-        known = [(T, 0, 1)]
-        for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, self.cpu), ("thread_cpu", THREAD_CPU, known), ("queued", QUEUED, self.queued),
-                                                        ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("open_call", OPEN_CALL, self.looks)), 1):
+        for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, self.cpu), ("thread_cpu", THREAD_CPU, self.known), ("queued", QUEUED, self.queued),
+                                                        ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("open_call", OPEN_CALL, self.looks),
+                                                        ("gpu_activity", kernels_make.ACTIVITY, self.works)), 1):
             if made:
                 place, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, sorted(made))
                 blocks += ours

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # h200_decode.sh [BUILD_DIR] - records the decoding loop of a language model (decode.py), which launches too little work for the GPU, and
-# shows what rbwp says of it: the GPU first, no idle thread among what ran long, no call that hung. What it wants is in h200_lib.sh, and
-# PyTorch and transformers.
+# shows what rbwp says of it: it is launch-bound, the GPU first, no idle thread among what ran long, no call that hung. What it wants is in
+# h200_lib.sh, and PyTorch and transformers.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/h200_lib.sh"
 
@@ -20,6 +20,7 @@ decode() {
         echo "recorded: $("$rbwp" record -f -o "$file" --report "$build/decode.html" -- "$python" "$program" 2>"$build/summary")" || return 1
     done
     echo "== the summary of rbwp record" && cat "$build/summary"
+    echo "== rbwp why" && "$rbwp" why "$file"
     echo "== rbwp stats --findings" && "$rbwp" stats --findings "$file" | cut -c1-150
     echo "== rbwp stats" && "$rbwp" stats "$file" | head -n 9 | cut -c1-150
     echo "== rbwp stats --by thread" && "$rbwp" stats --by thread "$file" | head -n 9 | cut -c1-150
@@ -28,6 +29,7 @@ export -f decode
 shown_step "decode" 400 bash -c decode
 check() {
     "$rbwp" stats --json "$file" >"$build/stats.json" && "$rbwp" stats --json --findings "$file" >"$build/findings.json" &&
+        "$rbwp" why --json "$file" >"$build/why.json" &&
         "$python" - "$build" <<'PYTHON'
 import json
 import sys
@@ -38,6 +40,8 @@ others = [thread for thread in stats["threads"] if thread is not main]
 assert all(thread["busy"] < 0.05 * stats["extent"] for thread in others), max(thread["busy"] for thread in others)
 findings = json.load(open(f"{sys.argv[1]}/findings.json"))["findings"]
 assert not any(finding["what"] in ("hung", "lost") for finding in findings), findings
+why = json.load(open(f"{sys.argv[1]}/why.json"))
+assert why["causes"][0]["cause"] == "launch" and any(gpu["launch_bound"] for gpu in why["gpus"]), why
 summary = open(f"{sys.argv[1]}/summary").read()
 assert summary.index("GPU 0: busy") < summary.index("busiest threads"), summary
 PYTHON

@@ -66,6 +66,20 @@ static bool names_begin(struct trace_pass *pass)
     return true;
 }
 
+/* The run as a whole, if more hangs on it than on the slow calls of any name. What a program does
+ * not say of its requests is not compared. */
+static bool is_launch_bound(struct why *why)
+{
+    const struct why_gpu *gpu = why_gpus_worst(&why->names.gpus);
+    const struct why_name *worst = why_names_worst(&why->names);
+    if (!gpu || why->options->name || why->options->slower_than.set ||
+        (why->names.any_call && worst && worst->excess_ns > gpu->running_ns))
+        return false;
+    why_split_of_gpu(&why->split, gpu);
+    why->failed |= why->split.failed;
+    return !why->failed;
+}
+
 static enum exit_code names_end(struct trace_pass *pass)
 {
     struct why *why = pass->state;
@@ -75,7 +89,9 @@ static enum exit_code names_end(struct trace_pass *pass)
     why->zero_ns = pass->origin_ns;
     if (!why->failed && !pass->nothing)
         why_names_finish(&why->names, options->name, given_ns > 0 ? (uint64_t)given_ns : 0);
-    return EXIT_GOOD;
+    why->failed |= why->names.failed;
+    why->is_news = !why->failed && !pass->nothing && is_launch_bound(why);
+    return why->is_news ? why_print(why, pass->trace) : EXIT_GOOD;
 }
 
 static bool calls_begin(struct trace_pass *pass)
@@ -146,7 +162,7 @@ static enum exit_code show(struct why *why)
         .own_output = true, .begin = calls_begin, .end = calls_end};
     const struct reading_options *reading = &why->options->reading;
     enum exit_code code = trace_pass(&first, why, reading, why->files);
-    if (code == EXIT_BAD_DATA || why->failed)
+    if (code == EXIT_BAD_DATA || why->failed || why->is_news)
         return code;
     if (why->options->name && !why->names.matched)
         return message_bad_data("no call is called '%s'; 'rbwp stats FILE' lists them",

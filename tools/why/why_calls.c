@@ -223,14 +223,6 @@ static void take_sub_item(struct why_calls *calls, uint32_t thread, const struct
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-static uint64_t argument(const struct trace_detail *detail, uint32_t key)
-{
-    for (uint32_t i = 0; detail && key && i < detail->arg_count; i++)
-        if (trace_args_of(detail)[i].key == key - 1)
-            return trace_args_of(detail)[i].value.u64;
-    return 0;
-}
-
 /* The thread as block headers name it. */
 static uint32_t thread_of_number(const struct why_calls *calls, uint32_t process, uint64_t number)
 {
@@ -279,14 +271,14 @@ static void take_wait(struct why_calls *calls, const struct why_track *track,
     if (!call && trace_duration_ns(span) < calls->least_ns)
         return;
     const uint32_t waker =
-        thread_of_number(calls, track->track.process, argument(detail, calls->waker_key));
+        thread_of_number(calls, track->track.process, why_argument(detail, calls->waker_key));
     if (call)
         add_part(calls, call,
                  (struct why_part){.kind = WHY_WAIT,
                                    .name = span->name,
                                    .waker = waker,
-                                   .delay_ns = argument(detail, calls->delay_key),
-                                   .object = argument(detail, calls->object_key)},
+                                   .delay_ns = why_argument(detail, calls->delay_key),
+                                   .object = why_argument(detail, calls->object_key)},
                  span);
     if (call && calls->name->wait && call->begin_ns == span->start_ns)
         call->seen = true;
@@ -296,6 +288,102 @@ static void take_wait(struct why_calls *calls, const struct why_track *track,
                                                  .name = span->name,
                                                  .waker = waker,
                                                  .kind = WHY_WAIT});
+}
+
+/* ---- the GPU work of calls ------------------------------------------------------------------- */
+
+static void keep_work(struct why_calls *calls, const struct why_work *work)
+{
+    struct why_work *oldest = &calls->works[0];
+    for (unsigned i = 1; i < WHY_WORKS; i++)
+        if (calls->works[i].stop_ns < oldest->stop_ns)
+            oldest = &calls->works[i];
+    if (work->stop_ns > oldest->stop_ns)
+        *oldest = *work;
+}
+
+/* Whose work the GPU had most of that time, work of the own stream counting twice; NULL: nobody's
+ * that is known. */
+static const struct why_work *work_before(const struct why_calls *calls,
+                                          const struct why_work *work, int64_t from_ns)
+{
+    const struct why_work *best = NULL;
+    double best_ns = 0;
+    for (unsigned i = 0; i < WHY_WORKS; i++) {
+        double ns = 0;
+        const struct why_work *one = &calls->works[i];
+        for (unsigned j = 0; one->stop_ns > from_ns && j < WHY_WORKS; j++) {
+            const struct why_work *other = &calls->works[j];
+            if (other->track == work->track && other->name == one->name &&
+                other->thread == one->thread)
+                ns += (double)why_overlap_ns(other->start_ns, other->stop_ns, from_ns,
+                                             work->start_ns) *
+                      (other->stream == work->stream ? 2 : 1);
+        }
+        if (ns > best_ns) {
+            best = one;
+            best_ns = ns;
+        }
+    }
+    return best;
+}
+
+static void add_gpu_part(struct why_calls *calls, struct why_call *call, struct why_part like,
+                         int64_t from_ns, int64_t to_ns)
+{
+    const struct trace_span span = {.start_ns = from_ns,
+                                    .stop_ns = to_ns < call->end_ns ? to_ns : call->end_ns};
+    if (span.stop_ns > from_ns)
+        add_part(calls, call, like, &span);
+}
+
+/* It comes by the GPU's order of starts, so each time is looked at once. */
+static void add_work(struct why_calls *calls, struct why_call *call, const struct why_work *work,
+                     int64_t launch_ns, int64_t launched_ns)
+{
+    const int64_t until_ns = call->gpu_until_ns;
+    int64_t from_ns = launched_ns < work->start_ns ? launched_ns : work->start_ns;
+    if (until_ns && from_ns > until_ns &&
+        gpu_use_is_launching((uint64_t)from_ns - (uint64_t)until_ns,
+                             (uint64_t)why_overlap_ns(launch_ns, from_ns, until_ns, from_ns)))
+        add_gpu_part(
+            calls, call,
+            (struct why_part){.kind = WHY_LAUNCH, .name = calls->name->number, .waker = TRACE_NONE},
+            until_ns, from_ns);
+    from_ns = from_ns > until_ns ? from_ns : until_ns;
+    if (from_ns < work->start_ns) {
+        const struct why_work *before = work_before(calls, work, from_ns);
+        add_gpu_part(calls, call,
+                     (struct why_part){.kind = WHY_GPU_QUEUE,
+                                       .name = before ? before->name : TRACE_NONE,
+                                       .waker = before ? before->thread : TRACE_NONE},
+                     from_ns, work->start_ns);
+    }
+    add_gpu_part(calls, call,
+                 (struct why_part){.kind = WHY_GPU, .name = work->name, .waker = TRACE_NONE},
+                 work->start_ns > until_ns ? work->start_ns : until_ns, work->stop_ns);
+    call->gpu_until_ns = work->stop_ns > until_ns ? work->stop_ns : until_ns;
+}
+
+static void take_gpu_work(struct why_calls *calls, const struct trace_span *span,
+                          const struct trace_detail *detail)
+{
+    const struct why_track *thread =
+        detail ? why_tracks_of(&calls->tracks, detail->launch_track) : NULL;
+    const struct why_work work = {.start_ns = span->start_ns,
+                                  .stop_ns = span->stop_ns,
+                                  .stream = why_argument(detail, calls->stream_key),
+                                  .track = span->track,
+                                  .thread = thread ? thread->thread : TRACE_NONE,
+                                  .name = span->name};
+    if (thread && (detail->flags & (TRACE_HAS_LAUNCH | TRACE_INFERRED)) == TRACE_HAS_LAUNCH) {
+        const int64_t launched_ns = (int64_t)why_argument(detail, calls->launched_key);
+        struct why_call *call = call_around(calls, work.thread, detail->launch_ns);
+        if (call)
+            add_work(calls, call, &work, detail->launch_ns,
+                     launched_ns > detail->launch_ns ? launched_ns : detail->launch_ns);
+    }
+    keep_work(calls, &work);
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -474,6 +562,10 @@ static void calls_on_name(void *context, uint32_t number, struct trace_text name
         calls->waker_key = number + 1;
     else if (trace_text_is(name, "delay"))
         calls->delay_key = number + 1;
+    else if (trace_text_is(name, "launched"))
+        calls->launched_key = number + 1;
+    else if (trace_text_is(name, "stream"))
+        calls->stream_key = number + 1;
 }
 
 static void calls_on_spans(void *context, const struct trace_span *spans, size_t count,
@@ -481,6 +573,11 @@ static void calls_on_spans(void *context, const struct trace_span *spans, size_t
 {
     struct why_calls *calls = context;
     const struct why_track *track = count ? why_tracks_of(&calls->tracks, spans[0].track) : NULL;
+    if (track && track->track.kind == TRACE_GPU)
+        for (size_t i = 0; i < count && !calls->failed; i++)
+            if (spans[i].category == TRACE_GPU_WORK)
+                take_gpu_work(calls, &spans[i],
+                              details ? trace_detail_of(details, &spans[i]) : NULL);
     if (!track || track->thread == TRACE_NONE || calls->failed)
         return;
     const bool thread = track->track.kind == TRACE_THREAD;

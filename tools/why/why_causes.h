@@ -12,6 +12,7 @@ enum { USUAL_PARTS = 256 };
 struct usual {
     double calls, with_cpu;
     double queue_ns, running_ns, runnable_ns, waiting_ns, faults;
+    double tail_ns; /* from the end of its GPU work to its own */
     uint64_t median_ns, *totals;
     struct usual_part {
         uint8_t kind;
@@ -29,6 +30,8 @@ struct handing {
     struct usual *usual;
     uint64_t left_ns;
     double located_ns; /* of the call's blocked time, what is known of */
+    double gpu_ns;     /* got by causes of the GPU, and not yet taken off what the thread did */
+    double running_ns; /* CPU time above the usual, without that */
 };
 
 enum why_cause_number why_cause_of_wait(const struct why_calls *calls, const struct why_call *call,

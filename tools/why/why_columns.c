@@ -194,6 +194,34 @@ static const struct result_column unknown_columns[] = {
     RESULT_PLAIN_MADE("share", RESULT_SHARE, made, UNKNOWN_SHARE),
     RESULT_PLAIN_MADE("blocked_ns", RESULT_NS, made, BLOCKED), RESULT_LAST};
 
+/* ---- GPUs --------------------------------------------------------------------------------------
+ */
+
+RESULT_MAKES(gpu_name, why_gpu, result_word(row->name))
+RESULT_MAKES(gpu_thread, why_gpu, *row->thread ? result_word(row->thread) : result_nothing())
+RESULT_MAKES(gpu_launch, why_gpu,
+             result_u64(row->use.paces ? row->use.pace_ns / row->use.paces : 0))
+
+static const struct result_column gpu_columns[] = {
+    RESULT_PLAIN_MADE("name", RESULT_TEXT, gpu_name, 0),
+    RESULT_PLAIN("busy_ns", RESULT_NS, struct why_gpu, use.busy.busy_ns),
+    RESULT_PLAIN("used_ns", RESULT_NS, struct why_gpu, use.used_ns),
+    RESULT_PLAIN("launches", RESULT_COUNT, struct why_gpu, use.launches),
+    OPTIONAL_MADE("thread", RESULT_TEXT, gpu_thread, 0),
+    RESULT_PLAIN_MADE("launch_ns", RESULT_NS, gpu_launch, 0),
+    RESULT_PLAIN("gaps_ns", RESULT_NS, struct why_gpu, use.gap_ns),
+    RESULT_PLAIN("running_ns", RESULT_NS, struct why_gpu, running_ns),
+    RESULT_PLAIN("launching_ns", RESULT_NS, struct why_gpu, use.inside_ns),
+    RESULT_PLAIN("launch_bound", RESULT_BOOL, struct why_gpu, bound),
+    RESULT_LAST};
+static const struct result_table gpus_table = {"gpus", NULL, gpu_columns, "", NULL, 0};
+
+static struct result_rows gpus_of(const struct result_at *at)
+{
+    const struct why_gpus *gpus = &VIEW(at)->names->gpus;
+    return result_array(gpus->list, sizeof *gpus->list, gpus->count);
+}
+
 static struct result_cell schema_name(const struct result_at *at, int what)
 {
     (void)at, (void)what;
@@ -217,6 +245,7 @@ const struct result_column why_columns[] = {
     {"slow", NULL, 0, RESULT_PART, .part = slow_columns},
     {"causes", NULL, 0, RESULT_LIST, .list = &causes_table, RESULT_ROWS(struct why_view, causes)},
     {"unknown", NULL, 0, RESULT_PART, .part = unknown_columns, .new_line = true},
+    {"gpus", NULL, 0, RESULT_LIST, .list = &gpus_table, .rows = gpus_of},
     {"doubts", NULL, 0, RESULT_OWN, .put = put_doubts,
      .form = "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
     RESULT_LAST};

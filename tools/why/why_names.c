@@ -310,6 +310,25 @@ static void take_span(struct why_names *names, const struct trace *trace,
         count(names, name, &pick, queued);
 }
 
+/* What says of threads and GPUs when they ran. */
+static void take_running(struct why_names *names, const struct why_track *track,
+                         const struct trace_span *span, const struct trace_detail *detail)
+{
+    const bool known =
+        detail && (detail->flags & (TRACE_HAS_LAUNCH | TRACE_INFERRED)) == TRACE_HAS_LAUNCH;
+    const struct why_track *launcher =
+        known ? why_tracks_of(&names->tracks, detail->launch_track) : NULL;
+    const struct trace_cpu cpu = trace_cpu_of(span, detail);
+    if (track->track.kind == TRACE_GPU && span->category == TRACE_GPU_WORK)
+        why_gpus_work(&names->gpus, span, detail, launcher ? launcher->thread : TRACE_NONE);
+    else if (why_is_wait(track, span))
+        why_gpus_wait(&names->gpus, track->thread, span, trace_duration_ns(span));
+    else if (track->track.kind == TRACE_THREAD && span->category == TRACE_CALL &&
+             span->depth == 0 && trace_cpu_is_known(&cpu))
+        why_gpus_wait(&names->gpus, track->thread, span, cpu.runnable_ns + cpu.waiting_ns);
+    names->failed |= names->gpus.failed;
+}
+
 /* ---- the sink -------------------------------------------------------------------------------- */
 
 static void names_on_track(void *context, const struct trace_track *track)
@@ -324,9 +343,17 @@ static void names_on_spans(void *context, const struct trace_span *spans, size_t
 {
     struct why_names *names = context;
     const struct why_track *track = count ? why_tracks_of(&names->tracks, spans[0].track) : NULL;
-    (void)details;
-    for (size_t i = 0; track && i < count && !names->failed; i++)
+    for (size_t i = 0; track && i < count && !names->failed; i++) {
         take_span(names, *names->trace, track, &spans[i]);
+        take_running(names, track, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL);
+    }
+}
+
+static void names_on_name(void *context, uint32_t number, struct trace_text name)
+{
+    struct why_names *names = context;
+    if (trace_text_is(name, "launched"))
+        names->gpus.launched_key = number + 1;
 }
 
 static void names_on_loss(void *context, const struct trace_loss *loss)
@@ -351,6 +378,7 @@ struct trace_sink why_names_sink(struct why_names *names)
 {
     return (struct trace_sink){.context = names,
                                .track = names_on_track,
+                               .name = names_on_name,
                                .spans = names_on_spans,
                                .stack = names_on_stack,
                                .loss = names_on_loss,
@@ -362,6 +390,8 @@ struct trace_sink why_names_sink(struct why_names *names)
 void why_names_finish(struct why_names *names, const char *wanted, uint64_t given_ns)
 {
     names->noise_ns = ((uint64_t)names->last_ns - (uint64_t)names->first_ns) / RUN_PART;
+    why_gpus_finish(&names->gpus, *names->trace, names->noise_ns);
+    names->failed |= names->gpus.failed;
     for (uint32_t i = 0; i < names->count; i++) {
         struct why_name *name = &names->list[i];
         const bool idle =
@@ -409,5 +439,6 @@ void why_names_free(struct why_names *names)
     free(names->of_number[0]);
     free(names->of_number[1]);
     free(names->tracks.list);
+    why_gpus_free(&names->gpus);
     *names = (struct why_names){0};
 }

@@ -40,6 +40,13 @@ static uint64_t total_ns(const struct why_call *call)
     return (uint64_t)call->end_ns - (uint64_t)call->queued_ns;
 }
 
+static double gpu_tail_ns(const struct why_call *call)
+{
+    return call->gpu_until_ns && call->gpu_until_ns < call->end_ns
+               ? (double)(call->end_ns - call->gpu_until_ns)
+               : 0;
+}
+
 static int by_size(const void *left, const void *right)
 {
     const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -52,6 +59,7 @@ static void add_usual(struct usual *usual, const struct why_calls *calls,
     usual->totals[(uint32_t)usual->calls] = total_ns(call);
     usual->calls++;
     usual->queue_ns += (double)(call->begin_ns - call->queued_ns);
+    usual->tail_ns += gpu_tail_ns(call);
     if (call->has_cpu) {
         usual->with_cpu++;
         usual->running_ns += (double)call->cpu.running_ns;
@@ -86,8 +94,10 @@ static bool make_usual(struct usual *usual, const struct why_calls *calls)
     }
     if (calls->name->lock) /* most of the times that it was taken nobody waited, and left no row */
         usual->calls = 0;
-    if (usual->calls > 0)
+    if (usual->calls > 0) {
         usual->queue_ns /= usual->calls;
+        usual->tail_ns /= usual->calls;
+    }
     return true;
 }
 
@@ -173,7 +183,7 @@ static uint64_t hand_out(struct handing *handing, struct why_cause like, double 
 static struct why_cause new_cause(const struct handing *handing, enum why_cause_number which)
 {
     return (struct why_cause){.cause = which,
-                              .name = handing->calls->name->number,
+                              .name = handing->calls ? handing->calls->name->number : TRACE_NONE,
                               .thread = TRACE_NONE,
                               .kind = TRACE_NONE,
                               .key = TRACE_NONE,
@@ -208,6 +218,11 @@ static void hand_out_queue(struct handing *handing)
 /* ---- waits ------------------------------------------------------------------------------------
  */
 
+static bool is_wait(const struct why_part *part)
+{
+    return part->kind == WHY_WAIT || part->kind == WHY_WAITING_ITEM;
+}
+
 /* A row's time without the delay is the wait, the delay is time without a CPU. What a sub-item
  * waits for looks may say, and rows say it more exactly. */
 static void hand_out_wait(struct handing *handing, const struct why_part *part, double rows_ns)
@@ -218,6 +233,9 @@ static void hand_out_wait(struct handing *handing, const struct why_part *part, 
     const double delay_ns = (double)part->delay_ns < ns ? (double)part->delay_ns : ns;
     if (part->kind == WHY_WAITING_ITEM)
         ns -= rows_ns;
+    const double gpu_ns = ns > handing->gpu_ns ? handing->gpu_ns : ns > 0 ? ns : 0;
+    ns -= gpu_ns;
+    handing->gpu_ns -= gpu_ns;
     if (ns <= 0)
         return;
     cause.kind = part->name;
@@ -226,7 +244,7 @@ static void hand_out_wait(struct handing *handing, const struct why_part *part, 
     cause.by = why_by_of(handing->calls, call, part);
     if (cause.cause == WHY_CAUSE_LOCK && cause.by.starved)
         cause.cause = WHY_CAUSE_PREEMPTED;
-    handing->located_ns += (double)part->ns;
+    handing->located_ns += (double)part->ns - gpu_ns;
     hand_out(handing, new_cause(handing, WHY_CAUSE_PREEMPTED), delay_ns);
     hand_out(handing, cause, ns - (delay_ns > 0 ? delay_ns : 0));
 }
@@ -239,7 +257,7 @@ static void hand_out_waits(struct handing *handing)
     for (uint32_t at = call->parts; at; at = parts[at - 1].next)
         rows_ns += parts[at - 1].kind == WHY_WAIT ? (double)parts[at - 1].ns : 0;
     for (uint32_t at = call->parts; at; at = parts[at - 1].next)
-        if (parts[at - 1].kind != WHY_SUB_ITEM && parts[at - 1].start_ns < call->end_ns)
+        if (is_wait(&parts[at - 1]) && parts[at - 1].start_ns < call->end_ns)
             hand_out_wait(handing, &parts[at - 1], rows_ns);
 }
 
@@ -261,6 +279,85 @@ static uint32_t place_of(const struct handing *handing, double ns)
     }
     return handing->calls->name->number;
 }
+
+/* ---- the GPU -----------------------------------------------------------------------------------
+ */
+
+static double sum_of(const struct handing *handing, enum why_part_kind kind, bool usual)
+{
+    const struct why_part *parts = handing->calls->parts;
+    double sum_ns = 0;
+    for (uint32_t at = handing->call->parts; at && !usual; at = parts[at - 1].next)
+        sum_ns += parts[at - 1].kind == kind ? (double)parts[at - 1].ns : 0;
+    for (uint32_t i = 0; usual && i < handing->usual->count; i++)
+        sum_ns += handing->usual->parts[i].kind == kind ? handing->usual->parts[i].ns : 0;
+    return usual && handing->usual->calls > 0 ? sum_ns / handing->usual->calls : sum_ns;
+}
+
+/* The thread waited that long, or the call went on no longer behind the GPU's end than others do:
+ * then what its GPU work took is part of its time. Else it may have done something else meanwhile.
+ */
+static bool waited_for_gpu(const struct handing *handing, double ns)
+{
+    const struct why_call *call = handing->call;
+    const double waited_ns =
+        call->has_cpu ? blocked_above(handing)
+                      : sum_of(handing, WHY_WAITING_ITEM, false) + sum_of(handing, WHY_WAIT, false);
+    return waited_ns >= NEARLY * ns || gpu_tail_ns(call) - handing->usual->tail_ns <= ns / 10;
+}
+
+/* At most `most_ns` of what the call's parts of that kind have above the usual ones. */
+static double hand_out_gpu_parts(struct handing *handing, enum why_part_kind kind,
+                                 enum why_cause_number which, double most_ns)
+{
+    double got_ns = 0;
+    for (uint32_t at = handing->call->parts; at; at = handing->calls->parts[at - 1].next) {
+        const struct why_part *part = &handing->calls->parts[at - 1];
+        const double above_ns = (double)part->ns - usual_part_ns(handing->usual, part);
+        const double left_ns = most_ns - got_ns;
+        struct why_cause cause = new_cause(handing, which);
+        if (part->kind != kind)
+            continue;
+        if (kind == WHY_GPU)
+            cause.name = part->name;
+        else if (kind == WHY_GPU_QUEUE)
+            cause.by = (struct why_by){part->waker, part->name, TRACE_NONE, false};
+        got_ns += (double)hand_out(handing, cause, above_ns < left_ns ? above_ns : left_ns);
+    }
+    return got_ns;
+}
+
+/* What the thread waited for its GPU work it was blocked, or on the CPU asking for it. */
+static void hand_out_gpu(struct handing *handing)
+{
+    const double queue_ns =
+        sum_of(handing, WHY_GPU_QUEUE, false) - sum_of(handing, WHY_GPU_QUEUE, true);
+    const double own_ns = sum_of(handing, WHY_GPU, false) - sum_of(handing, WHY_GPU, true);
+    const double blocked_ns = blocked_above(handing);
+    if (!handing->call->gpu_until_ns ||
+        !waited_for_gpu(handing, (queue_ns > 0 ? queue_ns : 0) + (own_ns > 0 ? own_ns : 0)))
+        return;
+    const double got_ns =
+        hand_out_gpu_parts(handing, WHY_GPU_QUEUE, WHY_CAUSE_GPU_QUEUE, queue_ns) +
+        hand_out_gpu_parts(handing, WHY_GPU, WHY_CAUSE_GPU, own_ns);
+    handing->gpu_ns = got_ns;
+    handing->located_ns += got_ns < blocked_ns ? got_ns : blocked_ns;
+    handing->running_ns -= got_ns < blocked_ns ? 0 : got_ns - blocked_ns;
+}
+
+/* The GPU was idle between works of the call while the thread was on the CPU. */
+static void hand_out_launches(struct handing *handing)
+{
+    const double ns = sum_of(handing, WHY_LAUNCH, false) - sum_of(handing, WHY_LAUNCH, true);
+    const double most_ns =
+        handing->call->has_cpu && handing->running_ns < ns ? handing->running_ns : ns;
+    const double got_ns = hand_out_gpu_parts(handing, WHY_LAUNCH, WHY_CAUSE_LAUNCH, most_ns);
+    handing->gpu_ns += got_ns;
+    handing->running_ns -= got_ns;
+}
+
+/* ---- what looks say ----------------------------------------------------------------------------
+ */
 
 /* At a lock, or in a file: looks say it, or major faults do. */
 static void hand_out_looks(struct handing *handing)
@@ -300,11 +397,12 @@ static double sub_items_above(const struct handing *handing)
     return sum_ns;
 }
 
-/* What is left, to its sub-items by what they have above the usual. */
+/* What is left, to its sub-items by what they have above the usual; of that the GPU had some. */
 static void hand_out_sub_items(struct handing *handing, double sum_ns)
 {
+    const double own_ns = sum_ns > handing->gpu_ns ? sum_ns - handing->gpu_ns : 0;
     const double left_ns = (double)handing->left_ns;
-    const double scale = sum_ns > left_ns ? left_ns / sum_ns : 1;
+    const double scale = (own_ns > left_ns ? left_ns : own_ns) / (sum_ns > 0 ? sum_ns : 1);
     for (uint32_t at = handing->call->parts; at && sum_ns > 0;
          at = handing->calls->parts[at - 1].next) {
         const struct why_part *part = &handing->calls->parts[at - 1];
@@ -335,7 +433,9 @@ static void hand_out_call(struct handing *handing)
     const struct why_call *call = handing->call;
     const struct usual *usual = handing->usual;
     const double sub_items_ns = sub_items_above(handing);
+    handing->running_ns = call->has_cpu ? (double)call->cpu.running_ns - usual->running_ns : 0;
     hand_out_queue(handing);
+    hand_out_gpu(handing);
     hand_out_waits(handing);
     hand_out_looks(handing);
     const double stood_ns = call->look.in_call ? 0 : (double)why_stood_still(handing->calls, call);
@@ -346,10 +446,10 @@ static void hand_out_call(struct handing *handing)
         hand_out(handing, new_cause(handing, WHY_CAUSE_PREEMPTED),
                  (double)call->cpu.runnable_ns - usual->runnable_ns);
     const double blocked_ns = blocked_above(handing) - sub_items_ns;
-    const double running_ns = call->has_cpu ? (double)call->cpu.running_ns - usual->running_ns : 0;
-    hand_out_faults(handing, running_ns);
+    hand_out_launches(handing);
+    hand_out_faults(handing, handing->running_ns);
     hand_out_sub_items(handing, sub_items_ns);
-    hand_out(handing, new_cause(handing, WHY_CAUSE_SELF), running_ns);
+    hand_out(handing, new_cause(handing, WHY_CAUSE_SELF), handing->running_ns);
     struct why_cause in_call = new_cause(handing, WHY_CAUSE_WAIT);
     in_call.system_call = call->look.system_call;
     if (in_call.system_call)
@@ -407,6 +507,19 @@ void why_split_make(struct why_split *split, const struct why_calls *calls)
     if (split->count)
         qsort(split->list, split->count, sizeof *split->list, by_excess);
     why_find_bounds(split, calls);
+}
+
+void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu)
+{
+    const struct handing nobody = {0};
+    struct why_cause cause = new_cause(&nobody, WHY_CAUSE_LAUNCH);
+    cause.thread = gpu->use.thread;
+    cause.calls = gpu->use.launches < UINT32_MAX ? (uint32_t)gpu->use.launches : UINT32_MAX;
+    cause.excess_ns = cause.bound_ns = split->excess_ns = gpu->running_ns;
+    if (grow_array32(&split->list, &split->room, 1, sizeof *split->list))
+        split->list[split->count++] = cause;
+    else
+        split->failed = true;
 }
 
 bool why_split_is_news(const struct why_split *split, const struct why_name *name,

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     CAUSES_SHOWN = 5,
@@ -110,8 +111,8 @@ static const char *const phrases[WHY_CAUSES] = {"waited in the queue",
                                                 "was ready to run and had no CPU",
                                                 "page faults, at most",
                                                 "waited for a file or device",
-                                                "GPU work waited for its stream",
-                                                "GPU work took longer",
+                                                "its GPU work waited to begin",
+                                                "its GPU work took longer: ",
                                                 "the CPU launched GPU work too slowly",
                                                 "waited for a message",
                                                 "sub-item ",
@@ -126,7 +127,15 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
              other ? "who held the lock was ready to run and had no CPU" : phrases[cause->cause]);
     if (cause->cause == WHY_CAUSE_BEHIND && cause->by.name != TRACE_NONE)
         put_name(out, view, cause->by.name);
-    if (cause->cause == WHY_CAUSE_SUB_ITEM)
+    if (cause->cause == WHY_CAUSE_GPU_QUEUE && cause->by.name != TRACE_NONE) {
+        out_text(out, ", behind ");
+        put_name(out, view, cause->by.name);
+    }
+    if (cause->cause == WHY_CAUSE_GPU_QUEUE && cause->by.thread != TRACE_NONE) {
+        out_text(out, " of ");
+        put_thread(out, view, cause->by.thread);
+    }
+    if (cause->cause == WHY_CAUSE_SUB_ITEM || cause->cause == WHY_CAUSE_GPU)
         put_name(out, view, cause->name);
     if (cause->key != TRACE_NONE) {
         const struct trace_text value = view->calls->texts.list[cause->value];
@@ -210,7 +219,7 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
     out_text(out, "; without it the run could gain at most ");
     put_time(out, cause->bound_ns);
     out_text(out, "\n");
-    if (cause->cause != WHY_CAUSE_BEHIND)
+    if (cause->cause != WHY_CAUSE_BEHIND && cause->cause != WHY_CAUSE_GPU_QUEUE)
         put_by(out, view, &cause->by);
     if (cause->evidence_count)
         put_evidence(out, view, &cause->evidence[0]);
@@ -250,6 +259,36 @@ static void put_nothing(struct out *out, const struct why_view *view)
                quantity_duration(run, (uint64_t)names->last_ns - (uint64_t)names->first_ns));
 }
 
+static void put_gpu(struct out *out, const struct why_gpu *gpu)
+{
+    const struct gpu_use *use = &gpu->use;
+    char launches[QUANTITY_BYTES];
+    out_text(out, gpu->bound ? "launch-bound: " : "");
+    text_name_fit(out, gpu->name, strlen(gpu->name), NAME_COLUMNS);
+    out_format(out, " was busy for %.0f %% of the ",
+               100 * (double)use->busy.busy_ns / (double)(use->used_ns ? use->used_ns : 1));
+    put_time(out, use->used_ns);
+    out_text(out, " in which it was used");
+    if (use->gap_ns) {
+        out_text(out, ", and idle for ");
+        put_time(out, use->gap_ns);
+        out_text(out, " because ");
+        text_name_fit(out, gpu->thread, strlen(gpu->thread), NAME_COLUMNS);
+        out_format(out, " had not launched what came next (%s launches",
+                   quantity_grouped(launches, use->launches));
+        if (use->paces) {
+            out_text(out, ", one every ");
+            put_time(out, use->pace_ns / use->paces);
+        }
+        out_text(out, "); of that at least ");
+        put_time(out, gpu->running_ns);
+        out_text(out, " on the CPU, ");
+        put_time(out, use->inside_ns);
+        out_text(out, " in calls that launch");
+    }
+    out_text(out, "\n");
+}
+
 static void put_others(struct out *out, const struct why_view *view)
 {
     uint32_t shown = 0;
@@ -283,10 +322,13 @@ void why_text(struct out *out, const struct why_view *view)
 {
     const uint32_t limit = view->options->limit ? view->options->limit : CAUSES_SHOWN;
     const size_t begin = out->used;
-    if (!view->name)
-        put_nothing(out, view);
-    else
+    const struct why_gpus *gpus = &view->names->gpus;
+    if (view->name)
         put_verdict(out, view);
+    else if (!view->causes.count)
+        put_nothing(out, view);
+    for (uint32_t i = 0; i < gpus->count && !view->name; i++)
+        put_gpu(out, &gpus->list[i]);
     uint32_t shown = 0, worth = 0;
     for (uint32_t i = 0; i < view->causes.count; i++) {
         const struct why_cause *cause = &view->split->list[i];
@@ -309,6 +351,8 @@ void why_text(struct out *out, const struct why_view *view)
     }
     for (uint32_t i = 0; i < view->doubt_count; i++)
         out_format(out, "doubt: %s\n", view->doubts[i]);
+    for (uint32_t i = 0; i < gpus->count && view->name; i++)
+        put_gpu(out, &gpus->list[i]);
     put_others(out, view);
     cut(out, begin, view->options->max_bytes ? view->options->max_bytes : BYTES_USUAL);
 }

@@ -17,10 +17,14 @@ enum {
     WHY_PARTS = 64,           /* of a call that differ */
     WHY_MEANWHILE = 1u << 18, /* spans of other threads that are kept */
     WHY_OBJECTS = 256,        /* that have names */
-    WHY_DEPTH = 32            /* of sub-items */
+    WHY_DEPTH = 32,           /* of sub-items */
+    WHY_WORKS = 64            /* of GPUs that are kept while they are passed on */
 };
 
-enum why_part_kind { WHY_SUB_ITEM, WHY_WAITING_ITEM, WHY_WAIT };
+/* From WHY_GPU_QUEUE on it is time of the GPU work that a call launched, without overlap: before
+ * its start, by the name and thread (as waker) of the work that the GPU had then; its own; and idle
+ * time of the GPU because the next one had not been launched. */
+enum why_part_kind { WHY_SUB_ITEM, WHY_WAITING_ITEM, WHY_WAIT, WHY_GPU_QUEUE, WHY_GPU, WHY_LAUNCH };
 
 /* Parts of a call that are alike. A sub-item's time is its own, without those inside of it. */
 struct why_part {
@@ -58,6 +62,7 @@ struct why_call {
     int64_t queued_ns, begin_ns, end_ns; /* queued_ns: begin_ns without a ticket */
     struct trace_cpu cpu;
     uint32_t minor_faults, major_faults;
+    int64_t gpu_until_ns; /* the latest end of its GPU work so far; 0: it has none */
     uint32_t parts, args; /* the first, 1 + place; 0: none */
     struct why_look look;
 };
@@ -109,7 +114,13 @@ struct why_calls {
         uint32_t call, parts[WHY_DEPTH]; /* 1 + place */
     } * lanes;                           /* by track */
     uint32_t lane_room;
+    struct why_work {
+        int64_t start_ns, stop_ns;
+        uint64_t stream;
+        uint32_t track, thread, name;
+    } works[WHY_WORKS];                        /* of GPUs, those that ended last */
     uint32_t object_key, waker_key, delay_key; /* 1 + name; 0: it has not come */
+    uint32_t launched_key, stream_key;
     bool failed;
 };
 
@@ -132,7 +143,7 @@ uint32_t why_calls_thread_of_id(const struct why_calls *calls, uint32_t thread, 
 static inline int64_t why_overlap_ns(int64_t a_from, int64_t a_to, int64_t b_from, int64_t b_to)
 {
     const int64_t from = a_from > b_from ? a_from : b_from, to = a_to < b_to ? a_to : b_to;
-    return to > from ? to - from : 0;
+    return to > from ? (int64_t)((uint64_t)to - (uint64_t)from) : 0;
 }
 
 #endif /* WHY_CALLS_H */

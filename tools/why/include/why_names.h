@@ -12,6 +12,7 @@
 
 #include "histogram.h"
 #include "trace.h"
+#include "why_gpu.h"
 
 struct trace_span;
 
@@ -89,6 +90,7 @@ struct why_names {
     uint32_t *of_number[2]; /* by name, 1 + place in list: calls, and waits */
     uint32_t number_room[2];
     struct why_tracks tracks;
+    struct why_gpus gpus;
     int64_t first_ns, last_ns; /* of all spans */
     uint64_t random, calls, open, lost, refused;
     uint64_t noise_ns; /* what is less of a run of that length is no cause */
