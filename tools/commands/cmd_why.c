@@ -4,6 +4,8 @@
 #include "why.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bool store_slower(void *value, const char *text, struct option_error *error)
 {
@@ -13,13 +15,47 @@ static bool store_slower(void *value, const char *text, struct option_error *err
            (time->ns > 0 || option_wrong(error, "is no time that a call could take longer than"));
 }
 
+static bool store_factor(const char *text, double *factor_out, struct option_error *error)
+{
+    char *end;
+    *factor_out = strtod(text, &end);
+    return (end != text && *end == '\0' && *factor_out >= 0 && *factor_out <= 1000) ||
+           option_wrong(error, "is no factor from 0 to 1000");
+}
+
+static bool store_change(void *value, const char *text, struct option_error *error)
+{
+    struct what_if_ask *ask = value;
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text)
+        return option_wrong(error, "is not NAME=FACTOR");
+    if (ask->count == WHAT_IF_CHANGES)
+        return option_wrong(error, "is one too many");
+    ask->changes[ask->count].name = text;
+    return store_factor(equals + 1, &ask->changes[ask->count++].factor, error);
+}
+
+static bool store_launch(void *value, const char *text, struct option_error *error)
+{
+    struct what_if_ask *ask = value;
+    ask->launch = true;
+    return store_factor(text, &ask->launch_factor, error);
+}
+
 static const struct option why_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct why_options, json), NULL},
-    CSV_OPTION(offsetof(struct why_options, csv), "causes evidence"),
+    CSV_OPTION(offsetof(struct why_options, csv), "causes evidence rows"),
     {"name", 0, "NAME", NULL, "calls of this name alone (a pattern with * and ?)",
      offsetof(struct why_options, name), NULL},
     {"slower-than", 0, "TIME", NULL, "calls that take longer are slow (found by rank)",
      offsetof(struct why_options, slower_than), store_slower},
+    {"what-if", 0, "NAME=FACTOR", NULL,
+     "how long the run would take if own time of NAME took FACTOR of it", /* may be repeated */
+     offsetof(struct why_options, what_if), store_change},
+    {"workers", 0, "N", "1..4096", "how long it would take with N workers in its pool",
+     offsetof(struct why_options, what_if.workers), NULL},
+    {"gpu-launch", 0, "FACTOR", NULL, "how long it would take if launches took FACTOR as long",
+     offsetof(struct why_options, what_if), store_launch},
     {"limit", 0, "N", "1..1000", "at most N causes as text (default 5)",
      offsetof(struct why_options, limit), NULL},
     {"max-bytes", 0, "N", "200..131072", "at most N bytes of text (default 4096)",
@@ -36,11 +72,13 @@ static const struct option_group why_groups[] = {
 static enum exit_code why_run(void *config, struct operands files)
 {
     const struct why_options *options = config;
-    if (!csv_is_known(result_has_list(why_columns, options->csv), options->csv, options->json))
+    const bool asks = options->what_if.count || options->what_if.workers || options->what_if.launch;
+    if (!csv_is_known(result_has_list(asks ? what_if_columns : why_columns, options->csv),
+                      options->csv, options->json))
         return EXIT_USAGE;
     if (files.count == 0)
         return message_usage("no FILE given");
-    return why_show(options, files);
+    return (asks ? what_if_show : why_show)(options, files);
 }
 
 const struct command command_why = {
@@ -52,6 +90,7 @@ const struct command command_why = {
         "time into causes (queue, lock, no CPU, page faults, a sub-item ...) and compares it with\n"
         "that of the ordinary ones. What cannot be shown is 'unknown'. FILE is read more than "
         "once.\n"
+        "With --what-if, --workers or --gpu-launch: replays the run with that changed.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = why_groups,
     .config_bytes = sizeof(struct why_options),

@@ -41,7 +41,8 @@ bool schema_write(struct out *out, const char *name)
                      {"split", split_columns},
                      {"export", export_columns},
                      {"timeline", timeline_columns},
-                     {"why", why_columns}};
+                     {"why", why_columns},
+                     {"what-if", what_if_columns}};
     stats_document(stats);
     for (size_t i = 0; i < sizeof documents / sizeof documents[0]; i++)
         if (strcmp(name, documents[i].name) == 0) {

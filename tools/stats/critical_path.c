@@ -222,8 +222,9 @@ static void critical_path_on_link(void *context, const struct trace_link *link)
     struct critical_path *path = context;
     const uint32_t to = path->tracks[link->to_track].thread;
     const uint32_t from = path->tracks[link->from_track].thread;
-    if (to == TRACE_NONE || from == TRACE_NONE || to == from || link->from_ns > link->to_ns ||
-        link->kind == TRACE_MESSAGE || link->kind == TRACE_LINKED_RANGE)
+    if (to == TRACE_NONE || from == TRACE_NONE || (to == from && link->kind != TRACE_WAIT_FOR) ||
+        link->from_ns > link->to_ns || link->kind == TRACE_MESSAGE ||
+        link->kind == TRACE_LINKED_RANGE)
         return;
     const struct critical_step step = {.time_ns = link->to_ns,
                                        .from_ns = link->from_ns,

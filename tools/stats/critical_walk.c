@@ -308,6 +308,8 @@ static bool take_step(void *context, const void *item, const uint64_t *payload)
 {
     struct back *back = context;
     const struct critical_step *step = item;
+    if (back->path->step)
+        back->path->step(back->path->step_context, step);
     walk_past(back, step->time_ns);
     if (back->failed)
         return false;

@@ -69,6 +69,8 @@ struct critical_share {
     uint64_t pieces;
 };
 
+struct critical_step;
+
 struct critical_path {
     /* After finish. */
     struct critical_share *shares; /* the longest first */
@@ -87,6 +89,9 @@ struct critical_path {
 
     /* While it is filled. */
     struct trace *const *trace; /* whose sink this is */
+    /* Who gets all that is walked along, too, as it is sorted; may be NULL. */
+    void (*step)(void *context, const struct critical_step *step);
+    void *step_context;
     const char *of; /* it ends with the longest call of such a name; NULL: with the run */
     struct critical_piece longest; /* of these */
     struct merge_sorter events, steps;

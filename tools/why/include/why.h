@@ -6,16 +6,34 @@
 #include "result_table.h"
 #include "trace_pass.h"
 
+enum { WHAT_IF_CHANGES = 8 };
+
+/* What is to be different in a run that is replayed. */
+struct what_if_ask {
+    struct {
+        const char *name; /* NAME=FACTOR, or OUTER:NAME=FACTOR */
+        double factor;
+    } changes[WHAT_IF_CHANGES];
+    uint32_t count, workers; /* workers: 0: as they were */
+    bool launch;
+    double launch_factor;
+};
+
 struct why_options {
     struct reading_options reading;
     bool json;
     const char *csv, *name; /* name: a pattern; NULL: all */
     struct filter_time slower_than;
     uint32_t limit, max_bytes; /* causes and bytes of text; 0: as many as is usual */
+    struct what_if_ask what_if;
 };
 
 extern const struct result_column why_columns[]; /* the document */
 
+extern const struct result_column what_if_columns[]; /* the document of what_if_show */
+
 enum exit_code why_show(const struct why_options *options, struct operands files);
+/* Replays the run as it was, and changed; only where the first one is as long as it was. */
+enum exit_code what_if_show(const struct why_options *options, struct operands files);
 
 #endif /* WHY_H */
