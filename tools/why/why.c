@@ -23,16 +23,31 @@ struct why {
     int64_t zero_ns;
     bool is_news;
     bool failed;
+    why_teller tell;
+    void *context;
+    bool quiet, told;
 };
 
 /* ---- the answer ---------------------------------------------------------------------------------
  */
 
-static enum exit_code why_print(struct why *why, const struct trace *trace)
+static enum exit_code why_print(const struct why_view *view, void *context)
 {
-    const struct why_options *options = why->options;
+    const struct why *why = context;
+    struct out out;
+    if (!out_open(&out, &why->options->reading.output, why->files))
+        return EXIT_BAD_DATA;
+    if (why->options->json || why->options->csv)
+        result_document(&out, why_columns, why->options->csv, view, view);
+    else
+        why_text(&out, view);
+    return out_close(&out);
+}
+
+static enum exit_code tell(struct why *why, const struct trace *trace)
+{
     struct why_view view = {
-        .options = options,
+        .options = why->options,
         .trace = trace,
         .names = &why->names,
         .name = why->name,
@@ -41,17 +56,16 @@ static enum exit_code why_print(struct why *why, const struct trace *trace)
         .file = why->files.count == 1 ? why->files.words[0] : NULL,
         .zero_ns = why->zero_ns,
         .causes = result_array(why->split.list, sizeof *why->split.list, why->split.count)};
-    struct out out;
-    if (!out_open(&out, &options->reading.output, why->files))
-        return EXIT_BAD_DATA;
     why_find_doubts(&view);
-    if (options->json || options->csv)
-        result_document(&out, why_columns, options->csv, &view, &view);
-    else
-        why_text(&out, &view);
+    why->failed |= !why_find_texts(&view);
+    why->told = !why->failed;
+    const enum exit_code code = why->failed ? EXIT_PARTIAL : why->tell(&view, why->context);
     for (uint32_t i = 0; i < view.doubt_count; i++)
         free(view.doubts[i]);
-    return out_close(&out);
+    for (uint32_t i = 0; view.texts && i < view.causes.count; i++)
+        free(view.texts[i]);
+    free(view.texts);
+    return code;
 }
 
 /* ---- the passes ---------------------------------------------------------------------------------
@@ -91,7 +105,7 @@ static enum exit_code names_end(struct trace_pass *pass)
         why_names_finish(&why->names, options->name, given_ns > 0 ? (uint64_t)given_ns : 0);
     why->failed |= why->names.failed;
     why->is_news = !why->failed && !pass->nothing && is_launch_bound(why);
-    return why->is_news ? why_print(why, pass->trace) : EXIT_GOOD;
+    return why->is_news ? tell(why, pass->trace) : EXIT_GOOD;
 }
 
 static bool calls_begin(struct trace_pass *pass)
@@ -121,30 +135,30 @@ static enum exit_code calls_end(struct trace_pass *pass)
                                      (uint64_t)names->last_ns - (uint64_t)names->first_ns);
     if (why->failed)
         return EXIT_PARTIAL;
-    return why->is_news ? why_print(why, pass->trace) : EXIT_GOOD;
+    return why->is_news ? tell(why, pass->trace) : EXIT_GOOD;
 }
 
-/* What is read twice is a file. */
-static enum exit_code look_at_files(struct operands files)
+/* What is read twice is a file. NULL: all are. */
+static const char *no_file_of(struct operands files)
 {
     struct stat status;
     for (int i = 0; i < files.count; i++)
         if (strcmp(files.words[i], "-") == 0 ||
             (stat(files.words[i], &status) == 0 && !S_ISREG(status.st_mode)))
-            return message_usage("%s: is read twice, so it must be a file", files.words[i]);
-    return EXIT_GOOD;
+            return files.words[i];
+    return NULL;
 }
 
-/* The second pass. What it says of the files the first one has said, with that status. */
-static enum exit_code explain(struct why *why, const struct trace_maker *maker,
-                              enum exit_code first)
+/* A pass whose lines of the files an earlier one has said, with that status. */
+static enum exit_code read_again(struct why *why, const struct trace_maker *maker,
+                                 enum exit_code first)
 {
     struct message_held held = {0};
     message_hold(&held);
     const enum exit_code code = trace_pass(maker, why, &why->options->reading, why->files);
     message_hold(NULL);
-    const bool lost = code != first && !held.bytes;
-    if (code != first)
+    const bool said = why->quiet || code == first, lost = !said && !held.bytes;
+    if (!said)
         message_tell(&held);
     else
         free(held.text);
@@ -154,14 +168,15 @@ static enum exit_code explain(struct why *why, const struct trace_maker *maker,
 }
 
 /* A name whose calls are late as the scheduler makes them is none; then it is the next one. */
-static enum exit_code show(struct why *why)
+static enum exit_code find(struct why *why)
 {
     static const struct trace_maker first = {
         .own_output = true, .begin = names_begin, .end = names_end};
     static const struct trace_maker second = {
         .own_output = true, .begin = calls_begin, .end = calls_end};
     const struct reading_options *reading = &why->options->reading;
-    enum exit_code code = trace_pass(&first, why, reading, why->files);
+    enum exit_code code = why->quiet ? read_again(why, &first, EXIT_GOOD)
+                                     : trace_pass(&first, why, reading, why->files);
     if (code == EXIT_BAD_DATA || why->failed || why->is_news)
         return code;
     if (why->options->name && !why->names.matched)
@@ -171,7 +186,7 @@ static enum exit_code show(struct why *why)
         why->name = why_names_worst(&why->names);
         if (!why->name)
             break;
-        const enum exit_code found = explain(why, &second, code);
+        const enum exit_code found = read_again(why, &second, code);
         if (why->is_news || why->failed || found == EXIT_BAD_DATA)
             return exit_worse(code, found);
         why->name->excess_ns = 0;
@@ -179,20 +194,37 @@ static enum exit_code show(struct why *why)
         why_calls_free(&why->calls);
     }
     why->name = NULL;
-    return exit_worse(code, why_print(why, NULL));
+    return exit_worse(code, tell(why, NULL));
+}
+
+static void why_free(struct why *why)
+{
+    why_split_free(&why->split);
+    why_calls_free(&why->calls);
+    why_names_free(&why->names);
+}
+
+bool why_find(const struct why_options *options, struct operands files, why_teller teller,
+              void *context)
+{
+    struct why why = {
+        .options = options, .files = files, .tell = teller, .context = context, .quiet = true};
+    if (!no_file_of(files))
+        (void)find(&why);
+    why_free(&why);
+    return why.told;
 }
 
 enum exit_code why_show(const struct why_options *options, struct operands files)
 {
-    struct why why = {.options = options, .files = files};
-    if (look_at_files(files) != EXIT_GOOD)
-        return EXIT_USAGE;
+    struct why why = {.options = options, .files = files, .tell = why_print, .context = &why};
+    const char *no_file = no_file_of(files);
+    if (no_file)
+        return message_usage("%s: is read twice, so it must be a file", no_file);
     progress_allow(&options->reading.terminal);
-    enum exit_code code = show(&why);
+    enum exit_code code = find(&why);
     if (why.failed)
         code = message_bad_data("out of memory");
-    why_split_free(&why.split);
-    why_calls_free(&why.calls);
-    why_names_free(&why.names);
+    why_free(&why);
     return code;
 }

@@ -2,7 +2,7 @@
 /* Calls are found by thread and time; of those of other threads what is long enough to matter. */
 #include "why_calls.h"
 
-#include "arg_sums.h"
+#include "arg_text.h"
 #include "grow.h"
 #include "trace_span.h"
 

@@ -54,7 +54,7 @@ static struct result_rows has_argument(const struct result_at *at)
     return result_part_row(cause->key == TRACE_NONE ? NULL : cause);
 }
 
-static struct result_rows has_by(const struct result_at *at)
+static struct result_rows by_row(const struct result_at *at)
 {
     const struct why_cause *cause = at->row;
     const bool any = cause->by.thread != TRACE_NONE || cause->by.name != TRACE_NONE;
@@ -116,6 +116,13 @@ static struct result_cell cause_share(const struct result_at *at, int what)
     return result_share(cause->excess_ns, VIEW(at)->split->excess_ns);
 }
 
+static struct result_cell cause_text(const struct result_at *at, int what)
+{
+    (void)what;
+    return result_bytes(
+        trace_text(VIEW(at)->texts[(const struct why_cause *)at->row - VIEW(at)->split->list]));
+}
+
 static const struct result_column cause_columns[] = {
     {"cause", NULL, 0, RESULT_WORD, RESULT_FIELD(struct why_cause, cause),
      .value_name = cause_word},
@@ -123,10 +130,11 @@ static const struct result_column cause_columns[] = {
     RESULT_PLAIN_MADE("share", RESULT_SHARE, cause_share, 0),
     RESULT_PLAIN("calls", RESULT_COUNT, struct why_cause, calls),
     {"where", NULL, 0, RESULT_PART, .part = where_columns},
-    {"by", NULL, 0, RESULT_PART_AT, .part = by_columns, .rows = has_by},
+    {"by", NULL, 0, RESULT_PART_AT, .part = by_columns, .rows = by_row},
     {"evidence", NULL, 0, RESULT_LIST, .list = &evidence_table, .rows = evidence_of,
      .one_line = true},
     RESULT_PLAIN("bound_ns", RESULT_NS, struct why_cause, bound_ns),
+    RESULT_PLAIN_MADE("text", RESULT_TEXT, cause_text, 0),
     RESULT_LAST};
 static const struct result_table causes_table = {"causes", NULL, cause_columns, "", NULL, 0};
 

@@ -225,7 +225,7 @@ static void name_begins(struct why_names *names, const struct trace *trace, stru
         memcpy(copy, text.text, text.bytes);
     name->name = (struct trace_text){copy, copy ? text.bytes : 0};
     name->lock = name->wait && is_among(text, lock_kinds, KINDS(lock_kinds));
-    name->run = !name->wait && text.bytes > 6 && memcmp(text.text, "after ", 6) == 0;
+    name->run = !name->wait && why_is_run(text);
     names->any_call |= !name->wait && !name->run;
 }
 

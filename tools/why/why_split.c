@@ -522,6 +522,11 @@ void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu)
         split->failed = true;
 }
 
+bool why_is_scheduling(uint64_t excess_ns, uint64_t calls, uint64_t run_ns)
+{
+    return excess_ns / calls < LATE_NS && excess_ns < run_ns / LATE_PART;
+}
+
 bool why_split_is_news(const struct why_split *split, const struct why_name *name,
                        uint64_t least_ns, uint64_t run_ns)
 {
@@ -534,8 +539,7 @@ bool why_split_is_news(const struct why_split *split, const struct why_name *nam
         const bool late = cause->cause == WHY_CAUSE_PREEMPTED || cause->cause == WHY_CAUSE_QUEUE;
         if (name->run && cause->cause == WHY_CAUSE_WAIT && cause->system_call)
             continue;
-        if (!late || cause->excess_ns / cause->calls >= LATE_NS ||
-            cause->excess_ns >= run_ns / LATE_PART)
+        if (!late || !why_is_scheduling(cause->excess_ns, cause->calls, run_ns))
             news_ns += cause->excess_ns;
     }
     return news_ns >= least_ns;

@@ -165,11 +165,15 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
         out_format(out, ", of %" PRIu64 " faults", cause->faults);
 }
 
+static bool has_by(const struct why_cause *cause)
+{
+    return cause->cause != WHY_CAUSE_BEHIND && cause->cause != WHY_CAUSE_GPU_QUEUE &&
+           (cause->by.thread != TRACE_NONE || cause->by.name != TRACE_NONE);
+}
+
 static void put_by(struct out *out, const struct why_view *view, const struct why_by *by)
 {
-    if (by->thread == TRACE_NONE && by->name == TRACE_NONE)
-        return;
-    out_text(out, "     ended by ");
+    out_text(out, "ended by ");
     if (by->thread != TRACE_NONE)
         put_thread(out, view, by->thread);
     if (by->name != TRACE_NONE) {
@@ -180,7 +184,26 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
         out_text(out, ", which waited itself: ");
         put_name(out, view, by->wait);
     }
-    out_text(out, "\n");
+}
+
+bool why_find_texts(struct why_view *view)
+{
+    struct out out = {.fd = -1, .buffer = malloc(OUT_BUFFER_BYTES)};
+    bool good = out.buffer != NULL;
+    view->texts = calloc(view->causes.count + (size_t)1, sizeof *view->texts);
+    for (uint32_t i = 0; good && view->texts && i < view->causes.count; i++) {
+        const struct why_cause *cause = &view->split->list[i];
+        out.used = 0;
+        put_what(&out, view, cause);
+        if (has_by(cause)) {
+            out_text(&out, ", ");
+            put_by(&out, view, &cause->by);
+        }
+        view->texts[i] = strndup(out.buffer, out.used);
+        good = view->texts[i] != NULL;
+    }
+    free(out.buffer);
+    return good && view->texts;
 }
 
 /* ---- lines --------------------------------------------------------------------------------------
@@ -219,8 +242,11 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
     out_text(out, "; without it the run could gain at most ");
     put_time(out, cause->bound_ns);
     out_text(out, "\n");
-    if (cause->cause != WHY_CAUSE_BEHIND && cause->cause != WHY_CAUSE_GPU_QUEUE)
+    if (has_by(cause)) {
+        out_text(out, "     ");
         put_by(out, view, &cause->by);
+        out_text(out, "\n");
+    }
     if (cause->evidence_count)
         put_evidence(out, view, &cause->evidence[0]);
 }

@@ -10,10 +10,10 @@
 #ifndef ARG_SUMS_H
 #define ARG_SUMS_H
 
+#include "arg_text.h"
 #include "index_map.h"
 #include "stats_row.h"
 
-struct trace_arg;
 struct trace_detail;
 struct trace_span;
 
@@ -50,33 +50,5 @@ void arg_sums_span(struct arg_sums *sums, const struct trace_span *span,
 /* After the last: rows that are shown, numbers ascending, then texts by their total. */
 void arg_sums_finish(struct arg_sums *sums);
 void arg_sums_free(struct arg_sums *sums);
-
-/* The arguments of one span as a text that outlives the trace: for the few spans that
- * are kept, and the values that are added up. */
-
-#define ARG_LIST_MOST 12u        /* arguments that are kept */
-#define ARG_LIST_TEXT_BYTES 250u /* of a key or a value; longer ones are cut */
-
-/* A value as text; false for one that is none (an object of JSON). quoted: it is no number, nor
- * true or false. names: by number. made: room for what is no text of the trace's own. */
-struct arg_text {
-    struct trace_text text;
-    bool quoted;
-    char made[32];
-};
-bool arg_text_make(struct arg_text *made, const struct trace_detail *detail,
-                   const struct trace_arg *arg, const struct trace_text *names,
-                   uint32_t name_count);
-
-/* In memory of its own (free), of no bytes without arguments. False without memory. */
-bool arg_list_make(const struct trace_detail *detail, const struct trace_text *names,
-                   uint32_t name_count, struct trace_text *list_out);
-
-struct arg_list_item {
-    struct trace_text key, value;
-    bool quoted;
-};
-/* The next of a list, which is what is left of it then. False at its end, or where it is broken. */
-bool arg_list_next(struct trace_text *left, struct arg_list_item *item_out);
 
 #endif /* ARG_SUMS_H */

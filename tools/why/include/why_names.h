@@ -14,6 +14,8 @@
 #include "trace.h"
 #include "why_gpu.h"
 
+#include <string.h>
+
 struct trace_span;
 
 enum {
@@ -80,6 +82,11 @@ static inline const struct why_track *why_tracks_of(const struct why_tracks *tra
     return track < tracks->count ? &tracks->list[track] : NULL;
 }
 
+/* A run interval of an unmodified program's thread; it is a call. */
+static inline bool why_is_run(struct trace_text name)
+{
+    return name.bytes > 6 && memcmp(name.text, "after ", 6) == 0;
+}
 /* A row of the table wait, and not the delay inside of it. */
 bool why_is_wait(const struct why_track *track, const struct trace_span *span);
 

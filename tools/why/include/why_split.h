@@ -73,6 +73,8 @@ void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu);
  * work in a system call are none. name: whose calls these are; run_ns: of the run. */
 bool why_split_is_news(const struct why_split *split, const struct why_name *name,
                        uint64_t least_ns, uint64_t run_ns);
+/* Late by less than a scheduler makes calls everywhere, and worth less than a tenth of the run. */
+bool why_is_scheduling(uint64_t excess_ns, uint64_t calls, uint64_t run_ns);
 void why_split_free(struct why_split *split);
 
 /* Starts that come at equal distances; 0: they do not. In the order of time. */

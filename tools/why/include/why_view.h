@@ -19,6 +19,7 @@ struct why_view {
     const char *file; /* the first, for commands; NULL: several */
     int64_t zero_ns;
     struct result_rows causes;
+    char **texts; /* what is said of each cause, and of who ended it; terminals may have it */
     char *doubts[WHY_DOUBTS]; /* own memory */
     uint32_t doubt_count;
 };
@@ -30,6 +31,8 @@ static inline uint64_t why_slow_calls(const struct why_view *view)
     return all > WHY_LONGEST ? all : view->split->slow;
 }
 void why_find_doubts(struct why_view *view);
+/* False without memory. */
+bool why_find_texts(struct why_view *view);
 void why_text(struct out *out, const struct why_view *view);
 
 #endif /* WHY_VIEW_H */
