@@ -8,6 +8,7 @@ import struct
 import pytest
 import ranges_make
 import rbwp_make as m
+from why_make import Recording
 
 MS = 10**6
 SLOTS = [(1, b"parse"), (2, b"write"), (3, b"scan")]
@@ -215,23 +216,48 @@ def test_queued(stats, work):
     assert queued([2 * MS] * 19, MS) == queued([MS] * 20, MS) == queued([MS // 2] * 20, 1000) == []
 
 
-def test_tail_and_longest(found):
-    """Of a hundred calls on is the 99th percentile looked at, and of a hundredth of the workers' time on; one call stands out that
-    took half of the time of its like, a tenth of the run, and a millisecond."""
-    for calls, what in [
-        ([(1, 1, 100 * i, 40 if i % 50 == 49 else 3) for i in range(100)], "tail"), ([(1, 1, 0, 100), (1, 1, 200, 100), (2, 2, 0, 1000)], "longest"),
-        ([(1, 1, 0, 1), (1, 1, 2, 0.5), (2, 2, 0, 10)], "longest"),
-    ]:
-        assert what in found(calls)
-    for calls, what in [
-        ([(1, 1, 100 * i, 40 if i % 50 == 48 else 3) for i in range(99)], "tail"), ([(1, 1, 100 * i, 25 if i % 50 == 49 else 3) for i in range(100)], "tail"),
-        ([(1, 1, 100 * i, 0.4 if i % 50 == 49 else 0.03) for i in range(100)] + [(2, 2, 0, 9900)], "tail"),
-        ([(1, 1, 100 * i, 40 if i % 50 == 49 else 0) for i in range(100)], "tail"),
-        ([(1, 1, 0, 99), (1, 1, 200, 99), (2, 2, 0, 1000)], "longest"), ([(1, 1, 0, 150), (1, 1, 200, 151), (1, 1, 400, 151), (2, 2, 0, 1000)], "longest"),
-        ([(1, 1, 0, 0.9), (1, 1, 2, 0.5), (2, 2, 0, 8)], "longest"), ([(1, 1, 0, 500), (2, 2, 0, 1000)], "longest"),
-    ]:
-        assert what not in found(calls)
-    assert found([(1, 1, 0, 100), (1, 1, 200, 100), (2, 2, 0, 1000)])["longest"]["weight"] == 0.05
+def few_of(slow, length, count=1000, run=2000):
+    """So many calls of that length, in ms, among ones of 0.1; another worker is busy for the run."""
+    return [(1, 1, length * min(i, slow) + 0.2 * max(0, i - slow), length if i < slow else 0.1) for i in range(count)] + [(2, 2, 0, run)]
+
+
+def test_few_slow_calls_of_many(found):
+    """They are far from the others, and worth a hundredth of the run; with why, and the place of the slowest."""
+    one = found(few_of(5, 8))["slow"]
+    assert re.fullmatch(r"5 of 1,000 'parse', 0\.5 %, took (39|40)\.\d ms longer than the others, (28|29) % of the time of all: no record says why", one["text"]), one
+    assert one["name"] == "parse" and one["from"] == 1000 and one["thread_id"] == 1 and "cause" not in one and 0.019 < one["weight"] < 0.021
+    assert found(few_of(1, 40))["slow"]["text"].startswith("1 of 1,000 'parse', 0.1 %, took 39.")
+    for calls in (few_of(5, 0.9), few_of(5, 4, 20), few_of(5, 8, run=5000), [(1, 1, 100 * i, 15 if i % 50 == 49 else 8) for i in range(100)]):
+        assert "slow" not in found(calls), calls[:6]
+    assert found([(1, 1, 100 * i, 40 if i % 10 == 9 else 3) for i in range(100)])["slow"]["text"].startswith("10 of 100 'parse', 10 %, took 370 ms")
+
+
+def test_cause_of_slow_calls(stats, rbwp, work):
+    """They begin with the answer of rbwp why: each cause that is worth a tenth, with its slowest call; who is idle comes last."""
+    recording = Recording().ordinary(sub=[(0.2, 0.3)])
+    for start in (100, 300, 500, 700, 750):
+        recording.call(2, start, 30, runnable=18, sub=[(0.5, 11)])
+    file = recording.write(work / "slow")
+    first, second, *others = stats("--json", "--findings", file).json["findings"]
+    causes = rbwp("why", "--json", file).json["causes"]
+    assert [c["text"] for c in causes[:2]] == ["was ready to run and had no CPU", "sub-item parse"] and [first["cause"], second["cause"]] == ["preempted", "sub_item"]
+    assert re.fullmatch(r"5 of 105 'request', 4\.8 %, took 145 ms longer than the others, 59 % of the time of all: 62 % was ready to run and had no CPU", first["text"]), first
+    assert re.fullmatch(r"'request': 3\d % of it sub-item parse", second["text"]), second
+    for finding, cause in zip((first, second), causes):
+        slowest = cause["evidence"][0]
+        assert (finding["what"], finding["name"], finding["from"]) == ("slow", "request", slowest["start_ns"])
+        assert finding["to"] - finding["from"] == slowest["duration_ns"] == 30 * MS
+    assert all("idle" in f["what"] or f["what"] == "late_start" for f in others), others
+
+
+def test_sums_alone(stats, rbwp, work):
+    """Where the files cannot be read again, the sums say which calls are slow, and the command that has the cause."""
+    file = made(work / "made", few_of(5, 40))
+    for _ in range(2):
+        slow, = [f for f in stats("--json", "--findings", "--cache", work / "sums", file).json["findings"] if f["what"] == "slow"]
+        assert re.fullmatch(r"5 of 1,000 'parse', 0\.5 %, took 201 ms longer than the others, 67 % of the time of all \(rbwp why\)", slow["text"]), slow
+        assert slow["from"] == 1000 and "cause" not in slow
+    assert "(rbwp why)" in rbwp("stats", "--findings", "-", stdin=file.read_bytes()).silent().text
 
 
 def test_hung(dump):
@@ -259,31 +285,6 @@ def test_many_idle(text):
     """They are three sentences and a number."""
     many = text([(1, 1, 10 * i, 5) for i in range(100)] + [(w, 2, 10 * i, 5) for w in range(2, 12) for i in range(50)])
     assert many.count("idle for the last") == 3 and "7 more workers did nothing at its end" in many
-
-
-def test_tail(found):
-    """p99 at 30 times the median; 5 times is nothing; the longest call is where to look."""
-    tail = lambda long: [(1, 1, 100 * i, long if i % 50 == 49 else 3) for i in range(1000)]
-    assert re.fullmatch(r"p99 of 'parse' is (29|30) x its p50: \d\d\.\d ms against 3\.00 ms", found(tail(90))["tail"]["text"])
-    assert found(tail(90))["tail"]["from"] == 1000 + 4900 * MS and "tail" not in found(tail(15))
-
-
-def test_one_call_of_many(found):
-    """It took most of the time."""
-    one = found([(1, 1, 10 * i, 1) for i in range(50)] + [(1, 1, 600, 300)])["longest"]
-    assert one["text"] == "one of 51 'parse' took 300 ms, 86 % of the time of all" and one["from"] == 1000 + 600 * MS
-
-
-def test_few_calls_of_many(found):
-    """They are ten times as long as the others, one in a hundred or fewer, a quarter of the time of all, and a hundredth of the run."""
-    rare = lambda slow, length, count=1000, run=2000: [
-        (1, 1, length * min(i, slow) + 0.2 * max(0, i - slow), length if i < slow else 0.1) for i in range(count)] + [(2, 2, 0, run)]
-    one = found(rare(5, 8))["rare"]
-    assert re.fullmatch(r"5 of 1,000 'parse', 0\.5 %, took (39|40)\.\d ms, (28|29) % of the time of all", one["text"]), one
-    assert one["name"] == "parse" and one["from"] == 1000
-    assert found(rare(1, 40))["rare"]["text"] == "1 of 1,000 'parse', 0.1 %, took 40.0 ms, 29 % of the time of all"
-    for calls in (rare(11, 8), rare(5, 0.9), rare(5, 6), rare(1, 40, 99), rare(5, 8, run=5000)):
-        assert "rare" not in found(calls), calls[:6]
 
 
 def test_seven_at_most(findings):
@@ -317,8 +318,9 @@ def test_nobody_busy(found):
 
 
 def test_order_by_weight(findings):
-    weights = [f["weight"] for f in findings([(1, 1, 0, 800), (2, 2, 900, 100)])]
-    assert len(weights) > 2 and weights == sorted(weights, reverse=True)
+    """Of each kind: who was idle stands behind all else."""
+    found = [(f["what"], f["weight"]) for f in findings([(1, 1, 0, 800), (2, 2, 900, 100)])]
+    assert [what for what, _ in found] == ["uneven", "late_start", "idle_at_end", "all_idle"][:len(found)] and found[1:] == sorted(found[1:], key=lambda f: -f[1])
 
 
 def test_names_cannot_move_a_cursor(stats, work):

@@ -11,10 +11,14 @@ const readMoment = text => {
   return found ? Math.round(Number(found[1]) * 1e9) - sinceZero : NaN;
 };
 
+const rangePlace = ({from, to}) => `${exactMoment(from)},${exactMoment(to)}`;
+/* Of a stretch, with as much around as goToFinding shows. */
+const placeOf = ({from, to}) => `from=${exactMoment(from - (to - from) / 2)}&to=${exactMoment(to + (to - from) / 2)}&range=${rangePlace({from, to})}`;
+
 function placeText() {
   const parts = [], chosen = view.selected, row = chosen && chosen.row;
   if (!isWhole()) parts.push(["from", exactMoment(view.from)], ["to", exactMoment(view.to)]);
-  if (view.range) parts.push(["range", `${exactMoment(view.range.from)},${exactMoment(view.range.to)}`]);
+  if (view.range) parts.push(["range", rangePlace(view.range)]);
   if (searchBox.value.trim()) parts.push(["search", searchBox.value.trim()]);
   else if (view.only !== null) parts.push(["only", view.only]);
   if (openedTab > 0) parts.push(["tab", TABS[openedTab][0]]);

@@ -124,7 +124,7 @@ function drawRange(context) {
 /* ---- as a command ------------------------------------------------------------------------ */
 
 const COMMANDS = {stats: ["rbwp stats", ""], timeline: ["rbwp timeline", ""], findings: ["rbwp stats --findings", ""],
-  spans: ["rbwp dump --spans", ""], report: ["rbwp report", " -o part.html"]};
+  why: ["rbwp why", ""], spans: ["rbwp dump --spans", ""], report: ["rbwp report", " -o part.html"]};
 const commandBox = document.getElementById("command"), commandKind = document.getElementById("command-kind");
 
 /* As a shell takes it. What a terminal would obey is left out. */
@@ -134,11 +134,11 @@ function quoted(word) {
 }
 /* To the nanosecond, as the tools take times. */
 const exactMoment = ns => moment(ns, 1);
-function commandOf(kind) {
-  const {from, to} = view.range || view, [words, end] = COMMANDS[kind];
+function commandOf(kind, part = view.range || (isWhole() ? null : view)) {
+  const [words, end] = COMMANDS[kind];
   const files = [...new Set(data.processes.map(process => process.source))];
   const named = files.length <= SOURCES_NAMED ? files.map(quoted).join(" ") : `${quoted(files[0])} ...`;
-  const times = !view.range && isWhole() ? "" : ` --from ${exactMoment(Math.floor(from))} --to ${exactMoment(Math.ceil(to))}`;
+  const times = part ? ` --from ${exactMoment(Math.floor(part.from))} --to ${exactMoment(Math.ceil(part.to))}` : "";
   return `${words}${times} ${named}${end}`;
 }
 function fillCommand() {

@@ -342,7 +342,9 @@ static enum exit_code report_end(struct trace_pass *pass)
     }
     waits_finish(&report->waits);
     findings_make(&report->findings, &report->stats,
-                  filter_is_choice(&report->options->reading.filter));
+                  filter_is_choice(&report->options->reading.filter),
+                  &(struct findings_files){&report->options->reading, pass->inputs,
+                                           report->stats.merged ? 0 : UINT64_MAX});
     if (!report->has_focus) {
         report->focus_first_ns = report->stats.first_ns;
         report->focus_last_ns = report->stats.last_ns;

@@ -6,6 +6,7 @@
 #include "grow.h"
 #include "quantity.h"
 #include "trace_category.h"
+#include "why_view.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,9 +17,7 @@
 enum {
     SHOWN = 3,                /* of one kind */
     FINDINGS_NAME_BYTES = 60, /* of a name in a sentence */
-    TAIL_CALLS = 100,         /* p99 of fewer is their longest */
-    TAIL_RATIO = 10,          /* p99 to median */
-    RARE_CALLS = 100,         /* of so many one at most */
+    CAUSE_PART = 10,          /* of what is explained, that a cause is worth */
     FINDINGS_SHOWN = 7,       /* in all */
     TURN_HANDOVERS = 20,      /* fewer may be chance */
     QUEUED_LOOKED_AT = 256    /* rows of slots */
@@ -28,22 +27,19 @@ enum {
 #define ALL_PART 0.25      /* of the run, that nobody is busy */
 #define ALL_BUSY_PART 0.80 /* of the run, that everybody is */
 #define GPU_IDLE_PART 0.50
-#define TAIL_PART 0.01  /* of the workers' time, that a row has */
-#define RARE_PART 0.25  /* of the time of their row, that few calls took */
-#define RARE_MOST 0.95  /* of their time, those that are counted took */
 #define LEAST_PART 0.01 /* of the run */
 #define LEAST_NS UINT64_C(1000000)
 
 const char *const finding_name[FINDING_KINDS] = {
-    "lost",   "refused",  "rule",     "hung",     "idle_at_end", "late_start",
-    "idle",   "tail",     "rare",     "longest",  "in_turn",     "queued",
-    "uneven", "all_idle", "all_busy", "gpu_idle", "polls"};
+    "lost",    "refused", "rule",   "hung",     "idle_at_end", "late_start", "idle", "slow",
+    "in_turn", "queued",  "uneven", "all_idle", "all_busy",    "gpu_idle",   "polls"};
 
 struct search {
     struct findings *findings;
     const struct stats *stats;
     double run_ns;
     uint32_t queued; /* rows of that category so far */
+    bool explained;  /* slow calls are in it, as far as there are some */
     FILE *text;
     struct finding now;
 };
@@ -445,10 +441,11 @@ static void find_gpu_idle(struct search *search)
 
 /* ---- what took long ------------------------------------------------------------------------ */
 
+/* How long something waits for work says nothing. */
 static bool is_work(const struct stats_row *row)
 {
-    return row->category != TRACE_RANGE && row->category != TRACE_ANNOTATION &&
-           row->category != TRACE_QUEUED && row->category != TRACE_WAIT;
+    return row->category < TRACE_RANGE && row->category != TRACE_WAITING &&
+           row->category != TRACE_WAIT;
 }
 
 /* The longest call of a row, if it is one of those that are known. */
@@ -464,98 +461,185 @@ static void place_longest(struct search *search, uint32_t row)
         }
 }
 
-/* A 99th percentile ten times the median, of 100 spans or more. */
-static void find_tail(struct search *search, uint32_t number)
-{
-    const struct stats_row *row = &search->stats->rows[number];
-    uint64_t p50_ns = stats_quantile_ns(row, 500), p99_ns = stats_quantile_ns(row, 990);
-    double share = stats_share(search->stats, row->total_ns);
-    if (row->count < TAIL_CALLS || p50_ns == 0 || p99_ns / p50_ns < TAIL_RATIO ||
-        share < TAIL_PART || !findings_begin(search, FINDING_TAIL, share / 2))
-        return;
-    fputs("p99 of ", search->text);
-    say_row(search, number);
-    fprintf(search->text, " is %" PRIu64 " x its p50: ", p99_ns / p50_ns);
-    say_time(search, p99_ns);
-    fputs(" against ", search->text);
-    say_time(search, p50_ns);
-    place_longest(search, number);
-    findings_end(search);
-}
+/* ---- which calls took longer than others ---------------------------------------------------- */
 
 struct slow_calls {
-    uint64_t count, total_ns;
+    struct trace_text name;
+    const char *what; /* behind the name: "", or " waits" */
+    uint64_t count, all, excess_ns, usual_ns, total_ns;
 };
-/* The longest ones that took longer than the limit, until they come to so much. Times are good to
- * 1.6 %. */
-static struct slow_calls slowest(const struct stats_row *row, uint64_t limit_ns, double enough_ns)
+
+static struct slow_calls slow_of(struct trace_text name, const struct why_bounds *bounds,
+                                 const struct histogram *all, uint64_t total_ns)
 {
-    const struct histogram *durations = &row->durations;
-    struct slow_calls slow = {0};
-    for (uint32_t i = durations->buckets; i-- > 0 && (double)slow.total_ns < enough_ns;) {
-        const uint32_t bucket = durations->first + i;
-        const uint64_t low = histogram_low(bucket), here = durations->counts[i];
-        if (low <= limit_ns)
-            break;
-        slow.count += here;
-        slow.total_ns = stats_sum(slow.total_ns, here * (low + (histogram_high(bucket) - low) / 2));
-    }
-    if (slow.count == 1)
-        slow.total_ns = row->max_ns;
-    if (slow.total_ns > row->total_ns)
-        slow.total_ns = row->total_ns;
-    return slow;
+    return (struct slow_calls){.name = name,
+                               .what = "",
+                               .count = bounds->slow,
+                               .all = all->total,
+                               .excess_ns = bounds->excess_ns,
+                               .usual_ns = bounds->median_ns,
+                               .total_ns = total_ns};
 }
 
-/* One call of a hundred at most, each ten times the median: together a quarter of the time of their
- * row, and a hundredth of the run. */
-static bool find_rare(struct search *search, uint32_t number)
+static bool begin_slow(struct search *search, const struct slow_calls *slow)
 {
-    const struct stats_row *row = &search->stats->rows[number];
-    const uint64_t p50_ns = stats_quantile_ns(row, 500);
-    if (row->count < RARE_CALLS || p50_ns > UINT64_MAX / TAIL_RATIO)
+    if (!findings_begin(search, FINDING_SLOW, part(search, slow->excess_ns)))
         return false;
-    struct slow_calls slow = slowest(row, p50_ns * TAIL_RATIO, HUGE_VAL);
-    if (slow.count == 0 || slow.count > row->count / RARE_CALLS)
-        return false;
-    /* Those that matter among them. */
-    slow = slowest(row, p50_ns * TAIL_RATIO, RARE_MOST * (double)slow.total_ns);
-    if (slow.total_ns < LEAST_NS || (double)slow.total_ns < RARE_PART * (double)row->total_ns ||
-        part(search, slow.total_ns) < LEAST_PART ||
-        !findings_begin(search, FINDING_RARE, part(search, slow.total_ns)))
-        return false;
-    say_number(search, slow.count);
+    const double share = ((double)slow->excess_ns + (double)slow->count * (double)slow->usual_ns) /
+                         (double)slow->total_ns;
+    say_number(search, slow->count);
     fputs(" of ", search->text);
-    say_number(search, row->count);
+    say_number(search, slow->all);
     fputc(' ', search->text);
-    say_row(search, number);
-    fprintf(search->text, ", %.2g %%, took ", 100 * (double)slow.count / (double)row->count);
-    say_time(search, slow.total_ns);
-    fprintf(search->text, ", %.0f %% of the time of all",
-            100 * (double)slow.total_ns / (double)row->total_ns);
-    place_longest(search, number);
-    findings_end(search);
+    say_quoted(search, slow->name);
+    fprintf(search->text, "%s, %.2g %%, took ", slow->what,
+            100 * (double)slow->count / (double)slow->all);
+    say_time(search, slow->excess_ns);
+    fputs(" longer than the others", search->text);
+    if (share <= 1)
+        fprintf(search->text, ", %.0f %% of the time of all", 100 * share);
     return true;
 }
 
-/* One span that took half of the time of its row, and a tenth of the run. */
-static void find_longest(struct search *search, uint32_t number)
+/* Far slower than others of the row, and worth a hundredth of the run. */
+static bool stands_out(const struct search *search, const struct stats_row *row,
+                       struct why_bounds *bounds_out)
+{
+    return (is_work(row) || row->category == TRACE_QUEUED) &&
+           why_bounds_find(&row->durations, 0, 0, bounds_out) &&
+           part(search, bounds_out->excess_ns) >= LEAST_PART;
+}
+
+/* By the sums alone. */
+static void find_slow(struct search *search, uint32_t number)
 {
     const struct stats_row *row = &search->stats->rows[number];
-    if (row->count < 2 || row->max_ns < row->total_ns / 2 || row->max_ns < LEAST_NS ||
-        part(search, row->max_ns) < IDLE_PART ||
-        !findings_begin(search, FINDING_LONGEST, part(search, row->max_ns) / 2))
+    const bool call = row->category == TRACE_CALL;
+    struct why_bounds bounds;
+    if (!is_work(row) || (call && why_is_run(row->name)) || !stands_out(search, row, &bounds) ||
+        (search->explained && row->category <= TRACE_SUB_ITEM) ||
+        why_is_scheduling(bounds.excess_ns, bounds.slow, (uint64_t)search->run_ns))
         return;
-    fputs("one of ", search->text);
-    say_number(search, row->count);
-    fputc(' ', search->text);
-    say_row(search, number);
-    fputs(" took ", search->text);
-    say_time(search, row->max_ns);
-    fprintf(search->text, ", %.0f %% of the time of all",
-            100 * (double)row->max_ns / (double)row->total_ns);
+    const struct slow_calls slow = slow_of(row->name, &bounds, &row->durations, row->total_ns);
+    if (!begin_slow(search, &slow))
+        return;
+    fputs(call ? " (rbwp why)" : "", search->text);
+    search->now.row = number;
     place_longest(search, number);
     findings_end(search);
+}
+
+/* ---- why, by rbwp why ----------------------------------------------------------------------- */
+
+static uint32_t row_of_name(const struct stats *stats, const struct why_name *name)
+{
+    const uint8_t category = name->wait ? TRACE_RANGE : TRACE_CALL;
+    for (uint32_t i = 0; i < stats->row_count; i++)
+        if (stats->rows[i].category == category && trace_text_same(stats->rows[i].name, name->name))
+            return i;
+    return TRACE_NONE;
+}
+
+/* The place of the slowest call of a cause. */
+static void place_cause(struct search *search, const struct why_view *view,
+                        const struct why_cause *cause)
+{
+    const struct why_evidence *evidence = &cause->evidence[0];
+    if (!cause->evidence_count)
+        return;
+    const struct trace_track *thread = trace_track_of(view->trace, evidence->thread);
+    for (uint32_t i = 0; i < search->stats->track_count; i++) {
+        const struct trace_track *track = &search->stats->tracks[i].track;
+        if (track->kind == thread->kind && track->process == thread->process &&
+            track->id == thread->id)
+            search->now.track = i;
+    }
+    findings_place(search, evidence->start_ns, evidence->start_ns + (int64_t)evidence->duration_ns);
+}
+
+static void say_cause(struct search *search, const struct why_view *view, uint32_t number)
+{
+    const struct why_cause *cause = &view->split->list[number];
+    fprintf(search->text, ": %.0f %%%s %s",
+            100 * (double)cause->excess_ns / (double)view->split->excess_ns, number ? " of it" : "",
+            view->texts[number]);
+    search->now.cause = why_cause_words[cause->cause];
+    place_cause(search, view, cause);
+}
+
+/* What is worth a tenth of it, and a hundredth of the run. */
+static void add_causes(struct search *search, const struct why_view *view)
+{
+    const struct why_split *split = view->split;
+    for (uint32_t i = 1; i < split->count; i++) {
+        const double weight = part(search, split->list[i].excess_ns);
+        if (split->list[i].excess_ns < split->excess_ns / CAUSE_PART || weight < LEAST_PART ||
+            !findings_begin(search, FINDING_SLOW, weight))
+            continue;
+        say_quoted(search, view->name->name);
+        search->now.row = row_of_name(search->stats, view->name);
+        say_cause(search, view, i);
+        findings_end(search);
+    }
+}
+
+static void add_name(struct search *search, const struct why_view *view,
+                     const struct why_name *name)
+{
+    const struct why_times *times = name->own.slow ? &name->own : &name->queued;
+    struct slow_calls slow = slow_of(name->name, &times->bounds, &name->own.values, name->total_ns);
+    const bool chosen = name == view->name;
+    slow.what = name->wait ? " waits" : "";
+    if (chosen) {
+        slow.count = why_slow_calls(view);
+        slow.excess_ns = view->split->excess_ns;
+    } else if (why_is_scheduling(slow.excess_ns, slow.count, (uint64_t)search->run_ns)) {
+        return;
+    }
+    if (!begin_slow(search, &slow))
+        return;
+    search->now.row = row_of_name(search->stats, name);
+    if (search->now.row != TRACE_NONE)
+        place_longest(search, search->now.row);
+    if (chosen && view->split->period_ns) {
+        fputs(", every ", search->text);
+        say_time(search, view->split->period_ns);
+    }
+    if (!chosen)
+        fputs(" (rbwp why --name)", search->text);
+    else if (view->split->count)
+        say_cause(search, view, 0);
+    else
+        fputs(": no record says why", search->text);
+    findings_end(search);
+}
+
+static enum exit_code take_answer(const struct why_view *view, void *context)
+{
+    struct search *search = context;
+    for (uint32_t i = 0; i < view->names->count; i++)
+        if (view->names->list[i].excess_ns)
+            add_name(search, view, &view->names->list[i]);
+    if (view->name)
+        add_causes(search, view);
+    return EXIT_GOOD;
+}
+
+/* Where a call stands out, or there are waits alone, the files are read again. */
+static void explain_slow(struct search *search, const struct findings_files *from)
+{
+    const struct stats *stats = search->stats;
+    const struct why_options options = {.reading = *from->reading};
+    bool any_call = false, wanted = false;
+    struct why_bounds bounds;
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        const struct stats_row *row = &stats->rows[i];
+        const bool call = row->category == TRACE_CALL;
+        any_call |= call && !why_is_run(row->name);
+        wanted |= (call || row->category == TRACE_QUEUED) && stands_out(search, row, &bounds);
+    }
+    if (stats->spans && stats->spans <= from->spans_most && (wanted || !any_call))
+        search->explained = why_find(&options, from->files, take_answer, search);
 }
 
 /* A slot that workers pass to each other and never serve together, for a quarter of the run. */
@@ -622,9 +706,20 @@ static void find_polls(struct search *search)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+/* What is wrong, what is slow, what else is so, and who had nothing to do. */
+static int rank_of(const struct finding *finding)
+{
+    return finding->weight >= 2              ? 0
+           : finding->what == FINDING_SLOW   ? 1
+           : !finding_is_idle(finding->what) ? 2
+                                             : 3;
+}
+
 static int heavier_first(const void *a, const void *b)
 {
     const struct finding *left = a, *right = b;
+    if (rank_of(left) != rank_of(right))
+        return rank_of(left) - rank_of(right);
     if (left->weight < right->weight || left->weight > right->weight)
         return left->weight > right->weight ? -1 : 1;
     if (left->what != right->what)
@@ -645,7 +740,8 @@ static void keep_few(struct findings *findings)
     findings->count = kept;
 }
 
-void findings_make(struct findings *findings, const struct stats *stats, bool filtered)
+void findings_make(struct findings *findings, const struct stats *stats, bool filtered,
+                   const struct findings_files *from)
 {
     struct search search = {
         .findings = findings, .stats = stats, .run_ns = (double)stats_extent_ns(stats)};
@@ -664,12 +760,9 @@ void findings_make(struct findings *findings, const struct stats *stats, bool fi
         find_gpu_idle(&search);
         find_polls(&search);
     }
+    explain_slow(&search, from);
     for (uint32_t i = 0; i < stats->row_count; i++) {
-        if (is_work(&stats->rows[i])) {
-            find_tail(&search, i);
-            if (!find_rare(&search, i))
-                find_longest(&search, i);
-        }
+        find_slow(&search, i);
         find_in_turn(&search, i);
         find_queued(&search, i);
     }

@@ -12,6 +12,7 @@
 #include "stats_report.h"
 #include "stats_tables.h"
 #include "text_name.h"
+#include "trace_category.h"
 #include "track_order.h"
 
 #include <errno.h>
@@ -433,14 +434,32 @@ static void concurrency_text(const struct forms_view *view)
                        all_ns > 0 ? 100 * (double)result->level_ns[i] / all_ns : 0);
 }
 
+/* Nothing does but who had nothing to do. */
+static void nothing_text(const struct forms_view *view)
+{
+    const struct stats *stats = view->stats;
+    uint64_t calls = 0;
+    uint32_t names = 0;
+    for (uint32_t i = 0; i < stats->row_count; i++)
+        if (stats->rows[i].category == TRACE_CALL) {
+            calls += stats->rows[i].count;
+            names++;
+        }
+    out_text(view->out, "   nothing stands out: ");
+    forms_number(view->out, 0, calls);
+    out_format(view->out,
+               " call%s of %" PRIu32 " name%s, no slow ones that are worth 1 %% of the run\n",
+               calls == 1 ? "" : "s", names, names == 1 ? "" : "s");
+}
+
 /* What stands out, with the time to look at. */
 static void findings_text(const struct forms_view *view)
 {
     const struct findings *all = view->form->findings;
     char time[QUANTITY_BYTES];
     result_text_title(&view->result, "Findings");
-    if (all->count == 0)
-        out_text(view->out, "   nothing stands out\n");
+    if (all->count == 0 || finding_is_idle(all->list[0].what))
+        nothing_text(view);
     for (uint32_t i = 0; i < all->count; i++) {
         const struct finding *finding = &all->list[i];
         bool bad = finding->what == FINDING_LOST || finding->what == FINDING_REFUSED ||

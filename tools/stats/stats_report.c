@@ -11,7 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TOP_DEFAULT = 10 };
+enum {
+    TOP_DEFAULT = 10,
+    EXPLAINED_SPANS = 1u << 20 /* reading more again would take long */
+};
 
 /* What is of all files together, or needs all of their spans. */
 static bool is_one_pass(const struct stats_report_options *options, struct operands files)
@@ -65,7 +68,9 @@ static void report_show(struct trace_pass *pass, const struct stats *stats, unsi
     const struct stats_report_options *options = pass->asked;
     struct findings findings = {0};
     if (sections & SECTION_FINDINGS)
-        findings_make(&findings, stats, filter_is_choice(&options->reading.filter));
+        findings_make(&findings, stats, filter_is_choice(&options->reading.filter),
+                      &(struct findings_files){&options->reading, pass->inputs,
+                                               stats->merged ? 0 : EXPLAINED_SPANS});
     if (findings.failed)
         out_give_up(&pass->out, ENOMEM);
     const struct stats_form form = {.sections = sections,

@@ -578,7 +578,7 @@ const struct result_table stats_losses_table = {"losses", NULL, stats_loss_colum
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-enum { FINDING_TEXT, FINDING_FROM, FINDING_TO, FINDING_THREAD, FINDING_NAME };
+enum { FINDING_TEXT, FINDING_CAUSE, FINDING_FROM, FINDING_TO, FINDING_THREAD, FINDING_NAME };
 
 static struct result_cell finding_made(const struct result_at *at, int what)
 {
@@ -586,6 +586,8 @@ static struct result_cell finding_made(const struct result_at *at, int what)
     const struct finding *finding = at->row;
     if (what == FINDING_TEXT)
         return result_bytes((struct trace_text){finding->text, (uint32_t)finding->bytes});
+    if (what == FINDING_CAUSE && finding->cause)
+        return result_word(finding->cause);
     if (finding->placed && (what == FINDING_FROM || what == FINDING_TO))
         return result_i64(what == FINDING_FROM ? finding->from_ns : finding->to_ns);
     if (what == FINDING_THREAD && finding->track != TRACE_NONE)
@@ -598,6 +600,7 @@ static struct result_cell finding_made(const struct result_at *at, int what)
 static const struct result_column finding_columns[] = {
     {"what", NULL, 0, RESULT_CHOICE, RESULT_FIELD(struct finding, what), .words = finding_name},
     {"text", NULL, 0, RESULT_TEXT, RESULT_MADE(finding_made, FINDING_TEXT)},
+    {"cause", NULL, 0, RESULT_TEXT, RESULT_MADE(finding_made, FINDING_CAUSE), .optional = true},
     {"from", NULL, 0, RESULT_TIME, RESULT_MADE(finding_made, FINDING_FROM), .optional = true},
     {"to", NULL, 0, RESULT_TIME, RESULT_MADE(finding_made, FINDING_TO), .optional = true},
     {"thread_id", NULL, 0, RESULT_ID, RESULT_MADE(finding_made, FINDING_THREAD), .optional = true},
