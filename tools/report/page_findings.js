@@ -45,7 +45,7 @@ function fillFindings() {
   const slow = findings.filter(({what}) => what === "slow"), others = findings.filter(({what}) => what !== "slow");
   parent.hidden = false;
   if (slow.length) fillAnswer(parent, slow);
-  add(parent, "h2", "Findings");
+  if (others.length || !slow.length) add(parent, "h2", "Findings");
   if (!findings.length || IDLE.includes(findings[0].what))
     add(parent, "p", `Nothing stands out: ${exact(calls.reduce((sum, {count}) => sum + Number(count), 0))} calls of ${calls.length} names, no slow ones that are worth 1 % of the run.`);
   const list = add(parent, "ul");

@@ -638,8 +638,11 @@ static void explain_slow(struct search *search, const struct findings_files *fro
         any_call |= call && !why_is_run(row->name);
         wanted |= (call || row->category == TRACE_QUEUED) && stands_out(search, row, &bounds);
     }
-    if (stats->spans && stats->spans <= from->spans_most && (wanted || !any_call))
-        search->explained = why_find(&options, from->files, take_answer, search);
+    if (!stats->spans || stats->spans > from->spans_most || (!wanted && any_call))
+        return;
+    const enum exit_code code = why_find(&options, from->files, take_answer, search);
+    search->explained = code == EXIT_GOOD;
+    search->findings->failed |= code == EXIT_PARTIAL;
 }
 
 /* A slot that workers pass to each other and never serve together, for a quarter of the run. */

@@ -158,6 +158,9 @@ static enum exit_code read_again(struct why *why, const struct trace_maker *make
     const enum exit_code code = trace_pass(maker, why, &why->options->reading, why->files);
     message_hold(NULL);
     const bool said = why->quiet || code == first, lost = !said && !held.bytes;
+    /* Who is quiet says it in words of its own. */
+    why->failed |= why->quiet && code != EXIT_GOOD &&
+                   (!held.bytes || memmem(held.text, held.bytes, "out of memory", 13));
     if (!said)
         message_tell(&held);
     else
@@ -189,6 +192,7 @@ static enum exit_code find(struct why *why)
         const enum exit_code found = read_again(why, &second, code);
         if (why->is_news || why->failed || found == EXIT_BAD_DATA)
             return exit_worse(code, found);
+        code = exit_worse(code, found);
         why->name->excess_ns = 0;
         why_split_free(&why->split);
         why_calls_free(&why->calls);
@@ -204,15 +208,16 @@ static void why_free(struct why *why)
     why_names_free(&why->names);
 }
 
-bool why_find(const struct why_options *options, struct operands files, why_teller teller,
-              void *context)
+enum exit_code why_find(const struct why_options *options, struct operands files, why_teller teller,
+                        void *context)
 {
     struct why why = {
         .options = options, .files = files, .tell = teller, .context = context, .quiet = true};
-    if (!no_file_of(files))
-        (void)find(&why);
+    if (no_file_of(files))
+        return EXIT_USAGE;
+    (void)find(&why);
     why_free(&why);
-    return why.told;
+    return why.told && !why.failed ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 enum exit_code why_show(const struct why_options *options, struct operands files)

@@ -33,12 +33,12 @@ extern const struct result_column why_columns[]; /* the document */
 extern const struct result_column what_if_columns[]; /* the document of what_if_show */
 
 /* Hands on what was found, while threads and names are known; of why_view.h. Its lines about files
- * are dropped: who calls it has read them, too. False: a file can be read once alone, is bad, or
- * there was no memory, and nobody was asked. */
+ * are dropped: who calls it has read them, too. EXIT_USAGE: a file can be read once alone, and
+ * nobody was asked; EXIT_PARTIAL: there was no memory. */
 struct why_view;
 typedef enum exit_code (*why_teller)(const struct why_view *view, void *context);
-bool why_find(const struct why_options *options, struct operands files, why_teller tell,
-              void *context);
+enum exit_code why_find(const struct why_options *options, struct operands files, why_teller tell,
+                        void *context);
 
 enum exit_code why_show(const struct why_options *options, struct operands files);
 /* Replays the run as it was, and changed; only where the first one is as long as it was. */
