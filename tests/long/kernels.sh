@@ -6,7 +6,7 @@
 # newest one is taken), LIBC a release of Debian that the C library comes from (without it, bookworm).
 #
 # Each boots with an initramfs of Debian's packages (busybox, Python, pytest), what is built here, and the module. The emulator
-# plays the processor, too: a kernel takes minutes, and durations may be ten times as long, or a hundred times. Logs are in
+# plays the processor, too: a kernel takes minutes, and durations may be thirty times as long, or a hundred times. Logs are in
 # $RBWP_PORTABILITY_DIR/kernels. Status: 0 all passed or skipped for a reason that is shown, 1 some failed or did not boot,
 # 77 with a reason: not to be had here.
 . "$(dirname "$0")/../portability/lib.sh"
@@ -15,7 +15,7 @@ top=$dir sources=$dir/sources.list
 for release in bullseye bookworm trixie trixie-backports sid; do
     echo "deb http://deb.debian.org/debian $release main"
 done >"$sources"
-declare -A triple=([amd64]=x86_64-linux-gnu [arm64]=aarch64-linux-gnu) slower=([amd64]=10 [arm64]=100) ready=() emulator=(
+declare -A triple=([amd64]=x86_64-linux-gnu [arm64]=aarch64-linux-gnu) slower=([amd64]=30 [arm64]=100) ready=() emulator=(
     [amd64]="qemu-system-x86_64 -machine q35 -cpu max"
     [arm64]="qemu-system-aarch64 -machine virt -cpu cortex-a72")
 
