@@ -149,7 +149,7 @@ static double with_flags(bool cpu, uint64_t stacks_ns, void (*loop)(long), long 
     struct rbwp_session *session =
         start_with((struct rbwp_session_config){.size = sizeof(struct rbwp_session_config),
                                                 .level = 1,
-                                                .cpu = cpu,
+                                                .no_cpu = !cpu,
                                                 .stacks_ns = stacks_ns});
     loop(pairs / 10);
     double ns = thread_ns_per_pair(loop, pairs);

@@ -17,7 +17,7 @@
 
 /* What the flags set. -1: not given. */
 struct values {
-    int64_t cap_bytes, compression, stall_ns, live, node, control;
+    int64_t cap_bytes, compression, stall_ns, live, cpu, node, control;
     const char *keep, *rotate, *rule_every, *stacks;
     struct rbwp_session_config config;
 };
@@ -60,7 +60,7 @@ static const struct flag table[] = {
     {"bgworkprofile_signal", FLAG_STRING, CONFIG(signals), 0, 0, 1, "SIGNAL or SIGNAL=ACTION,..."},
     {"bgworkprofile_children", FLAG_BOOL, CONFIG(children), 0, 1, 1,
      "0 or 1 (forked children record too)"},
-    {"bgworkprofile_cpu", FLAG_BOOL, CONFIG(cpu), 0, 1, 1,
+    {"bgworkprofile_cpu", FLAG_I64, VALUE(cpu), 0, 1, 1,
      "0 or 1 (say what calls did with their time)"},
     {"bgworkprofile_stacks", FLAG_STRING, VALUE(stacks), 0, 0, 1,
      "a duration (10ms): stacks of what takes longer"},
@@ -81,6 +81,8 @@ static void flag_tables_report(struct rbwp_session_config *config, const struct 
         config->no_live = values->live == 0;
         config->live_in_memory = values->live == 2;
     }
+    if (values->cpu >= 0)
+        config->no_cpu = values->cpu == 0;
     if (values->control >= 0)
         config->control = values->control ? RBWP_CONTROL_ALWAYS : RBWP_CONTROL_NONE;
     if (values->node >= 0) {
@@ -156,7 +158,7 @@ const struct flag_table session_flags = {table, sizeof table / sizeof table[0], 
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
-    struct values values = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, NULL, {0}};
+    struct values values = {-1, -1, -1, -1, -1, -1, -1, NULL, NULL, NULL, NULL, {0}};
     enum rbwp_status status =
         sized_take(&values.config, sizeof values.config, config, "rbwp_session_config", error);
     if (status == RBWP_OK)

@@ -168,7 +168,7 @@ static bool start_session(const char *file)
     /* To compress costs the program more time than all the rest of the writer's work, and takes off
      * a third of the records and next to nothing of the rows. */
     config.stored = true;
-    config.cpu = number_from("RBWP_THREADS_CPU", 1, 1) != 0;
+    config.no_cpu = number_from("RBWP_THREADS_CPU", 1, 1) == 0;
     const char *stacks = secure_getenv("RBWP_THREADS_STACKS");
     if (stacks && *stacks && !limit_text_ns(stacks, strlen(stacks), &config.stacks_ns))
         wrap_thread_report("RBWP_THREADS_STACKS is not a duration (10ms)");

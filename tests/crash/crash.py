@@ -80,7 +80,7 @@ def records_by_thread(path, parsed):
     assert code == 0, err
     names = {thread["thread_id"]: thread["thread"] for thread in json.loads(out)["thread_counts"]}
     count = {}
-    for block in parsed["blocks"]:
+    for block in filter(lambda one: one["record_count"], parsed["blocks"]):
         name = names[block["thread_id"]]
         assert name is not None, f"a block of a thread without a name: {block['thread_id']}"
         count[name] = count.get(name, 0) + block["record_count"]

@@ -679,6 +679,7 @@ static void start(bool stalls, bool drop)
     config.level = 2;
     config.logfile = file;
     config.cap_bytes = CAP_BYTES;
+    config.no_cpu = true; /* records are counted, and these rows may be lost, too */
     config.block_bytes = 4096;
     config.stall_ns = stalls ? 2000000 : 30000000000; /* a slow machine is no stalled one */
     config.at_cap = drop ? RBWP_AT_CAP_DROP : RBWP_AT_CAP_WAIT;

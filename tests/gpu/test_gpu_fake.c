@@ -6,15 +6,20 @@
  */
 #include "fake_support.h"
 #include "gpu_stream.h"
+#include "known_tables.h"
+#include "on_cpu.h"
 #include "rbwp_range.h"
 #include "record_support.h"
+#include "rows_support.h"
 #include "unit.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define WORK_THREADS 4u
 #define WORK_EACH 1500u
@@ -1005,6 +1010,59 @@ static void test_threads(void **state)
     assert_int_equal(fake_live_events(), 0);
 }
 
+#define NAP_NS 3000000
+
+static void nap(void *done, enum rbwp_status outcome, int64_t seen_ns)
+{
+    const struct timespec time = {0, NAP_NS};
+    (void)outcome;
+    (void)seen_ns;
+    nanosleep(&time, NULL);
+    atomic_store((_Atomic bool *)done, true);
+}
+
+/* Of the thread that reaps it is known what its calls did with their time: one that slept, here in
+ * a notification, has waited so long, and was not busy. */
+static void test_a_wait_of_the_reaper(void **state)
+{
+    (void)state;
+    struct rbwp_work_config work = {.size = sizeof work};
+    struct rbwp_work_manager *manager;
+    _Atomic bool done = false;
+    assert_int_equal(rbwp_work_start(&work, &manager, NULL), RBWP_OK);
+    struct rbwp_gpu_device *device = open_device(manager);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
+    struct rbwp_session *session = start_session(1);
+    assert_int_equal(rbwp_gpu_notify(stream, nap, &done), RBWP_OK);
+    while (!atomic_load(&done))
+        sched_yield();
+    rbwp_work_drain(manager);
+    stop(session);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    struct read_table known = read_table(test_path("test.bin"), "thread_cpu");
+    struct read_table calls = read_table(test_path("test.bin"), "call_cpu");
+    const uint64_t reaper = thread_named(&recorded, "worker 0")->thread_id;
+    unsigned waited = 0;
+    for (size_t i = 0; i < calls.rows; i++) {
+        const uint64_t *row = read_table_row(&calls, i);
+        const int64_t running = (int64_t)row[AT_call_cpu_running],
+                      runnable = (int64_t)row[AT_call_cpu_runnable],
+                      length = (int64_t)(row[AT_call_cpu_stop] - row[AT_call_cpu_start]);
+        waited += row[AT_call_cpu_thread] == reaper && row[AT_call_cpu_slot] == device->work.slot &&
+                  row[AT_call_cpu_voluntary] > 0 && running >= 0 && runnable >= 0 &&
+                  length - running - runnable > NAP_NS * 9 / 10;
+    }
+    assert_int_equal(known.rows, on_cpu_is_known());
+    assert_int_equal(waited, on_cpu_is_known());
+    read_table_free(&known);
+    read_table_free(&calls);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(rbwp_work_stop(manager, true, NULL), RBWP_OK);
+}
+
 /* While nothing completes the reaper is active but leaves no records of its empty looks. */
 static void test_waiting_leaves_no_trace(void **state)
 {
@@ -1323,6 +1381,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_callbacks_add_more, fake_setup),
         cmocka_unit_test_setup(test_notifications_in_order, fake_setup),
         cmocka_unit_test_setup(test_threads, fake_setup),
+        cmocka_unit_test_setup(test_a_wait_of_the_reaper, fake_setup),
         cmocka_unit_test_setup(test_waiting_leaves_no_trace, fake_setup),
         cmocka_unit_test_setup(test_bias_in_trailer, fake_setup),
         cmocka_unit_test_setup(test_bias_fails, fake_setup),

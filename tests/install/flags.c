@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     SHOW(session, sync_ns);
     SHOW(config, control);
     SHOW(config, children);
-    SHOW(config, cpu);
+    SHOW(session, cpu);
     SHOW(session, has_node);
     SHOW(session, node);
     SHOW(work, workers);

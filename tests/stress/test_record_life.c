@@ -2,10 +2,13 @@
 /*
  * Threads and processes that come and go while a session runs, in the ways that programs have:
  * exec and quick_exit leave all records to rbwp repair, exit leaves a whole file; threads by the
- * thousand, in turn and at once, each have their own; start and stop may be called by any thread at
- * any time.
+ * thousand, in turn and at once, each have their own, and what their calls did with their time;
+ * start and stop may be called by any thread at any time.
  */
+#include "known_tables.h"
+#include "on_cpu.h"
 #include "record_support.h"
+#include "rows_support.h"
 #include "sanitized.h"
 
 #include "unit.h"
@@ -15,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef SANITIZED /* which makes each thread a stack more: more of the same */
@@ -139,19 +143,38 @@ static pthread_barrier_t all_there;
 
 static void *record_one(void *together)
 {
+    const struct timespec long_enough = {0, 100000}; /* for a row */
     if (rbwp_thread_attach(NULL) != RBWP_OK)
         return NULL;
     if (together)
         pthread_barrier_wait(&all_there);
     rbwp_begin(1);
+    nanosleep(&long_enough, NULL);
     rbwp_end();
     if (together)
         pthread_barrier_wait(&all_there);
     return together; /* exit detaches */
 }
 
+/* Each call has a row, or its thread one that says that nothing is known; and there is one of all.
+ */
+static void assert_each_waited(size_t threads)
+{
+    struct read_table calls = read_table(test_path("test.bin"), "call_cpu");
+    struct read_table known = read_table(test_path("test.bin"), "thread_cpu");
+    size_t unknown = 0;
+    for (size_t i = 0; i < known.rows; i++)
+        unknown += !read_table_row(&known, i)[AT_thread_cpu_known];
+    assert_int_equal(known.rows - unknown, on_cpu_is_known());
+    assert_int_equal(calls.rows + unknown, on_cpu_is_known() ? threads : 0);
+    assert_true(unknown <= threads / 4);
+    read_table_free(&calls);
+    read_table_free(&known);
+}
+
 static void assert_each_has_its_pair(size_t threads)
 {
+    assert_each_waited(threads);
     struct recorded recorded = read_back(test_path("test.bin"));
     assert_int_equal(recorded.trailer->thread_count, threads);
     for (size_t i = 0; i < threads; i++)

@@ -162,6 +162,7 @@ static struct life live(const char *path)
     pthread_t other;
     long before = in_use;
     config.logfile = path;
+    config.no_cpu = fails_on; /* whose rows are lost then, which a recovery reports */
 
     atomic_store(&requests, 0);
     atomic_store(&counts, true);

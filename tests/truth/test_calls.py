@@ -43,7 +43,7 @@ def refuse(number):
 
 def record(work, *mode, under=(), refused=None, **environment):
     path = work / "calls.bin"
-    flags = ["-bgworkprofile", "1", "-bgworkprofile_cpu", "1", "-bgworkprofile_logfile", path]
+    flags = ["-bgworkprofile", "1", "-bgworkprofile_logfile", path]
     done = subprocess.run([*under, CALLS, *map(str, flags), *mode], cwd=work, capture_output=True, text=True, check=True, env=os.environ | environment,
                           preexec_fn=refused and (lambda: refuse(CALL_NUMBERS[refused])))
     assert done.stderr == ""

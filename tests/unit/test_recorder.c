@@ -609,7 +609,7 @@ static void test_random_calls(void **state)
         size_t size;
         FILE *model = open_memstream(&expected, &size);
         uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15), discarded = 0;
-        while (words < 6000) {
+        while (words < 4900) {
             random ^= random << 13, random ^= random >> 7, random ^= random << 17;
             bool worked = random % 4 != 0;
             unsigned slot = random >> 8 & 255, fines = random >> 16 & 3;

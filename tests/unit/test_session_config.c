@@ -24,6 +24,8 @@ static const struct case_of cases[] = {
     {"bgworkprofile_compress", "9", {"10", "-1", "fast"}, FIELD(compression), 9},
     {"bgworkprofile_live", "0", {"3", "yes", "-1"}, FIELD(no_live), 1},
     {"bgworkprofile_live", "2", {"3"}, FIELD(live_in_memory), 1},
+    {"bgworkprofile_cpu", "0", {"2", "yes", "-1"}, FIELD(no_cpu), 1},
+    {"bgworkprofile_cpu", "1", {""}, FIELD(no_cpu), 0},
     {"bgworkprofile_block", "16384", {"16385", "0", "-4", "64k"}, FIELD(block_bytes), 16 << 20},
     {"bgworkprofile_drop", "1", {"2", "yes", "-1"}, FIELD(at_cap), RBWP_AT_CAP_DROP},
     {"bgworkprofile_strict", "1", {"2", "true"}, FIELD(strict), 1},

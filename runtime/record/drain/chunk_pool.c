@@ -367,16 +367,17 @@ void chunk_rows_published(struct chunk_pool *pool)
     atomic_fetch_add_explicit(&pool->of_rows, PUBLISHED, memory_order_relaxed);
 }
 
-enum rbwp_status chunk_get_for_rows(struct chunk_pool *pool, struct chunk **chunk_out)
+enum rbwp_status chunk_get_for_rows(struct chunk_pool *pool, bool beyond_cap,
+                                    struct chunk **chunk_out)
 {
     uint64_t before = atomic_load_explicit(&pool->of_rows, memory_order_relaxed);
     *chunk_out = NULL;
     do {
-        if ((uint32_t)before >= pool->cap_chunks / 2)
+        if ((uint32_t)before >= pool->cap_chunks / 2 && !beyond_cap)
             return before >= PUBLISHED ? RBWP_AGAIN : RBWP_E_BUSY;
     } while (!atomic_compare_exchange_weak_explicit(&pool->of_rows, &before, before + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
-    enum rbwp_status status = chunk_get(pool, false, chunk_out);
+    enum rbwp_status status = chunk_get(pool, beyond_cap, chunk_out);
     if (status != RBWP_OK)
         atomic_fetch_sub_explicit(&pool->of_rows, 1, memory_order_relaxed);
     return status;

@@ -7,10 +7,7 @@
 #include "on_load.h"
 #include "record_extend.h"
 #include "recording.h"
-#include "row_hold.h"
 #include "rows.h"
-#include "tables.h"
-#include "thread_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,10 +35,9 @@ enum on_cpu_state { UNSET, WATCHED, NOT_KNOWN };
 static const struct rbwp_schema call_schema = KNOWN_SCHEMA(call_cpu);
 static const struct rbwp_schema thread_schema = KNOWN_SCHEMA(thread_cpu);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static unsigned call_table, thread_table; /* 0: could not be made known */
+static bool have_tables; /* on_cpu_prepare */
 
 static bool word_tells; /* on_cpu_is_known */
-static bool wanted;     /* by a session of this process; guarded by the registry's lock */
 static bool seldom;     /* rbwp_extend_ask_seldom */
 
 /* ---- the word ----------------------------------------------------------------------------- */
@@ -296,31 +292,38 @@ static bool settle(struct on_cpu *on, struct rseq_area *area)
 /* ---- rows -------------------------------------------------------------------------------------
  */
 
-static void add_row(unsigned table, const uint64_t *cells, unsigned count)
-{
-    struct held_row row;
-    if (!row_hold(table, &row))
-        return; /* the thread's losses say so */
-    for (unsigned i = 0; i < count; i++)
-        row.cells[i] = cells[i];
-    row_hold_commit(&row);
-}
-
 /* thread_id 0: of all threads. */
-static void say_known(uint64_t thread_id, uint64_t ticks, bool known)
+static bool say_known(uint64_t thread_id, uint64_t ticks, bool known)
 {
     const uint64_t cells[COLUMNS_thread_cpu] = {[AT_thread_cpu_time] = ticks,
                                                 [AT_thread_cpu_thread] = thread_id,
                                                 [AT_thread_cpu_known] = known};
-    add_row(thread_table, cells, COLUMNS_thread_cpu);
-    row_hold_send(thread_table); /* a chunk is much for one row */
+    return rows_add_shared(SHARED_THREAD_CPU, cells);
+}
+
+/* Where there was no room for a row, nothing is known from then on until the next one: said as soon
+ * as there is. */
+static bool is_all_said(struct thread *thread)
+{
+    struct on_cpu *on = &thread->on_cpu;
+    if (on->unsaid_ticks && say_known(thread->thread_id, on->unsaid_ticks, false))
+        on->unsaid_ticks = 0;
+    return on->unsaid_ticks == 0;
+}
+
+static void add_row(struct thread *thread, const uint64_t *cells)
+{
+    if (is_all_said(thread) && !rows_add_shared(SHARED_CALL_CPU, cells))
+        thread->on_cpu.unsaid_ticks = cells[AT_call_cpu_start];
 }
 
 static void give_up(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
 {
     thread->on_cpu.state = NOT_KNOWN;
     look_away(self);
-    say_known(thread->thread_id, ticks, false);
+    if (is_all_said(thread))
+        thread->on_cpu.unsaid_ticks = ticks;
+    (void)is_all_said(thread);
 }
 
 /* Faults since before: of this call, if it was asked when that began, or if there are none. */
@@ -395,7 +398,7 @@ static void add_call(struct thread *thread, const struct call *call)
     }
     cells[AT_call_cpu_minor_faults] = faults(call->asked, a->minor, b->minor);
     cells[AT_call_cpu_major_faults] = faults(call->asked, a->major, b->major);
-    add_row(call_table, cells, COLUMNS_call_cpu);
+    add_row(thread, cells);
 }
 
 /* The kernel's counters of another thread, which is in no recording call. */
@@ -438,8 +441,11 @@ static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64
             give_up(self, thread, rbwp_now_ticks());
             return;
         }
-    if (!atomic_exchange_explicit(&recording_now->said_cpu, true, memory_order_relaxed))
-        say_known(0, recording_now->began_ticks, true);
+    if (!atomic_exchange_explicit(&recording_now->said_cpu, true, memory_order_relaxed) &&
+        !say_known(0, recording_now->began_ticks, true)) {
+        recording_now->began_ticks = rbwp_now_ticks(); /* of calls before there is nothing */
+        recording_now->said_cpu = false;
+    }
     on->state = WATCHED;
     on->good_ticks = rbwp_ticks_from_ns(SELDOM_NS);
     on->late_ticks = rbwp_ticks_from_ns(LATE_NS);
@@ -478,7 +484,7 @@ static void end_for(struct rbwp_self_ *self, struct thread *thread, struct call 
     if (!ask_for(thread))
         call.unsure_ticks = UINT64_MAX;
     fill_row(cells, thread, &call);
-    rows_add_of(thread, call_table, cells);
+    add_row(thread, cells);
 }
 
 /* Where begins do not always ask, and an end may be put behind the wait that came after it. */
@@ -554,6 +560,9 @@ void rbwp_extend_ask_seldom(void)
 
 void on_cpu_stop(struct rbwp_self_ *self, struct thread *thread)
 {
+    if (!is_all_said(thread) && recording_now->said_cpu)
+        thread_lose(thread, RBWP_LOSS_ROWS, 1, thread->on_cpu.unsaid_ticks);
+    thread->on_cpu.unsaid_ticks = 0;
     thread->on_cpu.state = UNSET;
     close_counters(&thread->on_cpu);
     sit(self, &rbwp_seat_none_, SEATED_ASK, UINT64_MAX);
@@ -561,11 +570,13 @@ void on_cpu_stop(struct rbwp_self_ *self, struct thread *thread)
 
 static void on_cpu_make_tables(void)
 {
-    unsigned number;
-    if (rbwp_extend_row_register(&call_schema, &number) == RBWP_OK)
-        call_table = number;
-    if (rbwp_extend_row_register(&thread_schema, &number) == RBWP_OK)
-        thread_table = number;
+    unsigned calls, threads;
+    if (rbwp_extend_row_register(&call_schema, &calls) != RBWP_OK ||
+        rbwp_extend_row_register(&thread_schema, &threads) != RBWP_OK)
+        return;
+    rows_share(SHARED_CALL_CPU, calls);
+    rows_share(SHARED_THREAD_CPU, threads);
+    have_tables = true;
 }
 
 /* Before the registry forgets the parent's threads: the child has their descriptors, too. */
@@ -579,38 +590,15 @@ static void on_cpu_forget_in_child(void)
 
 ON_FORK(8, NULL, NULL, on_cpu_forget_in_child)
 
-void on_cpu_prepare(void)
+bool on_cpu_prepare(void)
 {
     pthread_once(&once, on_cpu_make_tables);
-}
-
-static void on_cpu_have_place(struct thread *thread, unsigned table, uint32_t columns)
-{
-    if (table && (table > thread->row_place_count || !thread->row_places[table - 1]))
-        (void)thread_rows_place(thread, table, tables_find(table), columns);
-}
-
-static void on_cpu_have_places(struct thread *thread)
-{
-    on_cpu_have_place(thread, call_table, COLUMNS_call_cpu);
-    on_cpu_have_place(thread, thread_table, COLUMNS_thread_cpu);
+    return have_tables;
 }
 
 void on_cpu_attach(struct thread *thread)
 {
     thread->on_cpu.counters = HELD_NONE;
-    if (wanted)
-        on_cpu_have_places(thread);
-}
-
-void on_cpu_want(void)
-{
-    on_cpu_prepare();
-    thread_registry_lock();
-    wanted = true;
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
-        on_cpu_have_places(thread);
-    thread_registry_unlock();
 }
 
 void on_cpu_detach(struct thread *thread)

@@ -36,11 +36,22 @@ static pthread_mutex_t strays_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Atomic uint64_t fills; /* of chunks with rows, by any thread */
 
+/* Of tables that threads share (rows_add_shared): more than one, for who has it may be off its CPU.
+ */
+#define SHARED_PARTS 8u
+static struct shared_part {
+    _Atomic bool taken; /* never waited for; may stay so until recording ends (longjmp) */
+    struct row_place place;
+} shared[SHARED_TABLES * SHARED_PARTS];
+
 /* In a forked child whoever held the lock does not exist, and may have been in the middle. */
 static void forget_strays(void)
 {
     pthread_mutex_init(&strays_lock, NULL);
     memset(&thread_rows_strays, 0, sizeof thread_rows_strays);
+    for (unsigned i = 0; i < SHARED_TABLES * SHARED_PARTS; i++)
+        shared[i] = (struct shared_part){
+            .place = {.columns = shared[i].place.columns, .table = shared[i].place.table}};
 }
 
 ON_FORK(4, NULL, NULL, forget_strays)
@@ -81,6 +92,11 @@ void rows_hand_over_strays(void)
     pthread_mutex_lock(&strays_lock);
     rows_hand_over(&thread_rows_strays);
     pthread_mutex_unlock(&strays_lock);
+    for (unsigned i = 0; i < SHARED_TABLES * SHARED_PARTS; i++) {
+        if (shared[i].place.chunk)
+            rows_publish(&thread_rows_strays, &shared[i].place);
+        shared[i].taken = false;
+    }
 }
 
 void rows_leave_call(struct thread *thread)
@@ -129,7 +145,7 @@ static enum rbwp_status rows_wait_for_chunk(struct thread *thread, struct chunk 
     int64_t waiting_since = 0;
     atomic_store_explicit(&thread->waits, true, memory_order_relaxed);
     do
-        status = chunk_get_for_rows(recording_now->pool, chunk_out);
+        status = chunk_get_for_rows(recording_now->pool, false, chunk_out);
     while (status == RBWP_AGAIN && (drain_help(drain) || drain_wait(drain, &waiting_since)));
     atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
     return status;
@@ -143,23 +159,22 @@ static struct chunk *rows_obtain_chunk(struct thread *thread, bool may_wait)
     struct chunk *chunk = NULL;
     int host_errno = errno, host_cancel = cancel_hold();
     enum rbwp_status status = drain_prepare_rows(recording->drain)
-                                  ? chunk_get_for_rows(recording->pool, &chunk)
+                                  ? chunk_get_for_rows(recording->pool, false, &chunk)
                                   : RBWP_E_MEMORY;
     if (status == RBWP_AGAIN || status == RBWP_E_BUSY) {
         rows_hand_over(thread);
         if (may_wait && recording->at_cap == RBWP_AT_CAP_WAIT)
             (void)rows_wait_for_chunk(thread, &chunk);
         else if (drain_help(recording->drain))
-            (void)chunk_get_for_rows(recording->pool, &chunk);
+            (void)chunk_get_for_rows(recording->pool, false, &chunk);
     }
     cancel_release(host_cancel);
     errno = host_errno;
     return chunk;
 }
 
-static bool begin_chunk(struct thread *thread, struct row_place *place, bool may_wait)
+static bool begin_chunk(struct thread *thread, struct row_place *place, struct chunk *chunk)
 {
-    struct chunk *chunk = rows_obtain_chunk(thread, may_wait);
     if (!chunk)
         return false;
     atomic_fetch_add_explicit(&thread->chunks, 1, memory_order_relaxed);
@@ -197,7 +212,7 @@ static bool has_room(struct thread *thread, struct row_place *place, uint32_t ro
         rows_publish(thread, place);
     if (!recording_is_there())
         return false;
-    if (!recording_now->strict && begin_chunk(thread, place, may_wait))
+    if (!recording_now->strict && begin_chunk(thread, place, rows_obtain_chunk(thread, may_wait)))
         return true;
     if (!recording_now->strict)
         thread_lose(thread, RBWP_LOSS_ROWS, rows, rbwp_now_ticks());
@@ -220,13 +235,6 @@ static __attribute__((noinline)) void rows_add(struct thread *thread, unsigned t
 {
     struct row_place *place = place_of(thread, table, 1);
     if (place && has_room(thread, place, 1, true))
-        add_to(thread, place, cells);
-}
-
-void rows_add_of(struct thread *thread, unsigned table, const uint64_t *cells)
-{
-    struct row_place *place = place_of(thread, table, 1);
-    if (place && has_room(thread, place, 1, false))
         add_to(thread, place, cells);
 }
 
@@ -300,7 +308,9 @@ void stray_rows_end(void)
 
 void stray_rows_add(unsigned table, const uint64_t *cells)
 {
-    rows_add_of(&thread_rows_strays, table, cells);
+    struct row_place *place = place_of(&thread_rows_strays, table, 1);
+    if (place && has_room(&thread_rows_strays, place, 1, false))
+        add_to(&thread_rows_strays, place, cells);
 }
 
 void stray_rows_lose(uint64_t count)
@@ -323,6 +333,46 @@ void rbwp_row_add_(unsigned table, const uint64_t *cells)
     else
         rows_add(self->thread, table, cells);
     rbwp_leave_(self);
+}
+
+/* ---- shared ---------------------------------------------------------------------------------- */
+
+/* So many of the process are had whatever the cap is: a thread that begins has its own, too. */
+#define SHARED_CHUNKS (SHARED_TABLES * SHARED_PARTS)
+
+void rows_share(enum shared_table at, unsigned table)
+{
+    struct row_table *known = tables_find(table);
+    for (unsigned i = 0; i < SHARED_PARTS; i++) {
+        shared[at * SHARED_PARTS + i].place.table = known;
+        shared[at * SHARED_PARTS + i].place.columns = known->schema->column_count;
+    }
+}
+
+static bool begin_shared(struct row_place *place)
+{
+    struct chunk *chunk = NULL;
+    int host_errno = errno, host_cancel = cancel_hold();
+    const bool beyond_cap = thread_rows_strays.row_chunks < SHARED_CHUNKS;
+    (void)chunk_get_for_rows(recording_now->pool, beyond_cap, &chunk);
+    cancel_release(host_cancel);
+    errno = host_errno;
+    place->held = &place->here;
+    return begin_chunk(&thread_rows_strays, place, chunk);
+}
+
+bool rows_add_shared(enum shared_table at, const uint64_t *cells)
+{
+    struct shared_part *part = &shared[at * SHARED_PARTS], *end = part + SHARED_PARTS;
+    while (part < end && atomic_exchange_explicit(&part->taken, true, memory_order_acquire))
+        part++;
+    if (part == end)
+        return false;
+    const bool room = rbwp_place_has_room_(&part->place.here) || begin_shared(&part->place);
+    if (room)
+        add_to(&thread_rows_strays, &part->place, cells);
+    atomic_store_explicit(&part->taken, false, memory_order_release);
+    return room;
 }
 
 /* ---- held ------------------------------------------------------------------------------------ */
@@ -353,14 +403,6 @@ void row_hold_slowly(unsigned table)
     struct row_place *place = thread ? known_place(thread, table) : NULL;
     if (place)
         thread_rows_hide_one(place);
-}
-
-void row_hold_send(unsigned table)
-{
-    struct thread *thread = rbwp_self_.thread;
-    struct row_place *place = thread ? known_place(thread, table) : NULL;
-    if (place)
-        rows_publish(thread, place);
 }
 
 bool row_hold(unsigned table, struct held_row *row_out)

@@ -14,7 +14,8 @@
 
 /* All rows of the thread to the drain. As record_hand_over. */
 void rows_hand_over(struct thread *thread);
-/* The same for those of threads that are not attached; recording has ended for them then. */
+/* The same for those of threads that are not attached, and shared ones; recording has ended then.
+ */
 void rows_hand_over_strays(void);
 
 /* A row that the thread's inlined call has begun and not counted is elided. */
@@ -23,7 +24,13 @@ void rows_leave_call(struct thread *thread);
 /* Counts what was lost on a thread that is not attached: with its rows, as of no thread. */
 void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count);
 
-/* Adds a row for a thread that is in no recording call, with the registry locked or by itself. */
-void rows_add_of(struct thread *thread, unsigned table, const uint64_t *cells);
+/* Tables whose rows name their thread, and of which each has few: threads do not have a chunk each,
+ * but share some. */
+enum shared_table { SHARED_CALL_CPU, SHARED_THREAD_CPU, SHARED_TABLES };
+/* Once in a process, before the first row. */
+void rows_share(enum shared_table at, unsigned table);
+/* In a recording call, or with the registry locked. False: there was no room, or others are at all
+ * of them; nothing is counted. Never waits. */
+bool rows_add_shared(enum shared_table at, const uint64_t *cells);
 
 #endif /* ROWS_H */

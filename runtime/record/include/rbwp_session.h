@@ -120,9 +120,9 @@ struct rbwp_session_config {
     bool children;
     bool live_in_memory; /* -bgworkprofile_live 2: FILE.live leads to a file in /dev/shm, so that no
                             recording call waits for a disk that stands still */
-    bool cpu; /* -bgworkprofile_cpu 0|1: what calls that were switched out, and long ones, did with
-                 their time: on a CPU, ready to run, switches, page faults (tables call_cpu and
-                 thread_cpu) */
+    bool no_cpu; /* -bgworkprofile_cpu 0: nothing of what calls that were switched out, and long
+                    ones, did with their time: on a CPU, ready to run, switches, page faults (tables
+                    call_cpu and thread_cpu) */
     uint64_t stacks_ns; /* -bgworkprofile_stacks 10ms: what calls and waits that are longer, and are
                            not over, are in: what they wait for, who holds it, their stacks (tables
                            open_call, stack_word and code_file). 0: not asked */

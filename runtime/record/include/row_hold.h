@@ -52,9 +52,6 @@ static inline void row_hold_commit(const struct held_row *row)
 {
     __atomic_store_n(row->rows, row->count, __ATOMIC_RELEASE);
 }
-/* Sends the thread's rows of a table on their way: of one that has few, which are not to hold a
- * chunk. */
-void row_hold_send(unsigned table);
 /* Stores a cell of a row of this thread. False: the row has gone on its way. */
 bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell);
 

@@ -488,9 +488,7 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
                        rbwp_status_text(status));
     /* Rows of calls may be those of a signal handler, where nothing can be allocated. */
     session->recording.asks_cpu = settings->cpu && !settings->strict && on_cpu_is_known() &&
-                                  drain_prepare_rows(session->recording.drain);
-    if (session->recording.asks_cpu)
-        on_cpu_want();
+                                  on_cpu_prepare() && drain_prepare_rows(session->recording.drain);
     stall_begin_session(settings, session->recording.drain);
     return RBWP_OK;
 }

@@ -86,7 +86,8 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
 
 /* The same for rows, which have half of what is below the cap: records always find their part.
  * RBWP_E_BUSY: all are being filled, so that waiting may be in vain. */
-enum rbwp_status chunk_get_for_rows(struct chunk_pool *pool, struct chunk **chunk_out);
+enum rbwp_status chunk_get_for_rows(struct chunk_pool *pool, bool beyond_cap,
+                                    struct chunk **chunk_out);
 /* A chunk of rows is going to be published. */
 void chunk_rows_published(struct chunk_pool *pool);
 /* Chunks that were handed out for rows. */

@@ -106,6 +106,7 @@ struct on_cpu {
     uint64_t armed_ticks;
     uint64_t ran_to_ticks; /* of an end: the call ran all the time */
     int64_t stretches;     /* the kernel's counter of how often it got a CPU, as read last */
+    uint64_t unsaid_ticks; /* from then on nothing is known, and no row says so; 0: none is due */
     struct on_cpu_counts before, now;
 };
 

@@ -23,12 +23,9 @@
 /* Whether the kernel clears the word behind each switch; waits for a moment when it is asked first.
  */
 bool on_cpu_is_known(void);
-/* Before the first is attached; takes locks. */
-void on_cpu_prepare(void);
-/* A session that asks is about to begin: each thread gets what on_cpu_attach gives. */
-void on_cpu_want(void);
-/* A thread is attached, in a process that asks: gets what a call in a signal handler could not
- * allocate. */
+/* Before the first is attached, or a session asks; takes locks. False without memory. */
+bool on_cpu_prepare(void);
+/* A thread is attached. */
 void on_cpu_attach(struct thread *thread);
 /* A recorded call has ended, whose begin was put at item. By another thread too, if this one is in
  * no recording call. */

@@ -21,9 +21,9 @@ struct recording {
     struct drain *drain;
     enum rbwp_at_cap at_cap;
     bool asks_cpu; /* what calls do with their time: running, runnable, blocked (on_cpu.h) */
-    _Atomic bool said_cpu; /* that it asks */
-    uint64_t began_ticks;
-    bool strict; /* nothing beyond version 1 in the file */
+    _Atomic bool said_cpu;        /* that it asks */
+    _Atomic uint64_t began_ticks; /* from when on that is so */
+    bool strict;                  /* nothing beyond version 1 in the file */
 };
 
 /* NULL without a session. */
