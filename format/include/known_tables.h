@@ -29,6 +29,7 @@
 #include "../schema/message_sent.def"
 #include "../schema/mpi_wait.def"
 #include "../schema/open_call.def"
+#include "../schema/python_frame.def"
 #include "../schema/queued.def"
 #include "../schema/range.def"
 #include "../schema/stack_word.def"
@@ -41,7 +42,8 @@
     TABLE(lane_span) TABLE(device_event) TABLE(kernel_block)                                       \
     TABLE(control) TABLE(wait) TABLE(queued) TABLE(argument) TABLE(counter) TABLE(range)           \
     TABLE(message_sent) TABLE(message_handled) TABLE(annotation) TABLE(call_cpu) TABLE(thread_cpu) \
-    TABLE(open_call) TABLE(stack_word) TABLE(code_file) TABLE(mpi_wait)
+    TABLE(open_call) TABLE(stack_word) TABLE(code_file) TABLE(python_frame)            \
+    TABLE(mpi_wait)
 
 #define KNOWN_NUMBER_(table) KNOWN_##table,
 enum known_table { KNOWN_TABLES(KNOWN_NUMBER_) KNOWN_TABLE_COUNT };

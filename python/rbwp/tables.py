@@ -239,6 +239,16 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
         Column("path", "name"),
         Column("build_id", "name"),
     ),
+    "python_frame": (
+        Column("time", "time"),
+        Column("thread", "u64", "thread"),
+        Column("since", "time"),
+        Column("depth", "u64"),
+        Column("function", "name"),
+        Column("file", "name"),
+        Column("line", "u64"),
+        Column("entry", "u64"),
+    ),
     "mpi_wait": (
         Column("start", "time", "start"),
         Column("stop", "time", "stop"),

@@ -20,11 +20,18 @@ KINDS = ("mutex", "rwlock", "condition", "semaphore", "nanosleep", "read", "poll
 ALONE = ("malloc", "constructor", "python", "exit", "child")  # each in a process of its own
 CALLS_PYTHON = '''
 import ctypes, sys, time
+def inner():
+    time.sleep(0.16)
+def middle():
+    inner()
+def outer():
+    middle()
 library = ctypes.CDLL(sys.argv[1])
-function = ctypes.CFUNCTYPE(None)(lambda: time.sleep(0.16))
+function = ctypes.CFUNCTYPE(None)(outer)
 words = [word.encode() for word in sys.argv[1:]]
 sys.exit(library.stalls_call_back(len(words), (ctypes.c_char_p * (len(words) + 1))(*words, None), function))
 '''
+CALLED = [("inner", "<string>", 4), ("middle", "<string>", 6), ("outer", "<string>", 8)]
 RUNNING = ("loop", "handler", "memory")
 FUTEX = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
 
@@ -64,7 +71,9 @@ class Run:
         opened = table(path, "open_call")
         self.looks = {kind: [row for row in opened if row["thread"] == threads[int(line[2])]] for kind, line in self.kinds.items()}
         self.code = table(path, "code_file")
-        self.words = {}
+        self.words, self.python = {}, {}
+        for row in table(path, "python_frame"):
+            self.python.setdefault((row["thread"], row["time"]), []).append((row["function"], row["file"], row["line"]))
         for row in table(path, "stack_word"):
             self.words.setdefault((row["thread"], row["time"]), []).append((row["place"], row["word"]))
 
@@ -157,6 +166,16 @@ def test_look_says_what_the_thread_is_in(runs, kind):
         assert all(look["holder"] not in (0, int(run.kinds[kind][2])) for look in looks)
     else:
         assert {look["holder"] for look in looks} == {0}
+
+
+def test_stack_has_the_python_functions(runs):
+    """Of a program that records itself: a call in C, and what it called of Python's. Other kinds have none."""
+    run = runs["python"]
+    looks = [look for looks in run.calls("python").values() for look in looks]
+    assert len(looks) >= 8
+    for look in looks:
+        assert run.python.get((look["thread"], look["time"])) == CALLED, look
+    assert not runs["mutex"].python
 
 
 def test_file_has_no_data_of_the_program(runs):

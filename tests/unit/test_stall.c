@@ -9,6 +9,7 @@
 #include "tables.h"
 #include "unit.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <linux/futex.h>
@@ -245,6 +246,16 @@ static unsigned build_id(char *digits)
     return code_build_id((uintptr_t)&file, digits);
 }
 
+/* A hash table, symbols and texts anywhere in the file, or nowhere. */
+static void make_dynamic(ElfW(Dyn) * entries, uint32_t random)
+{
+    const ElfW(Sxword) tags[] = {DT_GNU_HASH, DT_SYMTAB, DT_STRTAB};
+    for (unsigned i = 0; i < 3; i++) {
+        entries[i].d_tag = tags[i];
+        entries[i].d_un.d_ptr = (uintptr_t)&file + (random >> 4 * i) % (2 * sizeof file);
+    }
+}
+
 /* Of what is no ELF file, or says of itself what is not so, there is none. */
 static void build_id_is_all_there_or_none(void **unused)
 {
@@ -284,6 +295,7 @@ static void hostile_files_are_read_safely(void **unused)
     (void)unused;
     for (uint32_t seed = 1; seed < 20000; seed++) {
         uint32_t random = seed * 2654435761u;
+        struct code_symbols symbols;
         make_file();
         file.headers[1].p_filesz = sizeof file.note + sizeof file.rest;
         for (unsigned i = 0; i < 6; i++) {
@@ -292,7 +304,29 @@ static void hostile_files_are_read_safely(void **unused)
                 (unsigned char)(random >> 24);
         }
         assert_true(build_id(digits) <= CODE_BUILD_ID_MAX);
+        file.headers[1].p_type = PT_DYNAMIC;
+        file.headers[1].p_memsz = file.headers[1].p_filesz;
+        make_dynamic((ElfW(Dyn) *)(void *)file.rest, random);
+        file.headers[1].p_vaddr += (uintptr_t)file.rest - (uintptr_t)&file.note;
+        if (code_symbols((uintptr_t)&file, &symbols))
+            (void)code_symbol(&symbols, "getpid");
     }
+}
+
+/* As the loader finds it; what is not there has no address. */
+static void symbol_is_found(void **unused)
+{
+    struct code_symbols symbols;
+    Dl_info loaded;
+    (void)unused;
+    assert_true(dladdr((void *)(uintptr_t)getpid, &loaded)); /* NOLINT */
+    assert_true(code_symbols((uintptr_t)loaded.dli_fbase, &symbols));
+    assert_int_equal(code_symbol(&symbols, "getpid"), (uintptr_t)getpid);
+    assert_int_equal(code_symbol(&symbols, "getpie"), 0);
+    assert_int_equal(code_symbol(&symbols, ""), 0);
+    make_file();
+    assert_false(code_symbols((uintptr_t)&file, &symbols));
+    assert_false(code_symbols(8, &symbols));
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -384,6 +418,7 @@ int main(void)
         cmocka_unit_test(memory_is_read_as_far_as_it_goes),
         cmocka_unit_test(build_id_is_all_there_or_none),
         cmocka_unit_test(hostile_files_are_read_safely),
+        cmocka_unit_test(symbol_is_found),
         cmocka_unit_test(name_is_added_without_memory),
 #if defined(__GLIBC__)
         cmocka_unit_test(holder_is_a_thread_of_this_process),

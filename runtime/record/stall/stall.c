@@ -99,6 +99,7 @@ static uint64_t system_call_name(int64_t system_call)
 static const struct rbwp_schema open_schema = KNOWN_SCHEMA(open_call);
 static const struct rbwp_schema word_schema = KNOWN_SCHEMA(stack_word);
 static const struct rbwp_schema code_schema = KNOWN_SCHEMA(code_file);
+static const struct rbwp_schema python_schema = KNOWN_SCHEMA(python_frame);
 static unsigned open_table;
 
 /* Set before the first session. */
@@ -174,9 +175,10 @@ static void find_stacks(unsigned count)
 static bool read_stack(const struct due *due, const struct code_stack *where)
 {
     read_copy.opened = due->opened;
+    read_copy.os_id = due->os_id;
     read_copy.ticks = due->ticks;
     read_copy.where = *where;
-    return stack_read_blocked(&read_copy, due->os_id, &due->state);
+    return stack_read_blocked(&read_copy, &due->state);
 }
 
 static void find_holder(struct due *due)
@@ -305,17 +307,19 @@ static int64_t stall_visit(void)
 static bool prepare_tables(struct drain *drain)
 {
     uint64_t call_name;
-    unsigned tables[3];
+    unsigned tables[4];
     if (rbwp_extend_row_register(&open_schema, &tables[0]) != RBWP_OK ||
         rbwp_extend_row_register(&word_schema, &tables[1]) != RBWP_OK ||
         rbwp_extend_row_register(&code_schema, &tables[2]) != RBWP_OK ||
-        rbwp_name_intern("call", 4, &call_name) != RBWP_OK || !stray_rows_prepare(tables, 3) ||
+        rbwp_extend_row_register(&python_schema, &tables[3]) != RBWP_OK ||
+        rbwp_name_intern("call", 4, &call_name) != RBWP_OK || !stray_rows_prepare(tables, 4) ||
         !drain_prepare_rows(drain) || !system_calls_prepare())
         return false;
     open_table = tables[0];
     opened_prepare(call_name, stall_wait_of);
     takes_stacks = code_prepare(tables[2]) && takes_stacks;
     stack_prepare(tables[1]);
+    python_prepare(tables[3]);
     if (takes_stacks)
         signal_prepare();
     return true;

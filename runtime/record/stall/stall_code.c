@@ -13,17 +13,20 @@
 
 #define CODES_MAX 2048u         /* mappings that have code */
 #define PATH_BYTES (128u << 10) /* of all of them */
-#define NAME_BYTES (128u << 10) /* of those that have rows, and their build ids */
-#define NAMES_AHEAD 256u
+#define NAME_BYTES (256u << 10) /* of those that have rows, their build ids, and Python's */
+#define NAMES_AHEAD 2048u
 #define HEADERS_MAX 64u /* program headers */
 #define NOTE_BYTES_MAX 1024u
+#define DYNAMIC_MAX 64u      /* entries of a dynamic section */
+#define SYMBOL_BYTES_MAX 32u /* of those that are asked for */
+#define CHAIN_MAX 64u        /* symbols of a hash value */
 
 struct code {
     uint64_t start, end, offset, device, inode;
     uint64_t file; /* where the file's first byte is mapped; 0: not known */
     const char *path;
     uint32_t path_bytes;
-    bool is_said;
+    bool is_said, is_searched;
 };
 
 /* What is known, and what was before, so that a mapping which stays is said once. */
@@ -57,13 +60,15 @@ static bool is_same_code(const struct code *a, const struct code *b)
 }
 
 /* Both lists have rising addresses. */
-static bool was_said(struct loading *loading, const struct code *code)
+static void take_over(struct loading *loading, struct code *code)
 {
     const struct code *before = codes[!now];
     while (loading->before < code_count[!now] && before[loading->before].start < code->start)
         loading->before++;
-    return loading->before < code_count[!now] && is_same_code(&before[loading->before], code) &&
-           before[loading->before].is_said;
+    if (loading->before == code_count[!now] || !is_same_code(&before[loading->before], code))
+        return;
+    code->is_said = before[loading->before].is_said;
+    code->is_searched = before[loading->before].is_searched;
 }
 
 static void add_code(struct loading *loading, const struct proc_map *map)
@@ -73,7 +78,7 @@ static void add_code(struct loading *loading, const struct proc_map *map)
         return;
     struct code *code = &codes[now][code_count[now]++];
     *code =
-        (struct code){map->start, map->end, map->offset, map->device, map->inode, 0, NULL, 0, 0};
+        (struct code){map->start, map->end, map->offset, map->device, map->inode, 0, NULL, 0, 0, 0};
     if (map->offset == 0)
         code->file = map->start;
     else if (map->inode && map->inode == first->inode && map->device == first->device)
@@ -83,7 +88,7 @@ static void add_code(struct loading *loading, const struct proc_map *map)
         code->path_bytes = (uint32_t)map->path_bytes;
         path_bytes += map->path_bytes;
     }
-    code->is_said = was_said(loading, code);
+    take_over(loading, code);
 }
 
 static bool is_main_stack(const struct proc_map *map)
@@ -142,7 +147,7 @@ bool code_is_at(uint64_t address)
     return stall_find_code(address) != NULL;
 }
 
-/* ---- build ids ------------------------------------------------------------------------------- */
+/* ---- build ids and symbols ------------------------------------------------------------------- */
 
 unsigned rbwp_extend_build_id(const char *notes, size_t bytes, char *digits_out)
 {
@@ -169,8 +174,8 @@ unsigned rbwp_extend_build_id(const char *notes, size_t bytes, char *digits_out)
     return 0;
 }
 
-/* How many program headers there are in headers. */
-static unsigned read_headers(uint64_t base, ElfW(Phdr) * headers)
+/* How many program headers there are in headers, and what is added to their addresses. */
+static unsigned read_headers(uint64_t base, ElfW(Phdr) * headers, uint64_t *shift_out)
 {
     ElfW(Ehdr) elf;
     if (proc_read_memory(&elf, base, sizeof elf) != sizeof elf ||
@@ -178,21 +183,25 @@ static unsigned read_headers(uint64_t base, ElfW(Phdr) * headers)
         elf.e_phnum > HEADERS_MAX)
         return 0;
     const size_t bytes = elf.e_phnum * sizeof *headers;
-    return proc_read_memory(headers, base + elf.e_phoff, bytes) == bytes ? elf.e_phnum : 0;
+    unsigned i = 0;
+    if (proc_read_memory(headers, base + elf.e_phoff, bytes) != bytes)
+        return 0;
+    while (i < elf.e_phnum && headers[i].p_type != PT_LOAD)
+        i++;
+    if (i == elf.e_phnum)
+        return 0;
+    *shift_out = base - (headers[i].p_vaddr - headers[i].p_offset);
+    return elf.e_phnum;
 }
 
 unsigned code_build_id(uint64_t base, char *digits_out)
 {
     static ElfW(Phdr) headers[HEADERS_MAX];
     char notes[NOTE_BYTES_MAX];
-    const unsigned count = read_headers(base, headers);
-    unsigned digits = 0, i = 0;
-    while (i < count && headers[i].p_type != PT_LOAD)
-        i++;
-    if (i == count)
-        return 0;
-    const uint64_t shift = base - (headers[i].p_vaddr - headers[i].p_offset);
-    for (i = 0; i < count && !digits; i++) {
+    uint64_t shift;
+    const unsigned count = read_headers(base, headers, &shift);
+    unsigned digits = 0;
+    for (unsigned i = 0; i < count && !digits; i++) {
         if (headers[i].p_type != PT_NOTE)
             continue;
         const size_t bytes =
@@ -203,10 +212,89 @@ unsigned code_build_id(uint64_t base, char *digits_out)
     return digits;
 }
 
+uint64_t code_new_file(void)
+{
+    for (unsigned i = 0; i < code_count[now]; i++) {
+        const bool is_new = codes[now][i].file && !codes[now][i].is_searched;
+        codes[now][i].is_searched = true;
+        if (is_new)
+            return codes[now][i].file;
+    }
+    return 0;
+}
+
+/* Addresses in a dynamic section are the loader's, who has added the shift, or as in the file. */
+static bool read_dynamic(uint64_t base, struct code_symbols *symbols)
+{
+    static ElfW(Phdr) headers[HEADERS_MAX];
+    ElfW(Dyn) entries[DYNAMIC_MAX] = {{0}};
+    const unsigned count = read_headers(base, headers, &symbols->shift);
+    unsigned i = 0;
+    while (i < count && headers[i].p_type != PT_DYNAMIC)
+        i++;
+    if (i == count)
+        return false;
+    (void)proc_read_memory(entries, symbols->shift + headers[i].p_vaddr,
+                           headers[i].p_memsz < sizeof entries ? (size_t)headers[i].p_memsz
+                                                               : sizeof entries);
+    for (i = 0; i < DYNAMIC_MAX && entries[i].d_tag != DT_NULL; i++) {
+        uint64_t *to = entries[i].d_tag == DT_GNU_HASH ? &symbols->hash
+                       : entries[i].d_tag == DT_SYMTAB ? &symbols->table
+                       : entries[i].d_tag == DT_STRTAB ? &symbols->texts
+                                                       : NULL;
+        if (to)
+            *to = entries[i].d_un.d_ptr + (entries[i].d_un.d_ptr < base ? symbols->shift : 0);
+    }
+    return symbols->hash && symbols->table && symbols->texts;
+}
+
+bool code_symbols(uint64_t base, struct code_symbols *symbols_out)
+{
+    const size_t bytes = sizeof symbols_out->header;
+    *symbols_out = (struct code_symbols){0};
+    return read_dynamic(base, symbols_out) &&
+           proc_read_memory(symbols_out->header, symbols_out->hash, bytes) == bytes &&
+           symbols_out->header[0];
+}
+
+static bool is_symbol(const struct code_symbols *symbols, uint64_t number, const char *name,
+                      ElfW(Sym) * symbol)
+{
+    char text[SYMBOL_BYTES_MAX];
+    const size_t bytes = strlen(name) + 1;
+    return proc_read_memory(symbol, symbols->table + number * sizeof *symbol, sizeof *symbol) ==
+               sizeof *symbol &&
+           symbol->st_shndx != SHN_UNDEF && bytes <= sizeof text &&
+           proc_read_memory(text, symbols->texts + symbol->st_name, bytes) == bytes &&
+           memcmp(text, name, bytes) == 0;
+}
+
+/* A bucket has the number of the first symbol with one of its hash values; the values lie behind
+ * all buckets, each with a 1 as its last bit at a bucket's end. */
+uint64_t code_symbol(const struct code_symbols *symbols, const char *name)
+{
+    const uint32_t bucket_count = symbols->header[0], first = symbols->header[1];
+    const uint64_t buckets =
+        symbols->hash + sizeof symbols->header + symbols->header[2] * (uint64_t)sizeof(ElfW(Addr));
+    uint32_t hash = 5381, number = 0, value = 0;
+    ElfW(Sym) symbol;
+    for (const char *at = name; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    (void)proc_read_memory(&number, buckets + hash % bucket_count * sizeof number, sizeof number);
+    for (unsigned i = 0; number >= first && number && i < CHAIN_MAX && !(value & 1);
+         i++, number++) {
+        const uint64_t place = buckets + ((uint64_t)bucket_count + number - first) * sizeof value;
+        if (proc_read_memory(&value, place, sizeof value) != sizeof value)
+            return 0;
+        if ((value | 1) == (hash | 1) && is_symbol(symbols, number, name, &symbol))
+            return symbols->shift + symbol.st_value;
+    }
+    return 0;
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* The number of a name; 0: of none, or of one that there is no room for. */
-static uint64_t code_name(const char *text, size_t bytes)
+uint64_t code_name(const char *text, size_t bytes)
 {
     uint64_t number = 0;
     if (bytes == 0 || bytes > sizeof names - name_bytes)

@@ -23,7 +23,6 @@ enum { PLACE_FREE, PLACE_KEPT, PLACE_ASKED, PLACE_BUSY, PLACE_DONE };
 #define STATE(question, how_far) ((uint32_t)(question) << 3 | (how_far))
 static struct place {
     _Atomic uint32_t state;
-    uint64_t os_id;
     uint64_t waits; /* how often it had waited, and run, when it was seen first */
     int64_t ran_ns, begun_ns;
     struct stack_copy copy;
@@ -135,9 +134,9 @@ bool signal_is_ours(void)
 static bool see(struct place *place)
 {
     bool is_held;
-    place->ran_ns = clock_thread_ran_ns(place->os_id);
+    place->ran_ns = clock_thread_ran_ns(place->copy.os_id);
     return place->ran_ns >= 0 &&
-           proc_thread_status(place->os_id, SIGNAL, &place->waits, &is_held) && !is_held;
+           proc_thread_status(place->copy.os_id, SIGNAL, &place->waits, &is_held) && !is_held;
 }
 
 /* The one that is the thread's already, else a free one; NULL: there is none. */
@@ -146,7 +145,7 @@ static struct place *find_place(uint64_t os_id)
     struct place *free = NULL;
     for (struct place *place = places; place < places + PLACES; place++) {
         const bool is_free = how_far(place) == PLACE_FREE;
-        if (!is_free && place->os_id == os_id)
+        if (!is_free && place->copy.os_id == os_id)
             return place;
         free = is_free ? place : free;
     }
@@ -162,7 +161,7 @@ bool signal_want(const struct opened *opened, uint64_t ticks, uint64_t os_id,
         place->copy.ticks = ticks; /* it is this look's stack that will be taken */
     if (!place || (state != PLACE_FREE && (state != PLACE_KEPT || place->copy.ticks == ticks)))
         return place != NULL;
-    place->os_id = os_id;
+    place->copy.os_id = os_id;
     place->begun_ns = clock_now_ns(0);
     place->copy.opened = *opened;
     place->copy.ticks = ticks;
@@ -182,8 +181,9 @@ static void ask(struct place *place)
     info.si_code = SI_QUEUE;
     info.si_pid = getpid();
     info.si_value.sival_int = (int)question;
+    place->copy.is_asked = true;
     atomic_store_explicit(&place->state, STATE(question, PLACE_ASKED), memory_order_release);
-    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)place->os_id, SIGNAL, &info) != 0)
+    if (syscall(SYS_rt_tgsigqueueinfo, getpid(), (pid_t)place->copy.os_id, SIGNAL, &info) != 0)
         atomic_store_explicit(&place->state, PLACE_FREE, memory_order_relaxed);
 }
 
@@ -194,10 +194,10 @@ static void ask_if_it_runs(struct place *place)
 {
     const struct place before = {.waits = place->waits, .ran_ns = place->ran_ns};
     const bool is_there = signal_is_ours() && opened_goes_on(&place->copy.opened) && see(place);
-    const struct thread_state state = proc_thread_state(place->os_id);
+    const struct thread_state state = proc_thread_state(place->copy.os_id);
     if (!is_there)
         atomic_store_explicit(&place->state, PLACE_FREE, memory_order_relaxed);
-    else if (stack_read_blocked(&place->copy, place->os_id, &state))
+    else if (stack_read_blocked(&place->copy, &state))
         atomic_store_explicit(&place->state, PLACE_DONE, memory_order_relaxed);
     else if (place->waits == before.waits && place->ran_ns - before.ran_ns < RAN_NS)
         place->ran_ns = before.ran_ns;
@@ -220,6 +220,8 @@ void signal_each_answer(void (*each)(const struct stack_copy *copy))
         uint32_t state = atomic_load_explicit(&place->state, memory_order_acquire);
         const bool is_over = now_ns - place->begun_ns > ANSWER_NS;
         if (state % 8 == PLACE_DONE) {
+            if (place->copy.is_asked)
+                python_read(&place->copy);
             each(&place->copy);
             atomic_store_explicit(&place->state, PLACE_FREE, memory_order_release);
         } else if (is_over && (state % 8 == PLACE_KEPT || state % 8 == PLACE_ASKED)) {

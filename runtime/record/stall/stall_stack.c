@@ -30,15 +30,17 @@ void stack_read(struct stack_copy *copy)
                                  sizeof(uint64_t));
 }
 
-bool stack_read_blocked(struct stack_copy *copy, uint64_t os_id, const struct thread_state *before)
+bool stack_read_blocked(struct stack_copy *copy, const struct thread_state *before)
 {
     if (!before->is_known || before->runs)
         return false;
     copy->code = before->code;
     copy->stack = before->stack;
     copy->frame = 0;
+    copy->is_asked = false;
     stack_read(copy);
-    const struct thread_state now = proc_thread_state(os_id);
+    python_read(copy);
+    const struct thread_state now = proc_thread_state(copy->os_id);
     return proc_is_same_state(before, &now) && opened_goes_on(&copy->opened);
 }
 
@@ -72,4 +74,5 @@ void stack_write(const struct stack_copy *copy)
     for (uint32_t i = 0; i < copy->count; i++)
         if (stack_keeps(copy, copy->words[i]))
             write_word(copy, copy->stack + i * sizeof(uint64_t), copy->words[i]);
+    python_write(copy);
 }
