@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files with long calls and waits: tables open_call, stack_word, code_file and wait (SPEC.md, appendix A)."""
+"""Files with long calls and waits: tables open_call, stack_word, code_file, python_frame and wait (SPEC.md, appendix A)."""
 import ranges_make
 import rbwp_make as m
 from make_rbwp import HEADER_BYTES, table_range
@@ -10,6 +10,7 @@ MS = 10**6
 OPEN_CALL = [("time", 4, 1), ("thread", 1, 10), ("since", 4, 0), ("kind", 6, 4), ("object", 1, 0), ("holder", 1, 0), ("system_call", 1, 0), ("system_call_name", 6, 0)]
 STACK_WORD = [("time", 4, 0), ("thread", 1, 10), ("since", 4, 0), ("place", 1, 0), ("word", 1, 0)]
 CODE_FILE = [("start", 1, 0), ("end", 1, 0), ("offset", 1, 0), ("path", 6, 0), ("build_id", 6, 0)]
+PYTHON_FRAME = [("time", 4, 0), ("thread", 1, 10), ("since", 4, 0), ("depth", 1, 0), ("function", 6, 0), ("file", 6, 0), ("line", 1, 0), ("entry", 1, 0)]
 WAIT = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("kind", 6, 4), ("object", 1, 0), ("waker", 1, 0), ("delay", 5, 0), ("outcome", 1, 0)]
 ITEMS = [(1, b"serve"), (2, b"flush")]
 
@@ -28,7 +29,7 @@ class Recording:
     def __init__(self, threads=3, stop=1000):
         self.threads, self.stop = range(1, threads + 1), stop
         self.names = {thread: b"t%d" % thread for thread in self.threads}
-        self.texts, self.calls, self.looks, self.words, self.files, self.waits = [], [], [], [], [], []
+        self.texts, self.calls, self.looks, self.words, self.files, self.waits, self.frames = [], [], [], [], [], [], []
 
     def name(self, text):
         text = text.encode() if isinstance(text, str) else text
@@ -44,6 +45,11 @@ class Recording:
         self.looks.append((at(time), thread, at(since), self.name(kind), object, os_id(holder) if holder in self.threads else holder, system_call,
                            *([self.name(called)] if called else [])))
         self.words += [(at(time), thread, at(since), place, word) for place, word in words]
+        return self
+
+    def python(self, thread, time, since, *frames):
+        """Of (function, file, line, entry), the innermost first."""
+        self.frames += [(at(time), thread, at(since), depth, *(self.name(text) if text else 0 for text in frame[:2]), *frame[2:]) for depth, frame in enumerate(frames)]
         return self
 
     def mutex(self, thread, since, object, holder, time=900):
@@ -65,7 +71,7 @@ class Recording:
         blocks = [m.block(thread, 0, rows) for thread, rows in records.items() if rows] + ([names(1, *self.texts)] if self.texts else [])
         ranges = []
         for number, (name, columns, made) in enumerate((("code_file", CODE_FILE, self.files), ("open_call", OPEN_CALL[:len(self.looks[0])] if self.looks else OPEN_CALL, self.looks),
-                                                        ("stack_word", STACK_WORD, self.words), ("wait", WAIT, self.waits)), 1):
+                                                        ("stack_word", STACK_WORD, self.words), ("python_frame", PYTHON_FRAME, self.frames), ("wait", WAIT, self.waits)), 1):
             if made:
                 place, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, made)
                 blocks += ours

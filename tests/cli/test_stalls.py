@@ -199,6 +199,29 @@ def test_stack_of_an_earlier_look(tracks):
     assert found["t1"]["stack_frames"][0]["offset"] == 0x520
 
 
+PYTHON = [("inner", "/a/lib.py", 12, 0), ("C.outer;x", "/a/lib.py", 0, 1), (None, "run.py", 3, 1)]
+
+
+def test_python_functions(rbwp, work, tracks, text):
+    """Behind the C frames, as none of those is the interpreter's; of this look alone, and without the text that says that they are not known."""
+    recording = stacked().python(1, 800, 0, *PYTHON).python(3, 300, 0, ("Python 3.99: frames not known", None, 0, 2))
+    frames = tracks(recording)["t1"]["stack_frames"]
+    assert [(f.get("function"), f.get("source"), f.get("line"), f.get("python")) for f in frames] == [
+        (None, None, None, None), ("inner", "/a/lib.py", 12, True), ("C.outer;x", "/a/lib.py", None, True), (None, "run.py", 3, True)]
+    shown = [line.strip() for line in text(recording).splitlines()]
+    assert shown[shown.index("libx.so+0x520") + 1:][:3] == ["inner (lib.py:12)", "C.outer;x (lib.py)", "? (run.py:3)"]
+    rows = rbwp("stats", "--by", "stack", "--json", work / "a.bin").json["slow_stacks"]
+    assert sorted(row["frames"] for row in rows) == ["? (run.py:3);C.outer,x (lib.py);inner (lib.py:12);libx.so+0x520", "libx.so+0x510", "libx.so+0x510"]
+
+
+def test_python_rows_may_hold_anything(tracks):
+    """More frames than a stack has room for, entries and names of no meaning, rows of no look."""
+    odd = [("f" * 4000, "g" * 4000, 2**63, 2**64 - 1), ("", "", 0, 2)] + [("f", "g", 1, 0)] * 1000
+    recording = stacked().python(1, 800, 0, *odd).python(2, 5, 0, *PYTHON)
+    recording.frames += [(at(800), 1, at(0), 0, 1, 1, 5, 1)]
+    assert len(tracks(recording)["t1"]["stack_frames"]) == 512
+
+
 def test_by_stack(rbwp, work):
     rows = rbwp("stats", "--by", "stack", "--json", stacked().write(work / "a.bin")).json["slow_stacks"]
     assert [(row["call"], row["frames"], row["samples"], row["total"] // MS, row["oldest"] // MS) for row in rows] == [

@@ -343,14 +343,18 @@ static void frame_lines(const struct stacks *stacks, const struct stack_track *t
     struct out *out = out_of(stacks);
     char text[TRACE_FRAME_BYTES];
     const uint32_t count = track->look ? track->look->frame_count : 0;
-    const uint32_t shown = options->native || count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    uint32_t python = 0; /* a Python function is what the C frames before it were called for */
+    while (python < count && !track->look->frames[python].python)
+        python++;
+    const uint32_t most = (python < count ? python : 0) + FRAMES_SHOWN;
+    const uint32_t shown = options->native || count < most ? count : most;
     for (uint32_t i = 0; i < shown; i++) {
         const struct trace_frame *frame = &track->look->frames[i];
         const struct trace_text name = trace_frame_name(frame, text);
         const struct trace_text source = trace_path_end(frame->source);
         out_format(out, "%s%*s", stacks->colors.dim, NAME_COLUMNS + 4, "");
         text_name(out, name.text, name.bytes);
-        if (source.bytes) {
+        if (source.bytes && !frame->python) {
             out_text(out, "  ");
             text_name(out, source.text, source.bytes);
             out_format(out, ":%" PRIu32, frame->line);
@@ -447,6 +451,7 @@ static const struct result_column native_columns[] = {
     FRAME_OPTIONAL("source", RESULT_TEXT, source),
     FRAME_OPTIONAL("line", RESULT_ID, line),
     RESULT_PLAIN("guessed", RESULT_BOOL, struct trace_frame, guessed),
+    FRAME_OPTIONAL("python", RESULT_BOOL, python),
     RESULT_LAST};
 static const struct result_table native_table = {"stack_frames", NULL, native_columns, "", NULL, 0};
 

@@ -9,7 +9,8 @@
 static const enum known_table known[EARLY_TABLES] = {
     [EARLY_ARGUMENT] = KNOWN_argument,     [EARLY_CALL_CPU] = KNOWN_call_cpu,
     [EARLY_THREAD_CPU] = KNOWN_thread_cpu, [EARLY_STACK_WORD] = KNOWN_stack_word,
-    [EARLY_CODE_FILE] = KNOWN_code_file,   [EARLY_OPEN_CALL] = KNOWN_open_call};
+    [EARLY_CODE_FILE] = KNOWN_code_file,   [EARLY_PYTHON_FRAME] = KNOWN_python_frame,
+    [EARLY_OPEN_CALL] = KNOWN_open_call};
 /* Those that each version of a table has; the others may be missing. */
 #define IS_ALWAYS(table, name, type, role, unit, since, meaning) +((since) == 1)
 #define COLUMNS_OF_TABLE(table) [KNOWN_##table] = 0 TABLE_##table(IS_ALWAYS),

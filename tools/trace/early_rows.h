@@ -18,6 +18,7 @@ enum early_table {
     EARLY_THREAD_CPU,
     EARLY_STACK_WORD,
     EARLY_CODE_FILE,
+    EARLY_PYTHON_FRAME,
     EARLY_OPEN_CALL, /* the last: its rows are points in time as well */
     EARLY_TABLES
 };

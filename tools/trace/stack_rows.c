@@ -8,11 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct word_row {
+/* What rows of a look begin with. */
+struct look_row {
     uint64_t thread;
     int64_t time_ns;
-    struct stack_word word;
+    uint64_t place; /* of a word; or a frame's depth */
 };
+struct word_row {
+    struct look_row look;
+    uint64_t word;
+};
+struct python_row {
+    struct look_row look;
+    uint64_t function, file, line, entry; /* the first two: names of the file */
+};
+enum { PYTHON_NOT_KNOWN = 2 }; /* an entry: instead of a function it says what Python it is */
 struct file_row {
     uint64_t start, end, offset, path, build_id; /* the last two: names of the file */
 };
@@ -23,10 +33,12 @@ static struct stack_list *list_of(struct stack_rows *rows, enum early_table tabl
 {
     *bytes = table == EARLY_OPEN_CALL    ? sizeof(struct open_call)
              : table == EARLY_STACK_WORD ? sizeof(struct word_row)
-                                         : sizeof(struct file_row);
+             : table == EARLY_CODE_FILE  ? sizeof(struct file_row)
+                                         : sizeof(struct python_row);
     return table == EARLY_OPEN_CALL    ? &rows->calls
            : table == EARLY_STACK_WORD ? &rows->words
-                                       : &rows->files;
+           : table == EARLY_CODE_FILE  ? &rows->files
+                                       : &rows->python;
 }
 
 void stack_rows_begin_file(struct stack_rows *rows, int64_t from_ns, int64_t until_ns)
@@ -36,6 +48,7 @@ void stack_rows_begin_file(struct stack_rows *rows, int64_t from_ns, int64_t unt
     rows->calls.before = rows->calls.count;
     rows->words.before = rows->words.count;
     rows->files.before = rows->files.count;
+    rows->python.before = rows->python.count;
     rows->dropped = false;
 }
 
@@ -44,6 +57,7 @@ void stack_rows_forget(struct stack_rows *rows)
     rows->calls.count = rows->calls.before;
     rows->words.count = rows->words.before;
     rows->files.count = rows->files.before;
+    rows->python.count = rows->python.before;
 }
 
 static uint64_t optional_cell(const uint64_t *column, uint32_t row)
@@ -64,10 +78,18 @@ static void put_row(enum early_table table, const uint64_t *const *cells, uint32
             .system_call = cells[AT_open_call_system_call][i],
             .system_call_name = optional_cell(cells[AT_open_call_system_call_name], i)};
     else if (table == EARLY_STACK_WORD)
-        *(struct word_row *)row = (struct word_row){
-            .thread = cells[AT_stack_word_thread][i],
-            .time_ns = (int64_t)cells[AT_stack_word_time][i],
-            .word = {cells[AT_stack_word_place][i], cells[AT_stack_word_word][i]}};
+        *(struct word_row *)row = (struct word_row){{cells[AT_stack_word_thread][i],
+                                                     (int64_t)cells[AT_stack_word_time][i],
+                                                     cells[AT_stack_word_place][i]},
+                                                    cells[AT_stack_word_word][i]};
+    else if (table == EARLY_PYTHON_FRAME)
+        *(struct python_row *)row = (struct python_row){
+            {cells[AT_python_frame_thread][i], (int64_t)cells[AT_python_frame_time][i],
+             cells[AT_python_frame_depth][i]},
+            .function = cells[AT_python_frame_function][i],
+            .file = cells[AT_python_frame_file][i],
+            .line = cells[AT_python_frame_line][i],
+            .entry = cells[AT_python_frame_entry][i]};
     else
         *(struct file_row *)row = (struct file_row){.start = cells[AT_code_file_start][i],
                                                     .end = cells[AT_code_file_end][i],
@@ -81,9 +103,10 @@ bool stack_rows_add(struct stack_rows *rows, enum early_table table, const uint6
 {
     size_t bytes;
     struct stack_list *list = list_of(rows, table, &bytes);
-    const uint64_t *times = table == EARLY_OPEN_CALL    ? cells[AT_open_call_time]
-                            : table == EARLY_STACK_WORD ? cells[AT_stack_word_time]
-                                                        : NULL;
+    const uint64_t *times = table == EARLY_OPEN_CALL      ? cells[AT_open_call_time]
+                            : table == EARLY_STACK_WORD   ? cells[AT_stack_word_time]
+                            : table == EARLY_PYTHON_FRAME ? cells[AT_python_frame_time]
+                                                          : NULL;
     for (uint32_t i = 0; i < count && !rows->failed; i++) {
         if (times && ((int64_t)times[i] < rows->from_ns || (int64_t)times[i] >= rows->until_ns))
             continue; /* of another file */
@@ -99,12 +122,12 @@ bool stack_rows_add(struct stack_rows *rows, enum early_table table, const uint6
 
 static int by_stack(const void *left, const void *right)
 {
-    const struct word_row *a = left, *b = right;
+    const struct look_row *a = left, *b = right;
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
-    return (a->word.place > b->word.place) - (a->word.place < b->word.place);
+    return (a->place > b->place) - (a->place < b->place);
 }
 
 static int by_look_time(const void *left, const void *right)
@@ -119,6 +142,8 @@ void stack_rows_end_file(struct stack_rows *rows, const char *name)
         qsort(rows->calls.rows, rows->calls.count, sizeof(struct open_call), by_look_time);
     if (rows->words.count)
         qsort(rows->words.rows, rows->words.count, sizeof(struct word_row), by_stack);
+    if (rows->python.count)
+        qsort(rows->python.rows, rows->python.count, sizeof(struct python_row), by_stack);
     if (rows->dropped)
         message("%s: stacks and long calls beyond %u rows are dropped", name, STACK_ROWS_MAX);
     if (rows->failed)
@@ -130,6 +155,7 @@ void stack_rows_free(struct stack_rows *rows)
     free(rows->calls.rows);
     free(rows->words.rows);
     free(rows->files.rows);
+    free(rows->python.rows);
     free(rows->of_stack);
     index_map_free(&rows->by_os_id);
     unwind_free(rows->unwind);
@@ -170,20 +196,25 @@ uint64_t stack_rows_thread(struct stack_rows *rows, const struct rbwp_trailer *t
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-/* The first word of a stack, or of a later one. */
-static uint32_t first_word(const struct stack_rows *rows, uint64_t thread, int64_t time_ns)
+/* The first row of a look, or of a later one. */
+static uint32_t first_row(const struct stack_list *list, size_t bytes, uint64_t thread,
+                          int64_t time_ns)
 {
-    const struct word_row key = {.thread = thread, .time_ns = time_ns};
-    const struct word_row *all = rows->words.rows;
-    uint32_t low = 0, end = rows->words.count;
+    const struct look_row key = {.thread = thread, .time_ns = time_ns};
+    uint32_t low = 0, end = list->count;
     while (low < end) {
         const uint32_t middle = low + (end - low) / 2;
-        if (by_stack(&all[middle], &key) < 0)
+        if (by_stack((const char *)list->rows + middle * bytes, &key) < 0)
             low = middle + 1;
         else
             end = middle;
     }
     return low;
+}
+
+static bool is_of_look(const struct look_row *row, uint64_t thread, int64_t time_ns)
+{
+    return row->thread == thread && row->time_ns == time_ns;
 }
 
 static int by_thread(const void *left, const void *right)
@@ -208,11 +239,12 @@ void stack_rows_mark_last(struct stack_rows *rows)
     if (order && rows->calls.count)
         qsort(order, rows->calls.count, sizeof *order, by_thread);
     for (uint32_t i = 0; order && i < rows->calls.count; i++) {
-        const uint32_t at = first_word(rows, order[i]->thread, order[i]->time_ns);
+        const uint32_t at =
+            first_row(&rows->words, sizeof *words, order[i]->thread, order[i]->time_ns);
         const bool known =
             marked && marked->thread == order[i]->thread && marked->kind == order[i]->kind;
-        order[i]->last = !known && at < rows->words.count && words[at].thread == order[i]->thread &&
-                         words[at].time_ns == order[i]->time_ns;
+        order[i]->last = !known && at < rows->words.count &&
+                         is_of_look(&words[at].look, order[i]->thread, order[i]->time_ns);
         marked = order[i]->last ? order[i] : marked;
     }
     free(order);
@@ -222,17 +254,16 @@ void stack_rows_mark_last(struct stack_rows *rows)
 static uint32_t words_of(struct stack_rows *rows, uint64_t thread, int64_t time_ns)
 {
     const struct word_row *all = rows->words.rows;
-    uint32_t low = first_word(rows, thread, time_ns), count = 0;
-    for (; low < rows->words.count && all[low].thread == thread && all[low].time_ns == time_ns;
-         low++) {
-        if (count && rows->of_stack[count - 1].place == all[low].word.place)
+    uint32_t low = first_row(&rows->words, sizeof *all, thread, time_ns), count = 0;
+    for (; low < rows->words.count && is_of_look(&all[low].look, thread, time_ns); low++) {
+        if (count && rows->of_stack[count - 1].place == all[low].look.place)
             continue;
         if (!grow_array32(&rows->of_stack, &rows->of_stack_room, count + 1,
                           sizeof *rows->of_stack)) {
             rows->failed = true;
             return 0;
         }
-        rows->of_stack[count++] = all[low].word;
+        rows->of_stack[count++] = (struct stack_word){all[low].look.place, all[low].word};
     }
     return count;
 }
@@ -261,6 +292,68 @@ static struct trace_text kept(struct trace *trace, const char *text, const char 
     return label ? trace_label_of(trace, label) : (struct trace_text){0};
 }
 
+static struct trace_text kept_name(struct stack_rows *rows, uint64_t number)
+{
+    const struct rbwp_text name = rbwp_catalog_name(rows->early->catalog, number);
+    const uint32_t label = name.bytes ? trace_add_label(rows->trace, name.text, name.bytes) : 0;
+    return label ? trace_label_of(rows->trace, label) : (struct trace_text){0};
+}
+
+static void put_frame(struct stack_rows *rows, struct trace_stack *stack, struct trace_frame frame)
+{
+    if (stack->frame_count < sizeof rows->frames / sizeof *rows->frames)
+        rows->frames[stack->frame_count++] = frame;
+}
+
+/* Those from *next on up to one that C has called: a C frame of the interpreter, at this address,
+ * begins with it. False: there is none, so the C frame stands for others. */
+static bool put_python(struct stack_rows *rows, struct trace_stack *stack, uint32_t *next,
+                       uint32_t end, uint64_t address)
+{
+    const struct python_row *all = rows->python.rows;
+    uint64_t entry = 0;
+    while (!entry && *next < end) {
+        const struct python_row *row = &all[(*next)++];
+        entry = row->entry;
+        if (entry != PYTHON_NOT_KNOWN || address)
+            put_frame(rows, stack,
+                      (struct trace_frame){.address = address,
+                                           .function = kept_name(rows, row->function),
+                                           .source = kept_name(rows, row->file),
+                                           .line = (uint32_t)row->line,
+                                           .python = true});
+    }
+    return entry && entry != PYTHON_NOT_KNOWN;
+}
+
+/* Both kinds of frames. Where C frames of the interpreter are missing, as nothing is known of its
+ * file or the stack is cut, the Python frames that are left are the outermost ones. */
+static void merge_frames(struct stack_rows *rows, const struct unwound *unwound, uint64_t thread,
+                         int64_t time_ns, struct trace_stack *stack)
+{
+    static const char interprets[] = "_PyEval_EvalFrameDefault";
+    const struct python_row *all = rows->python.rows;
+    uint32_t next = first_row(&rows->python, sizeof *all, thread, time_ns), end = next;
+    while (end < rows->python.count && is_of_look(&all[end].look, thread, time_ns))
+        end++;
+    for (uint32_t i = 0; i < unwound->count; i++) {
+        const struct unwound_frame *frame = &unwound->frames[i];
+        if (frame->function && !strncmp(frame->function, interprets, sizeof interprets - 1) &&
+            put_python(rows, stack, &next, end, frame->address))
+            continue;
+        put_frame(rows, stack,
+                  (struct trace_frame){.address = frame->address,
+                                       .function = kept(rows->trace, frame->function, "@"),
+                                       .offset = frame->offset,
+                                       .file = kept(rows->trace, frame->file, ""),
+                                       .source = kept(rows->trace, frame->source, ""),
+                                       .line = frame->line,
+                                       .guessed = frame->guessed});
+    }
+    while (next < end)
+        (void)put_python(rows, stack, &next, end, 0);
+}
+
 void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns,
                        struct trace_stack *stack)
 {
@@ -273,18 +366,8 @@ void stack_rows_unwind(struct stack_rows *rows, uint64_t thread, int64_t time_ns
         return;
     }
     const struct unwound unwound = unwind_stack(rows->unwind, rows->of_stack, count);
-    for (uint32_t i = 0; i < unwound.count; i++) {
-        const struct unwound_frame *frame = &unwound.frames[i];
-        rows->frames[i] = (struct trace_frame){.address = frame->address,
-                                               .function = kept(rows->trace, frame->function, "@"),
-                                               .offset = frame->offset,
-                                               .file = kept(rows->trace, frame->file, ""),
-                                               .source = kept(rows->trace, frame->source, ""),
-                                               .line = frame->line,
-                                               .guessed = frame->guessed};
-    }
     stack->frames = rows->frames;
-    stack->frame_count = unwound.count;
+    merge_frames(rows, &unwound, thread, time_ns, stack);
     stack->whole = unwound.whole;
 }
 
@@ -302,12 +385,28 @@ struct trace_text stack_rows_object(struct stack_rows *rows, uint64_t address)
     return object->name;
 }
 
+static void python_frame_name(const struct trace_frame *frame, char name[TRACE_FRAME_BYTES])
+{
+    const struct trace_text file = trace_path_end(frame->source);
+    const struct trace_text function =
+        frame->function.bytes ? frame->function : (struct trace_text){"?", 1};
+    const uint32_t most = TRACE_FRAME_BYTES / 2 - 16;
+    char line[16] = "";
+    if (frame->line)
+        snprintf(line, sizeof line, ":%" PRIu32, frame->line);
+    snprintf(name, TRACE_FRAME_BYTES, "%.*s (%.*s%s)",
+             (int)(function.bytes < most ? function.bytes : most), function.text,
+             (int)(file.bytes < most ? file.bytes : most), file.text, line);
+}
+
 struct trace_text trace_frame_name(const struct trace_frame *frame, char name[TRACE_FRAME_BYTES])
 {
     const struct trace_text file = trace_path_end(frame->file);
     const char *mark = frame->guessed ? "?" : "";
     const int most = TRACE_FRAME_BYTES - 32;
-    if (frame->function.bytes)
+    if (frame->python && frame->source.bytes)
+        python_frame_name(frame, name);
+    else if (frame->function.bytes)
         snprintf(name, TRACE_FRAME_BYTES, "%.*s%s",
                  frame->function.bytes < (uint32_t)most ? (int)frame->function.bytes : most,
                  frame->function.text, mark);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stack_rows.h - rows of the tables open_call, stack_word and code_file (SPEC.md, appendix A): the
- * long calls and waits of a file, and their stacks. Kept in memory; a stack is unwound when it is
- * asked for.
+ * stack_rows.h - rows of the tables open_call, stack_word, code_file and python_frame (SPEC.md,
+ * appendix A): the long calls and waits of a file, and their stacks. Kept in memory; a stack is
+ * unwound when it is asked for.
  */
 #ifndef STACK_ROWS_H
 #define STACK_ROWS_H
@@ -30,7 +30,7 @@ struct stack_list {
 struct stack_rows {
     struct trace *trace;
     const struct early_rows *early;
-    struct stack_list calls, words, files;
+    struct stack_list calls, words, files, python;
     int64_t from_ns, until_ns; /* of the file that is read */
     bool dropped;              /* there are more than STACK_ROWS_MAX */
     bool failed;               /* out of memory; some are missing */
@@ -42,7 +42,7 @@ struct stack_rows {
     } objects[64]; /* the last of each hash */
     struct stack_word *of_stack;
     uint32_t of_stack_room;
-    struct trace_frame frames[FRAMES_MAX];
+    struct trace_frame frames[2 * FRAMES_MAX]; /* C's and Python's */
     char text[FRAMES_MAX * 64];
 };
 

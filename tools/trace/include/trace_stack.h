@@ -14,6 +14,7 @@ struct trace_frame {
     struct trace_text source;
     uint32_t line; /* 0: not known */
     bool guessed;  /* see unwind.h */
+    bool python;   /* a Python function: the address is that of the C frame that interprets it */
 };
 
 struct trace_stack {
@@ -54,8 +55,8 @@ enum trace_stacks {
 };
 
 enum { TRACE_FRAME_BYTES = 512 };
-/* As one name: "lock", "libm.so.6+0x1f00", "0x7f00", with a "?" behind what is guessed. Longer ones
- * are cut. */
+/* As one name: "lock", "libm.so.6+0x1f00", "0x7f00", with a "?" behind what is guessed; "load
+ * (a.py:12)" of Python's. Longer ones are cut. */
 struct trace_text trace_frame_name(const struct trace_frame *frame, char name[TRACE_FRAME_BYTES]);
 
 #endif /* TRACE_STACK_H */
