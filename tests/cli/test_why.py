@@ -299,6 +299,20 @@ def test_call_that_launches_too_slowly(rbwp, work):
     assert found["causes"][0]["cause"] == "launch" and found["causes"][0]["share"] > 0.9, found
 
 
+@pytest.mark.parametrize("sent, ended, by, says", [(25, 29.5, {"thread": "t4", "name": "compaction"}, "sent late"), (0.6, 29.5, {"thread": "t4"}, "under way"),
+                                                   (5, 20, {"thread": "t3"}, None)], ids=["late", "under way", "ended before"])
+def test_message(rbwp, work, sent, ended, by, says):
+    """The wait ended with the handler of one message; who sent it was in another call until then."""
+    made = slow(Recording(4).ordinary(), blocked=29)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 29, "condition variable", 4096, waker=3).call(4, start + 0.5, 26, COMPACTION).call(3, start - 4, 1, COMPACTION)
+        made.message(4, start + sent, 3, start + ended - 0.2, start + ended - 0.1, start + ended)
+    cause = first(why(rbwp, work, made), "message" if says else "wait")
+    assert cause["by"] == by and cause["where"]["wait"] == "condition variable", cause
+    text = rbwp("why", work / "w.bin").text
+    assert f"message: waited for a message that was {says}: condition variable" in text and "sent by t4" in text if says else "message" not in text, text
+
+
 def decoding(pace, length, launch=0.004, count=20000, thread_waits=False, **more):
     """A thread of an unmodified program launches small kernels, one every so many ms."""
     made = Recording(2, **more)

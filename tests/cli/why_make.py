@@ -15,6 +15,8 @@ T = 10**18
 MS = 10**6
 ITEMS = [(1, b"request"), (2, b"compaction"), (3, b"after sleep")]
 PARSE = 5
+SENT = [("time", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 5), ("peer", 1, 0), ("bytes", 1, 0)]
+HANDLED = [("arrived", 4, 0), ("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 6), ("peer", 1, 0), ("bytes", 1, 0)]
 SUB_ITEMS = [(PARSE, 3, b"parse")]
 REQUEST, COMPACTION, RUN = 1, 2, 3
 
@@ -33,6 +35,7 @@ class Recording:
     def __init__(self, threads=3, stop=1000):
         self.threads, self.stop, self.texts, self.calls = range(1, threads + 1), stop, [], []
         self.cpu, self.queued, self.args, self.waits, self.looks, self.works = [], [], [], [], [], []
+        self.sent, self.handled = [], []
         self.known = [(T, 0, 1)]  # of all calls without a row in call_cpu that they ran
 
     def name(self, text):
@@ -64,6 +67,12 @@ class Recording:
         self.works.append((at(start), at(start + length), kernels_make.GPU, stream, thread, REQUEST, at(launch), at(launched), self.name(kernel), len(self.works) + 1))
         return self
 
+    def message(self, sender, sent, worker, arrived, start, stop):
+        name, key = self.name("answer"), len(self.sent) + 1
+        self.sent.append((at(sent), at(sent + 0.01), sender, name, key, 0, 8))
+        self.handled.append((at(arrived), at(start), at(stop), worker, name, key, 0, 8))
+        return self
+
     def ordinary(self, count=100, thread=1, every=8, length=1, slot=REQUEST, **more):
         for i in range(count):
             self.call(thread, i * every, length + i % 7 * 0.01, slot, **{k: v(i) if callable(v) else v for k, v in more.items()})
@@ -83,7 +92,8 @@ class Recording:
             ranges.append(table_range(HEADER_BYTES + sum(map(len, blocks[:-1])), len(blocks[-1]), 0, 1, 0, 1, len(self.texts)))
         for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, self.cpu), ("thread_cpu", THREAD_CPU, self.known), ("queued", QUEUED, self.queued),
                                                         ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("open_call", OPEN_CALL, self.looks),
-                                                        ("gpu_activity", kernels_make.ACTIVITY, self.works)), 1):
+                                                        ("gpu_activity", kernels_make.ACTIVITY, self.works),
+                                                        ("message_sent", SENT, self.sent), ("message_handled", HANDLED, self.handled)), 1):
             if made:
                 place, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, sorted(made))
                 blocks += ours

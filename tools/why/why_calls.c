@@ -142,7 +142,7 @@ static struct why_call *call_around(const struct why_calls *calls, uint32_t thre
     return call && (time_ns < call->end_ns || call->end_ns == call->begin_ns) ? call : NULL;
 }
 
-static bool is_in_window(const struct why_calls *calls, int64_t start_ns, int64_t stop_ns)
+uint32_t why_calls_windows_until(const struct why_calls *calls, int64_t stop_ns)
 {
     uint32_t low = 0, high = calls->kept_slow;
     while (low < high) {
@@ -152,7 +152,13 @@ static bool is_in_window(const struct why_calls *calls, int64_t start_ns, int64_
         else
             high = middle;
     }
-    return low && calls->windows[low - 1].until_ns > start_ns;
+    return low;
+}
+
+static bool is_in_window(const struct why_calls *calls, int64_t start_ns, int64_t stop_ns)
+{
+    const uint32_t count = why_calls_windows_until(calls, stop_ns);
+    return count && calls->windows[count - 1].until_ns > start_ns;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -609,6 +615,7 @@ struct trace_sink why_calls_sink(struct why_calls *calls)
                                .name = calls_on_name,
                                .spans = calls_on_spans,
                                .stack = calls_on_stack,
+                               .message = why_calls_on_message,
                                .full = calls_are_full};
 }
 

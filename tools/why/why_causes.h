@@ -42,6 +42,9 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
 /* What that thread did meanwhile. */
 struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
                             int64_t to_ns);
+/* Whether the part waited for a message: who sent it late, or (by->starved) it was under way long.
+ */
+bool why_message_of(const struct why_calls *calls, const struct why_part *part, struct why_by *by);
 /* How long no thread of the process did anything while the call was open, where at least two of
  * them else do something all the time, and none ran; 0: not so. */
 int64_t why_stood_still(const struct why_calls *calls, const struct why_call *call);

@@ -244,6 +244,11 @@ static void hand_out_wait(struct handing *handing, const struct why_part *part, 
     cause.by = why_by_of(handing->calls, call, part);
     if (cause.cause == WHY_CAUSE_LOCK && cause.by.starved)
         cause.cause = WHY_CAUSE_PREEMPTED;
+    struct why_by sender;
+    if (cause.cause == WHY_CAUSE_WAIT && why_message_of(handing->calls, part, &sender)) {
+        cause.cause = WHY_CAUSE_MESSAGE;
+        cause.by = sender;
+    }
     handing->located_ns += (double)part->ns - gpu_ns;
     hand_out(handing, new_cause(handing, WHY_CAUSE_PREEMPTED), delay_ns);
     hand_out(handing, cause, ns - (delay_ns > 0 ? delay_ns : 0));

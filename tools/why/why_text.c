@@ -114,7 +114,7 @@ static const char *const phrases[WHY_CAUSES] = {"waited in the queue",
                                                 "its GPU work waited to begin",
                                                 "its GPU work took longer: ",
                                                 "the CPU launched GPU work too slowly",
-                                                "waited for a message",
+                                                "",
                                                 "sub-item ",
                                                 "calls with ",
                                                 "all threads of the process stood still",
@@ -123,8 +123,12 @@ static const char *const phrases[WHY_CAUSES] = {"waited in the queue",
 static void put_what(struct out *out, const struct why_view *view, const struct why_cause *cause)
 {
     const bool other = cause->cause == WHY_CAUSE_PREEMPTED && cause->by.starved;
-    out_text(out,
-             other ? "who held the lock was ready to run and had no CPU" : phrases[cause->cause]);
+    if (cause->cause == WHY_CAUSE_MESSAGE)
+        out_text(out, cause->by.starved ? "waited for a message that was under way"
+                                        : "waited for a message that was sent late");
+    else
+        out_text(out, other ? "who held the lock was ready to run and had no CPU"
+                            : phrases[cause->cause]);
     if (cause->cause == WHY_CAUSE_BEHIND && cause->by.name != TRACE_NONE)
         put_name(out, view, cause->by.name);
     if (cause->cause == WHY_CAUSE_GPU_QUEUE && cause->by.name != TRACE_NONE) {
@@ -171,9 +175,10 @@ static bool has_by(const struct why_cause *cause)
            (cause->by.thread != TRACE_NONE || cause->by.name != TRACE_NONE);
 }
 
-static void put_by(struct out *out, const struct why_view *view, const struct why_by *by)
+static void put_by(struct out *out, const struct why_view *view, const struct why_cause *cause)
 {
-    out_text(out, "ended by ");
+    const struct why_by *by = &cause->by;
+    out_text(out, cause->cause == WHY_CAUSE_MESSAGE ? "sent by " : "ended by ");
     if (by->thread != TRACE_NONE)
         put_thread(out, view, by->thread);
     if (by->name != TRACE_NONE) {
@@ -197,7 +202,7 @@ bool why_find_texts(struct why_view *view)
         put_what(&out, view, cause);
         if (has_by(cause)) {
             out_text(&out, ", ");
-            put_by(&out, view, &cause->by);
+            put_by(&out, view, cause);
         }
         view->texts[i] = strndup(out.buffer, out.used);
         good = view->texts[i] != NULL;
@@ -244,7 +249,7 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
     out_text(out, "\n");
     if (has_by(cause)) {
         out_text(out, "     ");
-        put_by(out, view, &cause->by);
+        put_by(out, view, cause);
         out_text(out, "\n");
     }
     if (cause->evidence_count)

@@ -35,6 +35,8 @@ struct why_part {
     uint64_t delay_ns; /* of ns: its waker had ended the wait, and it had no CPU */
     uint64_t object, longest_ns;
     int64_t start_ns, stop_ns; /* of the longest */
+    uint32_t messages, sender; /* that ended that one; thread that sent the last of them */
+    int64_t sent_ns, arrived_ns;
 };
 
 struct why_arg {
@@ -123,6 +125,11 @@ struct why_calls {
     uint32_t launched_key, stream_key;
     bool failed;
 };
+
+/* So many of the windows, from the first on, began before that time. */
+uint32_t why_calls_windows_until(const struct why_calls *calls, int64_t stop_ns);
+struct trace_message;
+void why_calls_on_message(void *context, const struct trace_message *message);
 
 /* Of the name that was chosen. False without memory. */
 bool why_calls_start(struct why_calls *calls, const struct why_names *names,

@@ -36,7 +36,7 @@ struct why_evidence {
 struct why_by {
     uint32_t thread, name; /* who, in the end, and the call that it was in */
     uint32_t wait;         /* what it waited for itself: a kind of wait */
-    bool starved;          /* it was ready to run, and had no CPU */
+    bool starved;          /* it was ready to run, and had no CPU; a message was under way */
 };
 
 struct why_cause {
