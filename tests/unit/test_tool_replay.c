@@ -207,6 +207,21 @@ static void no_end(void **state)
     assert_false(replay_run(&replay, &ask, false, true, &ns));
 }
 
+/* Times of strangers. */
+static void times_at_the_ends(void **state)
+{
+    uint64_t ns;
+    (void)state;
+    span(T1, WALK_WORK, A, -(INT64_C(1) << 61), INT64_C(1) << 61, 0);
+    span(T1, WALK_WORK, A, INT64_C(1) << 61, (INT64_C(1) << 61) + 9, 0);
+    change(TRACE_NONE, A, 1000);
+    assert_true(replay_make(&replay, &ask));
+    assert_true(replay_run(&replay, &ask, true, false, &ns));
+    assert_false(replay.full);
+    span(T1, WALK_WORK, A, INT64_MIN, INT64_MAX, 0);
+    assert_true(replay.full);
+}
+
 static void nothing_comes(void **state)
 {
     uint64_t ns;
@@ -229,6 +244,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(launches_are_free, start, stop),
         cmocka_unit_test_setup_teardown(the_newest_first, start, stop),
         cmocka_unit_test_setup_teardown(no_end, start, stop),
+        cmocka_unit_test_setup_teardown(times_at_the_ends, start, stop),
         cmocka_unit_test_setup_teardown(nothing_comes, start, stop),
     };
     return cmocka_run_group_tests_name("replay", tests, NULL, NULL);

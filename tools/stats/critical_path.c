@@ -405,7 +405,7 @@ void critical_path_finish(struct critical_path *path)
     path->process_room = path->track_room = 0;
     if (path->of && path->longest.duration_ns) {
         path->last_track = path->longest.track;
-        path->last_ns = path->longest.start_ns + (int64_t)path->longest.duration_ns;
+        path->last_ns = (int64_t)((uint64_t)path->longest.start_ns + path->longest.duration_ns);
     }
     path->any &= !path->of || path->longest.duration_ns;
     if (path->any && !path->failed && !critical_walk_back(path))

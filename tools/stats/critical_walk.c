@@ -255,7 +255,7 @@ static void take_link(struct back *back, const struct critical_step *step)
         return;
     if (step->kind == TRACE_WAKE) {
         go_to(back, step->other, step->from_ns);
-    } else if ((!work || work->start_ns + 2 > step->time_ns) &&
+    } else if ((!work || stats_between_ns(work->start_ns, step->time_ns) < 2) &&
                (!back->led || step->from_ns > back->led_ns)) {
         back->led = true;
         back->led_from = step->other;

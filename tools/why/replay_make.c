@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#define TIME_MAX (INT64_C(1) << 62)
+
 struct inner {
     uint32_t span;
     bool woken; /* what is left of it is no time of its own */
@@ -33,12 +35,19 @@ struct making {
 /* ---- what is given ------------------------------------------------------------------------------
  */
 
+/* Two of them have a difference. */
+static bool is_in_range(int64_t time_ns)
+{
+    return time_ns > -TIME_MAX && time_ns < TIME_MAX;
+}
+
 void replay_add(struct replay *replay, const struct critical_step *step)
 {
     if (step->what == STEP_HANDLED || replay->failed || replay->full ||
         (step->what == STEP_LINK && step->kind == STEP_HANDLER_ENDS))
         return;
-    if (replay->span_count >= REPLAY_SPANS || replay->link_count >= REPLAY_SPANS) {
+    if (replay->span_count >= REPLAY_SPANS || replay->link_count >= REPLAY_SPANS ||
+        !is_in_range(step->from_ns) || !is_in_range(step->time_ns)) {
         replay->full = true;
     } else if (step->what == STEP_SPAN) {
         replay->failed |= !grow_array32(&replay->spans, &replay->span_room, replay->span_count + 1,
@@ -175,6 +184,12 @@ static double factor_of(const struct making *making)
     return 1;
 }
 
+static int64_t scaled(int64_t ns, double factor)
+{
+    const double time_ns = (double)ns * factor + 0.5;
+    return factor == 1 ? ns : time_ns < (double)TIME_MAX ? (int64_t)time_ns : TIME_MAX;
+}
+
 static bool gap_is_no_time(const struct making *making)
 {
     return making->work_count == 0 &&
@@ -192,8 +207,7 @@ static void run_to(struct making *making, int64_t time_ns, bool departs)
     if ((inner && (inner->woken || making->replay->spans[inner->span].kind == WALK_READY)) ||
         (gap_is_no_time(making) && !departs))
         return;
-    const double changed = (double)ns * factor_of(making);
-    add_op(making, (struct replay_op){{ns, (int64_t)(changed + 0.5)}, OP_RUN, 0}, from_ns);
+    add_op(making, (struct replay_op){{ns, scaled(ns, factor_of(making))}, OP_RUN, 0}, from_ns);
 }
 
 static void begin_handed_over(struct making *making, const struct replay_span *span)
@@ -215,8 +229,7 @@ static void begin_handed_over(struct making *making, const struct replay_span *s
             (struct replay_job){replay->op_count, 0, TRACE_NONE, span->name};
     }
     add_op(making,
-           (struct replay_op){
-               {after_ns, (int64_t)((double)after_ns * factor + 0.5)}, OP_AWAIT, span->link - 1},
+           (struct replay_op){{after_ns, scaled(after_ns, factor)}, OP_AWAIT, span->link - 1},
            replay->first_ns);
 }
 

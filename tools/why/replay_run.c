@@ -32,6 +32,12 @@ struct run {
     int64_t last_ns;
 };
 
+static void go_on(struct runner *runner, int64_t ns)
+{
+    if (__builtin_add_overflow(runner->now_ns, ns, &runner->now_ns))
+        runner->now_ns = INT64_MAX;
+}
+
 /* ---- who is next --------------------------------------------------------------------------------
  */
 
@@ -74,7 +80,7 @@ static void begin_job(struct run *run, struct runner *runner, uint32_t job)
     const struct replay_job *taken = &run->replay->jobs[job];
     if (run->queued_ns[job] > runner->now_ns)
         runner->now_ns = run->queued_ns[job];
-    runner->now_ns += run->replay->ops[taken->await].ns[run->which];
+    go_on(runner, run->replay->ops[taken->await].ns[run->which]);
     runner->op = taken->await + 1;
     runner->end = taken->end;
     run->left--; /* it has not awaited */
@@ -149,7 +155,7 @@ static bool await(struct run *run, uint32_t number, const struct replay_op *op)
     }
     if (op->what == OP_AWAIT || signal_ns > runner->now_ns) {
         runner->now_ns = signal_ns > runner->now_ns ? signal_ns : runner->now_ns;
-        runner->now_ns += op->ns[run->which];
+        go_on(runner, op->ns[run->which]);
     }
     return true;
 }
@@ -163,7 +169,7 @@ static void do_next(struct run *run, uint32_t number)
     }
     const struct replay_op *op = &run->replay->ops[runner->op];
     if (op->what == OP_RUN)
-        runner->now_ns += op->ns[run->which];
+        go_on(runner, op->ns[run->which]);
     else if (op->what == OP_SIGNAL)
         give_signal(run, op->signal, runner->now_ns);
     else if (!await(run, number, op))

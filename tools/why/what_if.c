@@ -221,7 +221,8 @@ static const char *refusal(const struct what_if *what_if)
     if (what_if->path.messages)
         return "no answer: messages between processes cannot be replayed";
     if (what_if->replay.full)
-        return "no answer: there are too many calls; --from and --to choose a part of the run";
+        return "no answer: there are too many calls, or times beyond 2^62 ns; --from and --to "
+               "choose a part of the run";
     if (ask->launch && what_if->replay.launches == 0)
         return "no answer: no launch is recorded";
     return NULL;
