@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp why: what slow calls have that others have not. The engine is in why/. */
 #include "documents.h"
-#include "why.h"
+#include "what_if.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -51,11 +51,11 @@ static const struct option why_option_table[] = {
      offsetof(struct why_options, slower_than), store_slower},
     {"what-if", 0, "NAME=FACTOR", NULL,
      "how long the run would take if own time of NAME took FACTOR of it", /* may be repeated */
-     offsetof(struct why_options, what_if), store_change},
+     offsetof(struct what_if_options, ask), store_change},
     {"workers", 0, "N", "1..4096", "how long it would take with N workers in its pool",
-     offsetof(struct why_options, what_if.workers), NULL},
+     offsetof(struct what_if_options, ask.workers), NULL},
     {"gpu-launch", 0, "FACTOR", NULL, "how long it would take if launches took FACTOR as long",
-     offsetof(struct why_options, what_if), store_launch},
+     offsetof(struct what_if_options, ask), store_launch},
     {"limit", 0, "N", "1..1000", "at most N causes as text (default 5)",
      offsetof(struct why_options, limit), NULL},
     {"max-bytes", 0, "N", "200..131072", "at most N bytes of text (default 4096)",
@@ -71,14 +71,15 @@ static const struct option_group why_groups[] = {
 
 static enum exit_code why_run(void *config, struct operands files)
 {
-    const struct why_options *options = config;
-    const bool asks = options->what_if.count || options->what_if.workers || options->what_if.launch;
+    const struct what_if_options *what_if = config;
+    const struct why_options *options = &what_if->why;
+    const bool asks = what_if->ask.count || what_if->ask.workers || what_if->ask.launch;
     if (!csv_is_known(result_has_list(asks ? what_if_columns : why_columns, options->csv),
                       options->csv, options->json))
         return EXIT_USAGE;
     if (files.count == 0)
         return message_usage("no FILE given");
-    return (asks ? what_if_show : why_show)(options, files);
+    return asks ? what_if_show(what_if, files) : why_show(options, files);
 }
 
 const struct command command_why = {
@@ -93,7 +94,7 @@ const struct command command_why = {
         "With --what-if, --workers or --gpu-launch: replays the run with that changed.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = why_groups,
-    .config_bytes = sizeof(struct why_options),
+    .config_bytes = sizeof(struct what_if_options),
     .inputs = INPUTS_TOGETHER,
     .inputs_offset = offsetof(struct why_options, reading.inputs),
     .run = why_run,

@@ -12,7 +12,7 @@
 #include "table_list.h"
 #include "timeline.h"
 #include "top.h"
-#include "why.h"
+#include "what_if.h"
 
 #include <string.h>
 

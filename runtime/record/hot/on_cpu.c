@@ -7,6 +7,7 @@
 #include "on_load.h"
 #include "record_extend.h"
 #include "recording.h"
+#include "row_hold.h"
 #include "rows.h"
 
 #include <errno.h>

@@ -6,31 +6,15 @@
 #include "result_table.h"
 #include "trace_pass.h"
 
-enum { WHAT_IF_CHANGES = 8 };
-
-/* What is to be different in a run that is replayed. */
-struct what_if_ask {
-    struct {
-        const char *name; /* NAME=FACTOR, or OUTER:NAME=FACTOR */
-        double factor;
-    } changes[WHAT_IF_CHANGES];
-    uint32_t count, workers; /* workers: 0: as they were */
-    bool launch;
-    double launch_factor;
-};
-
 struct why_options {
     struct reading_options reading;
     bool json;
     const char *csv, *name; /* name: a pattern; NULL: all */
     struct filter_time slower_than;
     uint32_t limit, max_bytes; /* causes and bytes of text; 0: as many as is usual */
-    struct what_if_ask what_if;
 };
 
 extern const struct result_column why_columns[]; /* the document */
-
-extern const struct result_column what_if_columns[]; /* the document of what_if_show */
 
 /* Hands on what was found, while threads and names are known; of why_view.h. Its lines about files
  * are dropped: who calls it has read them, too. EXIT_USAGE: a file can be read once alone, and
@@ -41,7 +25,5 @@ enum exit_code why_find(const struct why_options *options, struct operands files
                         void *context);
 
 enum exit_code why_show(const struct why_options *options, struct operands files);
-/* Replays the run as it was, and changed; only where the first one is as long as it was. */
-enum exit_code what_if_show(const struct why_options *options, struct operands files);
 
 #endif /* WHY_H */

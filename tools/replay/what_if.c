@@ -8,7 +8,7 @@
 #include "progress.h"
 #include "replay.h"
 #include "result_print.h"
-#include "why.h"
+#include "what_if.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ struct what_if_row {
 
 struct what_if {
     struct critical_path path; /* first: the sink's context */
-    const struct why_options *options;
+    const struct what_if_options *options;
     struct replay replay;
     struct replay_change changes[WHAT_IF_CHANGES];
     bool found[WHAT_IF_CHANGES];
@@ -62,9 +62,9 @@ const struct result_column what_if_columns[] = {
 static void what_if_on_name(void *context, uint32_t number, struct trace_text text)
 {
     struct what_if *what_if = context;
-    for (uint32_t i = 0; i < what_if->options->what_if.count; i++) {
+    for (uint32_t i = 0; i < what_if->options->ask.count; i++) {
         struct replay_change *change = &what_if->changes[i];
-        const char *name = what_if->options->what_if.changes[i].name, *end = strrchr(name, '=');
+        const char *name = what_if->options->ask.changes[i].name, *end = strrchr(name, '=');
         const char *colon = memchr(name, ':', (size_t)(end - name));
         if (text.bytes == (size_t)(end - name) && memcmp(text.text, name, text.bytes) == 0) {
             change->name = number;
@@ -95,8 +95,8 @@ static bool what_if_begin(struct trace_pass *pass)
     what_if->path.step = what_if_on_step;
     what_if->path.step_context = &what_if->replay;
     for (uint32_t i = 0; i < WHAT_IF_CHANGES; i++)
-        what_if->changes[i] = (struct replay_change){TRACE_NONE, TRACE_NONE,
-                                                     what_if->options->what_if.changes[i].factor};
+        what_if->changes[i] =
+            (struct replay_change){TRACE_NONE, TRACE_NONE, what_if->options->ask.changes[i].factor};
     pass->sink = critical_path_sink(&what_if->path);
     pass->sink.name = what_if_on_name;
     pass->state = what_if;
@@ -108,7 +108,7 @@ static bool what_if_begin(struct trace_pass *pass)
 
 static bool changes_name(const struct what_if *what_if, uint32_t name)
 {
-    for (uint32_t i = 0; i < what_if->options->what_if.count; i++)
+    for (uint32_t i = 0; i < what_if->options->ask.count; i++)
         if (what_if->changes[i].name == name)
             return true;
     return false;
@@ -117,7 +117,7 @@ static bool changes_name(const struct what_if *what_if, uint32_t name)
 /* Of the critical path: what is known, and what the change could take away at most. */
 static void look_at_path(const struct what_if *what_if, double *explained_out, uint64_t *bound_out)
 {
-    const struct what_if_ask *ask = &what_if->options->what_if;
+    const struct what_if_ask *ask = &what_if->options->ask;
     double known = 0, all = 0, bound = 0;
     for (uint32_t i = 0; i < what_if->path.share_count; i++) {
         const struct critical_piece *piece = &what_if->path.shares[i].sum;
@@ -141,7 +141,7 @@ static void look_at_path(const struct what_if *what_if, double *explained_out, u
 
 static void write_what(struct what_if *what_if)
 {
-    const struct what_if_ask *ask = &what_if->options->what_if;
+    const struct what_if_ask *ask = &what_if->options->ask;
     size_t used = 0;
     for (uint32_t i = 0; i < ask->count && used < sizeof what_if->what; i++)
         used += (size_t)snprintf(what_if->what + used, sizeof what_if->what - used, "%s%s",
@@ -162,7 +162,7 @@ static double change_of(uint64_t from_ns, uint64_t to_ns)
 /* The rows. Else a message is given. */
 static bool answer(struct what_if *what_if)
 {
-    const struct what_if_ask *asked = &what_if->options->what_if;
+    const struct what_if_ask *asked = &what_if->options->ask;
     struct replay *replay = &what_if->replay;
     const struct replay_ask ask = {what_if->changes, asked->count, asked->workers,
                                    asked->launch ? asked->launch_factor : 1};
@@ -208,7 +208,7 @@ static bool answer(struct what_if *what_if)
 /* Why there can be no answer; NULL: there can. */
 static const char *refusal(const struct what_if *what_if)
 {
-    const struct what_if_ask *ask = &what_if->options->what_if;
+    const struct what_if_ask *ask = &what_if->options->ask;
     for (uint32_t i = 0; i < ask->count; i++) {
         const char *name = ask->changes[i].name, *end = strrchr(name, '=');
         const bool nested = memchr(name, ':', (size_t)(end - name)) && !what_if->found[i];
@@ -230,7 +230,7 @@ static const char *refusal(const struct what_if *what_if)
 
 static enum exit_code what_if_print(struct trace_pass *pass, struct what_if *what_if)
 {
-    const struct why_options *options = what_if->options;
+    const struct why_options *options = &what_if->options->why;
     const char *refused = refusal(what_if);
     if (refused)
         return message_bad_data("%s", refused);
@@ -267,10 +267,10 @@ static enum exit_code what_if_end(struct trace_pass *pass)
     return code;
 }
 
-enum exit_code what_if_show(const struct why_options *options, struct operands files)
+enum exit_code what_if_show(const struct what_if_options *options, struct operands files)
 {
     static const struct trace_maker maker = {
         .clips = true, .begin = what_if_begin, .end = what_if_end};
-    progress_allow(&options->reading.terminal);
-    return trace_pass(&maker, options, &options->reading, files);
+    progress_allow(&options->why.reading.terminal);
+    return trace_pass(&maker, options, &options->why.reading, files);
 }
