@@ -53,7 +53,7 @@ void inject_sites_stream_gone(const void *stream)
 
 /* ---- kernels --------------------------------------------------------------------------- */
 
-static struct inject_kernel *kernel_of(uint64_t hash, const char *name)
+static struct inject_kernel *site_kernel_of(uint64_t hash, const char *name)
 {
     struct inject_kernel *kernel = atomic_load(&kernels);
     while (kernel && (kernel->hash != hash || strcmp(kernel->name, name) != 0))
@@ -168,7 +168,7 @@ static struct inject_site look_up(const struct inject_launch *launch)
         module = make_module(handle, launch->context);
     struct inject_site site = {module, NULL};
     if (module)
-        site.kernel = kernel_of(module->shape.hash, launch->symbol ? launch->symbol : "?");
+        site.kernel = site_kernel_of(module->shape.hash, launch->symbol ? launch->symbol : "?");
     if (!site.kernel)
         site.module = NULL;
     return site;

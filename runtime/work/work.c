@@ -34,8 +34,9 @@ bool rbwp_deadline_passed(struct rbwp_deadline deadline)
 /* ---- start ------------------------------------------------------------------ */
 
 /* The config with its defaults filled in. */
-static enum rbwp_status complete(const struct rbwp_work_config *given,
-                                 struct rbwp_work_config *config_out, struct rbwp_error *error)
+static enum rbwp_status complete_work_config(const struct rbwp_work_config *given,
+                                             struct rbwp_work_config *config_out,
+                                             struct rbwp_error *error)
 {
     struct rbwp_work_config config;
     enum rbwp_status status = sized_take(&config, sizeof config, given, "rbwp_work_config", error);
@@ -105,7 +106,7 @@ enum rbwp_status rbwp_work_start(const struct rbwp_work_config *given,
 {
     *manager_out = NULL;
     struct rbwp_work_config config;
-    enum rbwp_status status = complete(given, &config, error);
+    enum rbwp_status status = complete_work_config(given, &config, error);
     if (status != RBWP_OK)
         return status;
     struct numa_map map;

@@ -358,7 +358,7 @@ static void wake_for_left(struct rbwp_work_manager *manager, struct run last, in
         work_wake_for_rest(manager);
 }
 
-static int claim(struct work_runner *runner)
+static int claim_slot(struct work_runner *runner)
 {
     return work_mask_claim(&runner->manager->mask, &runner->group->filter, &runner->cursor);
 }
@@ -384,7 +384,7 @@ static int worker_look(struct work_runner *runner)
     for (;;) {
         if (work_is_closed(manager))
             return -1;
-        int slot = claim(runner);
+        int slot = claim_slot(runner);
         if (slot >= 0)
             return slot;
         now = rbwp_now_ticks();
@@ -421,7 +421,7 @@ static int wait_for_work(struct work_runner *runner)
         crowd_wait(runner);
     for (int i = 0; i < UNANNOUNCED_POLLS && manager->spin_ticks > 0; i++) {
         work_relax();
-        int slot = claim(runner);
+        int slot = claim_slot(runner);
         if (slot >= 0)
             return slot;
     }
@@ -456,14 +456,14 @@ static void count_run(struct work_runner *runner, uint64_t begin_ticks, uint64_t
         crowd_judge(runner, end_ticks);
 }
 
-static void work(struct work_runner *runner)
+static void run_worker(struct work_runner *runner)
 {
     struct rbwp_work_manager *manager = runner->manager;
     struct run last = {rbwp_now_ticks(), false};
     int last_slot = -1;
 
     while (!work_is_closed(manager)) {
-        int slot = claim(runner);
+        int slot = claim_slot(runner);
         if (slot < 0) {
             slot = wait_for_work(runner);
             if (slot < 0)
@@ -549,7 +549,7 @@ static void *worker_main(void *argument)
     pthread_cond_broadcast(&manager->changed);
     pthread_mutex_unlock(&manager->lock);
 
-    work(runner);
+    run_worker(runner);
     if (status == RBWP_OK)
         rbwp_thread_detach();
     return NULL;

@@ -82,13 +82,13 @@ static void write_leaf(const char *folder, const char *leaf, const uint8_t *byte
 /* What comes out of a folder, written to path. */
 static void check_folder(const char *folder, const char *path)
 {
-    struct ptx_folder_told told;
+    struct ptx_folder_summary summary;
     const struct out_options output = {path, true};
     uint32_t count;
-    enum exit_code code = ptx_folder_write(folder, &output, &told);
+    enum exit_code code = ptx_folder_write(folder, &output, &summary);
     REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTIAL);
     REQUIRE((access(path, F_OK) == 0) == (code != EXIT_BAD_DATA));
-    ptx_folder_told_free(&told);
+    ptx_folder_summary_free(&summary);
     if (code != EXIT_BAD_DATA) {
         struct rbwp_verify_result result;
         int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -9,7 +9,7 @@
 
 enum { NAMES_MAX = 64 << 10, NAMES_AT_ONCE = 64 };
 
-static bool told(struct rows_file *file, enum rbwp_status status)
+static bool rows_file_check(struct rows_file *file, enum rbwp_status status)
 {
     if (status == RBWP_OK)
         return true;
@@ -24,8 +24,8 @@ static bool begin_table(struct rows_file *file, const struct rbwp_schema *schema
     table->columns = schema->column_count;
     table->next_row = 1;
     own.table = file->table_count;
-    return told(file, rbwp_writer_add_schema(file->writer, &own)) &&
-           told(file, rbwp_row_encoder_new(&own, 0, compress, &table->encoder));
+    return rows_file_check(file, rbwp_writer_add_schema(file->writer, &own)) &&
+           rows_file_check(file, rbwp_row_encoder_new(&own, 0, compress, &table->encoder));
 }
 
 bool rows_file_begin(struct rows_file *file, int fd, const char *name,
@@ -33,7 +33,7 @@ bool rows_file_begin(struct rows_file *file, int fd, const char *name,
 {
     *file = (struct rows_file){.name = name, .fd = fd};
     struct rbwp_sink sink = rbwp_sink_fd(&file->fd);
-    bool good = told(file, rbwp_writer_new(&sink, 0, 0, false, &file->writer));
+    bool good = rows_file_check(file, rbwp_writer_new(&sink, 0, 0, false, &file->writer));
     for (uint32_t i = 0; i < count && good; i++)
         good = begin_table(file, schemas[i], compress);
     return good;
@@ -49,7 +49,7 @@ uint64_t rows_file_name(struct rows_file *file, const char *name)
     if (!copy ||
         !grow_array32(&file->names, &file->name_room, file->name_count + 1, sizeof *file->names)) {
         free(copy);
-        told(file, RBWP_E_MEMORY);
+        rows_file_check(file, RBWP_E_MEMORY);
         return 0;
     }
     file->names[file->name_count++] = copy;
@@ -66,7 +66,8 @@ static bool rows_file_write_names(struct rows_file *file)
             const char *name = file->names[file->written_names + count];
             texts[count] = (struct rbwp_text){name, (uint32_t)strlen(name)};
         }
-        if (!told(file, rbwp_writer_add_names(file->writer, file->written_names + 1, texts, count)))
+        if (!rows_file_check(
+                file, rbwp_writer_add_names(file->writer, file->written_names + 1, texts, count)))
             return false;
         file->written_names += count;
     }
@@ -75,7 +76,7 @@ static bool rows_file_write_names(struct rows_file *file)
 
 bool rows_file_add_block(struct rows_file *file, const struct rbwp_sealed_block *block)
 {
-    return told(file, rbwp_writer_add_block(file->writer, block));
+    return rows_file_check(file, rbwp_writer_add_block(file->writer, block));
 }
 
 static bool rows_file_seal(struct rows_file *file, struct rows_table *table)
@@ -88,7 +89,7 @@ static bool rows_file_seal(struct rows_file *file, struct rows_table *table)
         return true;
     table->next_row += table->rows;
     table->rows = 0;
-    return told(file, status) && rows_file_add_block(file, &block);
+    return rows_file_check(file, status) && rows_file_add_block(file, &block);
 }
 
 bool rows_file_add(struct rows_file *file, uint32_t number, const uint64_t *cells)
@@ -117,7 +118,8 @@ static bool rows_file_finish(struct rows_file *file, const char *item, struct rb
     for (uint32_t i = 0; i < file->table_count; i++)
         if (file->failed || !rows_file_seal(file, &file->tables[i]))
             return false;
-    return told(file, rbwp_writer_finish(file->writer, &name, item != NULL, NULL, 0, trailer));
+    return rows_file_check(file,
+                           rbwp_writer_finish(file->writer, &name, item != NULL, NULL, 0, trailer));
 }
 
 bool rows_file_end(struct rows_file *file, const char *item, struct rbwp_trailer trailer)

@@ -265,8 +265,8 @@ static bool fill_words(const struct ctl_options *options, struct operands operan
     return true;
 }
 
-static enum exit_code tell_pid(const struct ctl_options *options, struct operands operands,
-                               const struct controlled *list, size_t count)
+static enum exit_code print_pid(const struct ctl_options *options, struct operands operands,
+                                const struct controlled *list, size_t count)
 {
     static struct words words;
     char *end;
@@ -303,7 +303,7 @@ static enum exit_code ctl_run(void *config, struct operands operands)
     if (!controlled_list(&list, &count))
         return EXIT_BAD_DATA;
     enum exit_code code = operands.count == 0 ? list_all(options, list, count)
-                                              : tell_pid(options, operands, list, count);
+                                              : print_pid(options, operands, list, count);
     free(list);
     return code;
 }

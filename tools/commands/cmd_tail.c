@@ -496,7 +496,7 @@ static bool take_blocks(struct tail *tail)
 
 /* ---- what FILE.live has ------------------------------------------------------------------- */
 
-static void tell_alone(struct tail *tail, const char *why)
+static void report_alone(struct tail *tail, const char *why)
 {
     if (!tail->alone)
         message_plain("%s.live: %s; records are shown when they come to the file in blocks, after "
@@ -521,7 +521,7 @@ static struct rbwp_live_records *take_records(struct tail *tail)
     if (status == RBWP_OK)
         tail->shown.committed = rbwp_live_records_file_bytes(records);
     else if (status != RBWP_AGAIN) /* the next look may find a moment */
-        tell_alone(tail, error.text);
+        report_alone(tail, error.text);
     tail->input.tailed = !tail->alone;
     return status == RBWP_OK ? records : NULL;
 }
@@ -634,7 +634,7 @@ static enum fate follow(struct tail *tail)
             return tail->input.end_status == RBWP_E_TRUNCATED ? REPLACED : SAME;
         }
         if (!tail->input.live && !tail->input.tailed)
-            tell_alone(tail, tail->input.live_refused ? "is not read" : "is not there");
+            report_alone(tail, tail->input.live_refused ? "is not read" : "is not there");
         out_flush(tail->lines.out);
         enum fate fate = tail_look(tail);
         if (last_look && !any)
@@ -647,7 +647,7 @@ static enum fate follow(struct tail *tail)
     return SAME;
 }
 
-static void tell_end(const struct tail *tail, enum fate fate)
+static void report_end(const struct tail *tail, enum fate fate)
 {
     const struct input *input = &tail->input;
     if (interrupted || out_failed(tail->lines.out))
@@ -664,7 +664,7 @@ static void tell_end(const struct tail *tail, enum fate fate)
                       input->name, input->name);
 }
 
-static enum exit_code tell_missing(const struct tail *tail, const char *path)
+static enum exit_code report_missing(const struct tail *tail, const char *path)
 {
     if (!tail->failed && !tail->builder.failed)
         return EXIT_GOOD;
@@ -704,8 +704,8 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
             pair_builder_break(&tail->builder);
         }
         if (tail->options->follow)
-            tell_end(tail, fate);
-        code = exit_worse(code, tell_missing(tail, path));
+            report_end(tail, fate);
+        code = exit_worse(code, report_missing(tail, path));
         enum exit_code ended = tail_stop(tail);
         code = exit_worse(code, fate == REPLACED ? EXIT_GOOD : ended);
         most = TAIL_LINES_MAX;

@@ -371,7 +371,8 @@ static const char *color_of_end(const struct colors *colors, const void *row)
     return ((const struct family_member *)row)->end == FAMILY_DIED ? colors->red : "";
 }
 
-static void show(struct out *out, struct family *family, const struct processes_options *options)
+static void show_processes(struct out *out, struct family *family,
+                           const struct processes_options *options)
 {
     struct result_view view = {
         out, terminal_colors(&options->terminal, out->fd), UINT16_MAX, false, 0, NULL};
@@ -433,7 +434,7 @@ enum exit_code processes_show(const struct processes_options *options, struct op
         out_discard(&out);
     } else {
         family_join(&family);
-        show(&out, &family, options);
+        show_processes(&out, &family, options);
     }
     family_free(&family);
     return exit_worse(code, out_close(&out));

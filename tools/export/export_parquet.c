@@ -190,20 +190,21 @@ static void parquet_put_facts(struct parquet_table *table, const struct rbwp_sch
     }
 }
 
-static void parquet_tables_add(struct parquet_tables *tables, const struct trace_table *told)
+static void parquet_tables_add(struct parquet_tables *tables, const struct trace_table *added)
 {
     if (out_is_standard(&tables->pass->options->output) || tables->open == PARQUET_TABLES_MAX ||
         tables->failed)
         return;
-    if (!grow_zeroed32(&tables->tables, &tables->count, told->number + 1, sizeof *tables->tables)) {
+    if (!grow_zeroed32(&tables->tables, &tables->count, added->number + 1,
+                       sizeof *tables->tables)) {
         parquet_tables_fail(tables);
         return;
     }
-    struct parquet_table *table = &tables->tables[told->number];
-    char *path = path_for(tables, told->schema);
+    struct parquet_table *table = &tables->tables[added->number];
+    char *path = path_for(tables, added->schema);
     table->path = path;
-    table->process = told->process;
-    if (!path || !make_columns(table, told->schema)) {
+    table->process = added->process;
+    if (!path || !make_columns(table, added->schema)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -517,11 +518,11 @@ static void parquet_put_group(void *context)
 
 /* ---- the sink ------------------------------------------------------------------------- */
 
-static void take_table(void *context, const struct trace_table *told)
+static void take_table(void *context, const struct trace_table *added)
 {
     const struct span_columns *columns = context;
     struct table *table = columns->user.context;
-    parquet_tables_add(&table->tables, told);
+    parquet_tables_add(&table->tables, added);
 }
 
 static void parquet_on_rows(void *context, const struct trace_rows *rows)

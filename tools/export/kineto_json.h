@@ -43,7 +43,7 @@ struct kineto_facts {
 
 struct kineto_place {
     uint32_t pid, tid;
-    bool told;
+    bool is_written;
     uint32_t works;  /* track of the work that stands there */
     int64_t last_ns; /* latest end of it */
 };

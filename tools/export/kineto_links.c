@@ -95,15 +95,15 @@ static const char *usual_call(const struct kineto_facts *facts)
  */
 static struct trace_text call_of(const struct kineto_facts *facts)
 {
-    const struct trace_text told = facts->call;
-    const bool waits = !ends(told, "Async");
-    if (begins(told, "cuda") || begins(told, "cuLaunch"))
-        return told;
-    if (trace_text_is(told, "cuGraphLaunch"))
+    const struct trace_text named = facts->call;
+    const bool waits = !ends(named, "Async");
+    if (begins(named, "cuda") || begins(named, "cuLaunch"))
+        return named;
+    if (trace_text_is(named, "cuGraphLaunch"))
         return trace_text("cudaGraphLaunch");
-    if (begins(told, "cuMemcpy"))
+    if (begins(named, "cuMemcpy"))
         return trace_text(waits ? "cudaMemcpy" : "cudaMemcpyAsync");
-    if (begins(told, "cuMemset"))
+    if (begins(named, "cuMemset"))
         return trace_text(waits ? "cudaMemset" : "cudaMemsetAsync");
     return trace_text(usual_call(facts));
 }

@@ -41,7 +41,7 @@ bool kineto_has_row(const struct chrome *chrome, const struct trace_track *track
 
 /* ---- metadata -------------------------------------------------------------------- */
 
-static void tell_gpu(struct chrome *chrome, const struct kineto_gpu *gpu, uint32_t process)
+static void write_gpu(struct chrome *chrome, const struct kineto_gpu *gpu, uint32_t process)
 {
     struct out *out = &chrome->pass->out;
     chrome_begin_metadata(chrome, "process_name", gpu->pid, 0);
@@ -53,8 +53,8 @@ static void tell_gpu(struct chrome *chrome, const struct kineto_gpu *gpu, uint32
                       (uint64_t)FIRST_GPU_INDEX + gpu->device);
 }
 
-static void tell_place(struct chrome *chrome, const struct kineto_place *place, uint64_t stream,
-                       uint32_t overlap, uint32_t works)
+static void write_place(struct chrome *chrome, const struct kineto_place *place, uint64_t stream,
+                        uint32_t overlap, uint32_t works)
 {
     struct out *out = &chrome->pass->out;
     chrome_begin_metadata(chrome, "thread_name", place->pid, place->tid);
@@ -117,7 +117,7 @@ static struct kineto_gpu *gpu_of(struct chrome *chrome, const struct trace_track
         of_process && trace_process_of(chrome->pass->trace, track->process)->os_id == gpu->device;
     gpu->pid = is_pid && gpu->device ? chrome->pids[track->process]
                                      : viewer_block_pid(&chrome->ids, gpu->device);
-    tell_gpu(chrome, gpu, track->process);
+    write_gpu(chrome, gpu, track->process);
     return gpu;
 }
 
@@ -141,13 +141,13 @@ static struct kineto_place *place_at(struct chrome *chrome, const struct kineto_
         return NULL;
     }
     struct kineto_place *place = &kineto->places[number];
-    if (place->told)
+    if (place->is_written)
         return place;
-    *place =
-        (struct kineto_place){.pid = gpu->pid, .told = true, .works = works, .last_ns = INT64_MIN};
+    *place = (struct kineto_place){
+        .pid = gpu->pid, .is_written = true, .works = works, .last_ns = INT64_MIN};
     bool as_it_is = overlap == 0 && stream < INT32_MAX;
     place->tid = as_it_is ? (uint32_t)stream : viewer_tid(&chrome->ids, 0);
-    tell_place(chrome, place, stream, overlap, works);
+    write_place(chrome, place, stream, overlap, works);
     return place;
 }
 

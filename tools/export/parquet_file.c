@@ -285,7 +285,7 @@ static void leave_nulls_out(int64_t *values, const int64_t *there, size_t rows)
 }
 
 /* Of numbers, whose page was made: they lie between these. */
-static void tell_bounds(struct column_job *job, int64_t least, int64_t most)
+static void write_bounds(struct column_job *job, int64_t least, int64_t most)
 {
     int type = kinds[job->type].type;
     job->chunk.has_bounds = job->type != PARQUET_REAL; /* not by its bits */
@@ -304,7 +304,7 @@ static void make_integers(struct column_job *job, int64_t *values, const int64_t
     job->chunk.nulls = rows - count;
     find_bounds(values, count, job->type, &least, &most);
     encode_integers(plain, values, count, &kinds[job->type]);
-    tell_bounds(job, least, most);
+    write_bounds(job, least, most);
 }
 
 /* ---- pages, on any thread ------------------------------------------------------------- */
@@ -457,8 +457,8 @@ static void end_written(struct parquet *parquet, uint64_t rows)
 }
 
 /* What the footer says of a column that was written. */
-static void tell_chunk(struct parquet *parquet, const struct parquet_column *column,
-                       const struct parquet_file_chunk *chunk)
+static void write_chunk(struct parquet *parquet, const struct parquet_column *column,
+                        const struct parquet_file_chunk *chunk)
 {
     const struct parquet_file_kind *kind = &kinds[column->type];
     struct thrift thrift = {.to = &parquet->chunks};
@@ -504,7 +504,7 @@ static void write_column(struct parquet *parquet, struct column_job *job)
         parquet_file_put(parquet, &page->header);
         parquet_file_put(parquet, &page->packed);
     }
-    tell_chunk(parquet, &parquet->columns[job->column], chunk);
+    write_chunk(parquet, &parquet->columns[job->column], chunk);
     if (job->column + 1 == parquet->column_count)
         end_written(parquet, chunk->values);
 }
@@ -613,7 +613,7 @@ void parquet_constant(struct parquet *parquet, int64_t value)
         encode_delta_run(parquet->plain, value, chunk->values, kind->type == TYPE_INT64 ? 64 : 32);
     else
         encode_bit_run(parquet->plain, value != 0, chunk->values);
-    tell_bounds(parquet->job, value, value);
+    write_bounds(parquet->job, value, value);
     put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
     end_chunk(parquet);
 }

@@ -276,23 +276,23 @@ void filter_found_time(struct filter_found *found, int64_t first_ns, int64_t las
 /* ---- reporting ------------------------------------------------------------------------- */
 
 /* Lines of the report. numbers: those that do not fit are not there. */
-static unsigned tell_patterns(const struct filter_patterns *patterns, uint64_t fit, bool numbers,
-                              const char *what, const char *place)
+static unsigned report_patterns(const struct filter_patterns *patterns, uint64_t fit, bool numbers,
+                                const char *what, const char *place)
 {
-    unsigned told = 0;
+    unsigned reported = 0;
     for (unsigned i = 0; i < patterns->count; i++) {
         const struct filter_pattern *pattern = &patterns->list[i];
         if (fit >> i & 1 || (pattern->is_number && !numbers))
             continue;
         message("%s: no %s %s '%s'; 'rbwp stats FILE' lists them", place, what,
                 pattern->is_number ? "has the number" : "is called", pattern->text);
-        told++;
+        reported++;
     }
-    return told;
+    return reported;
 }
 
 /* True, with the message given, when no file has anything in the window. */
-static bool tell_window(const struct filter_options *options, const char *place)
+static bool report_window(const struct filter_options *options, const char *place)
 {
     const struct filter_found *found = options->found;
     char first[QUANTITY_BYTES], last[QUANTITY_BYTES];
@@ -321,10 +321,10 @@ void filter_tell_nothing(const struct filter_options *options, const char *place
     }
     /* A slot without a name shows in calls alone: not in those of threads that were filtered out.
      */
-    if (tell_patterns(&options->threads, found->threads, true, "thread", place) +
-        tell_patterns(&options->slots, found->slots, !options->threads.count, "work item", place))
+    if (report_patterns(&options->threads, found->threads, true, "thread", place) +
+        report_patterns(&options->slots, found->slots, !options->threads.count, "work item", place))
         return;
-    if (!tell_window(options, place))
+    if (!report_window(options, place))
         message("%s: nothing fits the filters", place);
 }
 

@@ -300,7 +300,7 @@ static void input_report(const struct input *input)
     if (count > INPUT_PROBLEM_LINES)
         message_plain("%s: ... and %" PRIu64 " more problems", input->name,
                       count - INPUT_PROBLEM_LINES);
-    losses_tell(input->name, rbwp_reader_trailer(input->reader));
+    losses_report(input->name, rbwp_reader_trailer(input->reader));
     if (input->live && !input->tailed)
         message_plain("%s: %s: its newest records are in %s.live; --live shows them, and rbwp "
                       "repair makes a whole file of both",

@@ -149,9 +149,9 @@ static bool wait(struct launch_calls *calls, struct calling_thread *thread,
     return true;
 }
 
-void launch_calls_fact(struct launch_calls *calls, const struct gpu_fact *told)
+void launch_calls_fact(struct launch_calls *calls, const struct gpu_fact *given)
 {
-    struct gpu_fact fact = *told;
+    struct gpu_fact fact = *given;
     struct calling_thread *thread =
         fact.thread_id ? launch_calls_find_thread(calls, fact.thread_id) : NULL;
     const struct call *last = thread && thread->count ? call_at(thread, thread->count - 1) : NULL;

@@ -50,20 +50,20 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
 /* The causes for which records were lost, each once: "dropped, io". Returns text. */
 static const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room)
 {
-    uint64_t told = 0;
+    uint64_t listed = 0;
     text[0] = '\0';
     for (uint32_t i = 0; trailer && i < trailer->loss_count; i++) {
         uint32_t cause = trailer->losses[i].cause;
         size_t used = strlen(text);
-        if (!losses_are_records(cause) || told >> cause & 1)
+        if (!losses_are_records(cause) || listed >> cause & 1)
             continue;
-        told |= UINT64_C(1) << cause;
+        listed |= UINT64_C(1) << cause;
         snprintf(text + used, room - used, "%s%s", used ? ", " : "", rbwp_loss_cause_name(cause));
     }
     return text;
 }
 
-static void tell_left_out(const char *name, const struct rbwp_trailer *trailer)
+static void report_left_out(const char *name, const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = 0; i < trailer->left_count; i++)
         if (trailer->left[i].entries)
@@ -80,12 +80,12 @@ void losses_each_refused(const uint64_t *refused, void (*line)(void *context, co
             line(context, loss_refused_text(text, cause, refused[cause]));
 }
 
-static void tell_refused(void *name, const char *text)
+static void report_refused(void *name, const char *text)
 {
     message_plain("%s: %s", (const char *)name, text);
 }
 
-void losses_tell(const char *name, const struct rbwp_trailer *trailer)
+void losses_report(const char *name, const struct rbwp_trailer *trailer)
 {
     char causes[128];
     struct losses lost = losses_total(trailer);
@@ -95,12 +95,12 @@ void losses_tell(const char *name, const struct rbwp_trailer *trailer)
     if (lost.records_most)
         message_plain("%s: up to %" PRIu64 " records were lost with the program's memory", name,
                       lost.records_most);
-    losses_each_refused(lost.refused, tell_refused, (void *)(uintptr_t)name);
+    losses_each_refused(lost.refused, report_refused, (void *)(uintptr_t)name);
     if (lost.unknown)
         message_plain("%s: %" PRIu64 " losses of causes that this version does not know", name,
                       lost.unknown);
     if (lost.dropped)
-        tell_left_out(name, trailer);
+        report_left_out(name, trailer);
     if (trailer && trailer->kept_count && trailer->kept->from_ns &&
         trailer->kept->why != RBWP_KEPT_SPLIT)
         message_plain("%s: has the newest part of a recording; %" PRIu64

@@ -51,8 +51,8 @@ static bool is_of_block(const struct rbwp_problem *problem)
            (problem->cut_tail || problem->skipped_bytes == RBWP_BLOCK_HEADER_BYTES + bytes);
 }
 
-static void tell_damage(struct pair_walk *walk, const struct rbwp_problem *problem,
-                        const struct rbwp_block *next)
+static void report_damage(struct pair_walk *walk, const struct rbwp_problem *problem,
+                          const struct rbwp_block *next)
 {
     struct file_damage damage = {.bytes = problem->skipped_bytes,
                                  .has_block = is_of_block(problem)};
@@ -84,7 +84,7 @@ static void break_at_problem(struct pair_walk *walk, uint64_t *problems,
     while (walk->damaged && *problems < problems_now &&
            (problem = rbwp_reader_problem(reader, (*problems)++)))
         if (problem->skipped_bytes && !(walk->input->live && problem->cut_tail))
-            tell_damage(walk, problem, next && next->header.records ? next : NULL);
+            report_damage(walk, problem, next && next->header.records ? next : NULL);
     *problems = problems_now;
 }
 
@@ -122,7 +122,7 @@ static void pass_over(struct pair_walk *walk, uint32_t mark)
     walk->mark = mark;
 }
 
-static void tell_threads(struct pair_walk *walk, uint64_t end_offset)
+static void report_threads(struct pair_walk *walk, uint64_t end_offset)
 {
     const struct rbwp_trailer *trailer = walk->window->trailer;
     for (; walk->threads_told < trailer->first_block_count; walk->threads_told++) {
@@ -162,7 +162,7 @@ static bool pair_parts(struct pair_walk *walk)
         if (part->mark != WINDOW_TABLES && part->mark != walk->mark)
             pass_over(walk, part->mark);
         if (part->mark != WINDOW_TABLES)
-            tell_threads(walk, part->offset);
+            report_threads(walk, part->offset);
         whole = whole && pair_part(walk, part);
         next = part->end;
         if (part->mark != WINDOW_TABLES && whole)
@@ -170,7 +170,7 @@ static bool pair_parts(struct pair_walk *walk)
     }
     if (whole && walk->mark + 1 < trailer->mark_count)
         pass_over(walk, trailer->mark_count - 1);
-    tell_threads(walk, UINT64_MAX);
+    report_threads(walk, UINT64_MAX);
     for (uint32_t i = 0; i < trailer->first_block_count; i++)
         walk->thread(walk->context, trailer->first_blocks[i].thread_id,
                      trailer->first_blocks[i].last_ns);

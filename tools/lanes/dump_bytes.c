@@ -27,7 +27,7 @@ static void skip_blanks(struct text *text)
         text->at++;
 }
 
-static bool take(struct text *text, char wanted)
+static bool take_character(struct text *text, char wanted)
 {
     skip_blanks(text);
     if (text->at == text->end || *text->at != wanted)
@@ -39,7 +39,7 @@ static bool take(struct text *text, char wanted)
 /* 'word', cut to room. False: there is none. */
 static bool dump_bytes_take_word(struct text *text, char *word, size_t room)
 {
-    if (!take(text, '\''))
+    if (!take_character(text, '\''))
         return false;
     const char *quote = memchr(text->at, '\'', (size_t)(text->end - text->at));
     if (!quote || (size_t)(quote - text->at) >= room)
@@ -76,11 +76,11 @@ static uint32_t type_bytes(const char *type)
 static bool take_fields(struct dump_bytes *dump, struct text *text)
 {
     char type[16];
-    while (take(text, '(')) {
+    while (take_character(text, '(')) {
         struct dump_field *field = &dump->fields[dump->field_count];
         if (dump->field_count == DUMP_FIELDS_MAX ||
             !dump_bytes_take_word(text, field->name, sizeof field->name) ||
-            !dump_bytes_take_word(text, type, sizeof type) || !take(text, ')'))
+            !dump_bytes_take_word(text, type, sizeof type) || !take_character(text, ')'))
             return false;
         field->bytes = type_bytes(type);
         field->offset = dump->record_bytes;
@@ -89,13 +89,13 @@ static bool take_fields(struct dump_bytes *dump, struct text *text)
         if (!field->bytes)
             return false;
     }
-    return dump->field_count && take(text, ']');
+    return dump->field_count && take_character(text, ']');
 }
 
 static bool take_type(struct dump_bytes *dump, struct text *text)
 {
     char type[16];
-    if (take(text, '['))
+    if (take_character(text, '['))
         return take_fields(dump, text);
     if (!dump_bytes_take_word(text, type, sizeof type))
         return false;
@@ -107,13 +107,13 @@ static bool take_type(struct dump_bytes *dump, struct text *text)
 static bool take_shape(struct text *text, uint64_t *count_out)
 {
     uint64_t number, count = 1;
-    if (!take(text, '('))
+    if (!take_character(text, '('))
         return false;
     while (dump_bytes_take_number(text, &number))
         if (__builtin_mul_overflow(count, number, &count))
             return false;
     *count_out = count;
-    return take(text, ')');
+    return take_character(text, ')');
 }
 
 /* The line of Python. */
@@ -121,10 +121,10 @@ static const char *read_line(struct dump_bytes *dump, struct text text, uint64_t
 {
     char key[32];
     static const char no_order[] = "False";
-    if (!take(&text, '{'))
+    if (!take_character(&text, '{'))
         return "its head is no dictionary";
     for (*elements = 0; dump_bytes_take_word(&text, key, sizeof key);) {
-        bool good = take(&text, ':');
+        bool good = take_character(&text, ':');
         skip_blanks(&text);
         if (good && strcmp(key, "descr") == 0)
             good = take_type(dump, &text);

@@ -433,7 +433,7 @@ struct events_job {
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static void events_tell(struct events_job *job, const struct event_file *file)
+static void events_report(struct events_job *job, const struct event_file *file)
 {
     const struct rbwp_events_stats *stats = &file->stats;
     const struct {
@@ -490,7 +490,7 @@ static bool events_read_files(struct events_job *job, struct operands files)
             job->code = EXIT_BAD_DATA;
             continue;
         }
-        events_tell(job, file);
+        events_report(job, file);
         if (file->stats.events && (!any || file->stats.first_ns < job->first_ns))
             job->first_ns = file->stats.first_ns;
         if (file->stats.events && (!any || file->stats.last_ns > job->last_ns))

@@ -237,7 +237,7 @@ static struct rbwp_lanes_layout wanted(const struct lanes_options *options)
     return layout;
 }
 
-static void tell_damage(const struct lanes_file *file)
+static void report_damage(const struct lanes_file *file)
 {
     const struct rbwp_lanes_stats *stats = &file->stats;
     const struct {
@@ -259,7 +259,7 @@ static void tell_damage(const struct lanes_file *file)
             message("%s: damaged: %" PRIu64 " %s", file->dump.name, kinds[i].count, kinds[i].what);
 }
 
-static void tell_rest(const struct lanes_file *file)
+static void report_rest(const struct lanes_file *file)
 {
     const struct rbwp_lanes_stats *stats = &file->stats;
     if (stats->dropped)
@@ -285,8 +285,8 @@ static bool lanes_look_at(struct lanes *lanes, struct lanes_file *file)
         rbwp_lanes_decode(file->dump.bytes, file->dump.count, &file->layout, NULL, NULL,
                           &file->stats, &error) != RBWP_OK)
         return message_fail("%s: %s", file->dump.name, error.text);
-    tell_damage(file);
-    tell_rest(file);
+    report_damage(file);
+    report_rest(file);
     if (rbwp_lanes_damage(&file->stats) || file->dump.cut)
         lanes->code = exit_worse(lanes->code, EXIT_PARTIAL);
     lanes->dropped += file->stats.dropped;

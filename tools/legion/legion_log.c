@@ -412,8 +412,8 @@ static void list_fields(char *text, size_t room, uint64_t fields)
 }
 
 /* Of the records that were read: what is left out, and what is missing, by kind. */
-static void legion_layouts_tell(const char *name, const struct legion_layout *layouts,
-                                uint32_t count)
+static void legion_layouts_report(const char *name, const struct legion_layout *layouts,
+                                  uint32_t count)
 {
     char fields[512];
     report_kinds(name, layouts, count, LAYOUT_LEFT_OUT, "records dropped");
@@ -659,11 +659,11 @@ bool legion_log_next(struct legion_log *log, struct legion_record *record)
     return true;
 }
 
-void legion_log_tell(const struct legion_log *log)
+void legion_log_report(const struct legion_log *log)
 {
     if (log->version > NEWEST_VERSION)
         message("%s: version %" PRIu32 " is newer than what is known (%d): it is read by what it "
                 "declares",
                 log->name, log->version, NEWEST_VERSION);
-    legion_layouts_tell(log->name, log->layouts, log->layout_count);
+    legion_layouts_report(log->name, log->layouts, log->layout_count);
 }

@@ -127,7 +127,7 @@ void legion_log_close(struct legion_log *log);
 /* False at the end; then problem says how it ended. */
 bool legion_log_next(struct legion_log *log, struct legion_record *record);
 /* Of the records so far: what is dropped or missing, by kind. */
-void legion_log_tell(const struct legion_log *log);
+void legion_log_report(const struct legion_log *log);
 
 /* ---- legion tracks --------------------------------------------------------------------------- */
 

@@ -590,7 +590,7 @@ static enum exit_code legion_report(const struct legion_source *source,
 {
     if (*log->problem)
         message("%s: %s", source->name, log->problem);
-    legion_log_tell(log);
+    legion_log_report(log);
     message_count(source->name, source->impossible, "rows have impossible times and are dropped");
     message_count(source->name, source->backwards,
                   "rows end before they start; they are shown as points");

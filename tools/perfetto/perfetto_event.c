@@ -328,7 +328,7 @@ static void take_defaults(struct perfetto_sequence *sequence, struct wire_messag
 }
 
 /* Clocks stay: they are set by snapshots alone. */
-static void clear(struct perfetto_sequence *sequence)
+static void clear_sequence(struct perfetto_sequence *sequence)
 {
     sequence->generation++;
     sequence->clock = 0;
@@ -374,7 +374,7 @@ bool perfetto_state_take(struct perfetto_state *state, struct wire_message messa
     if (!packet->sequence)
         return false;
     if (flags & PF_STATE_CLEARED)
-        clear(packet->sequence);
+        clear_sequence(packet->sequence);
     take_content(state, message, packet);
     packet->clock = packet->clock ? packet->clock : packet->sequence->clock;
     return !(flags & PF_NEEDS_STATE) || packet->sequence->has_state;

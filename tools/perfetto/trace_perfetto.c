@@ -89,7 +89,7 @@ static void perfetto_packets_stop(struct perfetto_packets *packets)
     free(packets->inflated);
 }
 
-static bool wrong(struct perfetto_packets *packets, const char *what)
+static bool perfetto_wrong(struct perfetto_packets *packets, const char *what)
 {
     snprintf(packets->problem, sizeof packets->problem, "%s at byte %" PRIu64,
              packets->bytes.problem ? packets->bytes.problem : what,
@@ -112,18 +112,18 @@ static bool perfetto_read_head(struct perfetto_packets *packets, uint64_t *count
     int byte = unpack_byte(&packets->bytes);
     *count_out = 0;
     if (byte < 0)
-        return packets->bytes.problem && wrong(packets, "");
+        return packets->bytes.problem && perfetto_wrong(packets, "");
     if (byte != PACKET_TAG)
-        return wrong(packets, "something that is no packet");
+        return perfetto_wrong(packets, "something that is no packet");
     for (unsigned shift = 0; shift < 64; shift += 7) {
         byte = unpack_byte(&packets->bytes);
         if (byte < 0)
-            return wrong(packets, "cut inside a packet");
+            return perfetto_wrong(packets, "cut inside a packet");
         *count_out |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80)
             return true;
     }
-    return wrong(packets, "something that is no packet");
+    return perfetto_wrong(packets, "something that is no packet");
 }
 
 /* In pieces, so that a length which lies costs no memory. */
@@ -135,7 +135,7 @@ static bool read_packet(struct perfetto_packets *packets, uint32_t count)
         if (!perfetto_make_room(packets, &packets->packet, &packets->packet_room, done + piece))
             return false;
         if (!unpack_bytes(&packets->bytes, packets->packet + done, piece))
-            return wrong(packets, "cut inside a packet");
+            return perfetto_wrong(packets, "cut inside a packet");
         done += piece;
     }
     return true;
@@ -221,7 +221,7 @@ static bool perfetto_packets_next(struct perfetto_packets *packets, struct wire_
         if (count > PERFETTO_PACKET_MAX) {
             packets->too_large++;
             if (!unpack_skip(&packets->bytes, count))
-                return wrong(packets, "cut inside a packet");
+                return perfetto_wrong(packets, "cut inside a packet");
             continue;
         }
         if (count == 0)

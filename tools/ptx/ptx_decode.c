@@ -313,7 +313,7 @@ static enum exit_code write_files(const struct decoding *decoding)
 
 /* ---- decode ---------------------------------------------------------------------------- */
 
-static void tell_losses(const struct decoding *decoding)
+static void report_losses(const struct decoding *decoding)
 {
     const char *path = decoding->inputs.words[0];
     if (decoding->matrix.dropped)
@@ -352,14 +352,14 @@ static enum exit_code write_summary(const struct decoding *decoding)
 /* A folder of launches, which names its maps. */
 static enum exit_code decode_folder(const struct ptx_tool_options *tool, const char *folder)
 {
-    struct ptx_folder_told told;
+    struct ptx_folder_summary of_folder;
     const struct out_options output = {tool->profile, tool->output.force};
-    enum exit_code code = ptx_folder_write(folder, &output, &told);
-    if (told.dropped)
-        message_plain("%s: %" PRIu64 " records found no room", folder, told.dropped);
-    if (told.skipped)
-        message_plain("%s: %" PRIu64 " launches were not recorded", folder, told.skipped);
-    ptx_folder_told_free(&told);
+    enum exit_code code = ptx_folder_write(folder, &output, &of_folder);
+    if (of_folder.dropped)
+        message_plain("%s: %" PRIu64 " records found no room", folder, of_folder.dropped);
+    if (of_folder.skipped)
+        message_plain("%s: %" PRIu64 " launches were not recorded", folder, of_folder.skipped);
+    ptx_folder_summary_free(&of_folder);
     return code;
 }
 
@@ -374,7 +374,7 @@ enum exit_code ptx_tool_decode(const struct ptx_tool_options *tool, struct opera
             "--rbwp FILE and a folder");
     enum exit_code code = EXIT_BAD_DATA;
     if (read_inputs(&decoding)) {
-        tell_losses(&decoding);
+        report_losses(&decoding);
         code = exit_worse(write_files(&decoding), write_summary(&decoding));
     }
     decoding_free(&decoding);

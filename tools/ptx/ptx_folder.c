@@ -43,7 +43,7 @@ struct ptx_rows {
     uint64_t launches, pid;
     bool pids; /* of several processes */
     int64_t first_ns, last_ns;
-    struct ptx_folder_told *told;
+    struct ptx_folder_summary *summary;
 };
 
 #define CUDA_PROCESSOR                                                                             \
@@ -69,10 +69,10 @@ enum { ACTIVITY, BLOCK, DEVICE };
 
 /* False with the message given; ptx_rows_end in any case. */
 static bool ptx_rows_begin(struct ptx_rows *rows, int fd, const char *name,
-                           struct ptx_folder_told *told)
+                           struct ptx_folder_summary *summary)
 {
     static const struct rbwp_schema *const list[] = {&schemas[0], &schemas[1], &schemas[2]};
-    *rows = (struct ptx_rows){.told = told};
+    *rows = (struct ptx_rows){.summary = summary};
     if (rows_file_begin(&rows->file, fd, name, list, 3, true) &&
         rbwp_block_encoder_new(0, -1, &rows->records) == RBWP_OK)
         return true;
@@ -169,15 +169,17 @@ static void place_text(const struct ptx_map *map, uint32_t id, char *text, size_
 }
 
 /* The line of that name in that kernel, made if need be; NULL without memory. */
-static struct ptx_hot_line *find_line(struct ptx_folder_told *told, uint64_t kernel, uint64_t place)
+static struct ptx_hot_line *find_line(struct ptx_folder_summary *summary, uint64_t kernel,
+                                      uint64_t place)
 {
-    for (uint32_t i = told->line_count; i-- > 0;)
-        if (told->lines[i].kernel == kernel && told->lines[i].place == place)
-            return &told->lines[i];
-    if (!grow_array32(&told->lines, &told->line_room, told->line_count + 1, sizeof *told->lines))
+    for (uint32_t i = summary->line_count; i-- > 0;)
+        if (summary->lines[i].kernel == kernel && summary->lines[i].place == place)
+            return &summary->lines[i];
+    if (!grow_array32(&summary->lines, &summary->line_room, summary->line_count + 1,
+                      sizeof *summary->lines))
         return NULL;
-    told->lines[told->line_count] = (struct ptx_hot_line){.kernel = kernel, .place = place};
-    return &told->lines[told->line_count++];
+    summary->lines[summary->line_count] = (struct ptx_hot_line){.kernel = kernel, .place = place};
+    return &summary->lines[summary->line_count++];
 }
 
 static bool name_probe(struct ptx_rows *rows, const struct ptx_map *map, uint32_t id,
@@ -190,11 +192,11 @@ static bool name_probe(struct ptx_rows *rows, const struct ptx_map *map, uint32_
     names->place = rows_file_name(&rows->file, text);
     names->file = *path ? rows_file_name(&rows->file, path) : 0;
     names->line = probe && probe->loc > 0 ? (uint64_t)probe->loc : 0;
-    struct ptx_hot_line *line = find_line(rows->told, kernel, names->place);
+    struct ptx_hot_line *line = find_line(rows->summary, kernel, names->place);
     if (!line)
         message("out of memory");
     else
-        names->hot = (uint32_t)(line - rows->told->lines);
+        names->hot = (uint32_t)(line - rows->summary->lines);
     return line && !rows->file.failed;
 }
 
@@ -255,11 +257,11 @@ static bool add_cell(struct filling *filling, const struct ptx_lane_timing *lane
         cost,
         filling->timing.bound_ns + lane->bound_ns,
     };
-    struct ptx_hot_line *line = &rows->told->lines[names->hot];
+    struct ptx_hot_line *line = &rows->summary->lines[names->hot];
     line->count++;
     line->cycles += cycles;
-    rows->told->cycles += cycles;
-    rows->told->records++;
+    rows->summary->cycles += cycles;
+    rows->summary->records++;
     return rows_file_add(&rows->file, BLOCK, cells);
 }
 
@@ -363,27 +365,27 @@ static int more_cycles_first(const void *a, const void *b)
 /* Names stay when the file is gone. */
 static bool keep_texts(struct ptx_rows *rows)
 {
-    struct ptx_folder_told *told = rows->told;
+    struct ptx_folder_summary *summary = rows->summary;
     size_t bytes = 1, used = 1;
     for (uint32_t i = 0; i < rows->file.name_count; i++)
         bytes += strlen(rows->file.names[i]) + 1;
-    told->texts = calloc(bytes, 1);
+    summary->texts = calloc(bytes, 1);
     const char **texts = calloc((size_t)rows->file.name_count + 1, sizeof *texts);
-    for (uint32_t i = 0; told->texts && texts && i < rows->file.name_count; i++) {
+    for (uint32_t i = 0; summary->texts && texts && i < rows->file.name_count; i++) {
         size_t count = strlen(rows->file.names[i]) + 1;
-        memcpy(told->texts + used, rows->file.names[i], count);
-        texts[i + 1] = told->texts + used;
+        memcpy(summary->texts + used, rows->file.names[i], count);
+        texts[i + 1] = summary->texts + used;
         used += count;
     }
-    for (uint32_t i = 0; told->texts && texts && i < told->line_count; i++) {
-        struct ptx_hot_line *line = &told->lines[i];
+    for (uint32_t i = 0; summary->texts && texts && i < summary->line_count; i++) {
+        struct ptx_hot_line *line = &summary->lines[i];
         line->kernel_name = line->kernel ? texts[line->kernel] : "";
         line->place_name = texts[line->place];
     }
-    bool good = told->texts && texts;
+    bool good = summary->texts && texts;
     free(texts);
-    if (told->line_count)
-        qsort(told->lines, told->line_count, sizeof *told->lines, more_cycles_first);
+    if (summary->line_count)
+        qsort(summary->lines, summary->line_count, sizeof *summary->lines, more_cycles_first);
     return good;
 }
 
@@ -404,7 +406,7 @@ static struct rbwp_thread_info *thread_infos(const struct ptx_rows *rows)
 
 static bool ptx_folder_finish(struct ptx_rows *rows, const struct ptx_process *process)
 {
-    const struct rbwp_loss loss = {.cause = RBWP_LOSS_ROWS, .count = rows->told->dropped};
+    const struct rbwp_loss loss = {.cause = RBWP_LOSS_ROWS, .count = rows->summary->dropped};
     const struct rbwp_clock_sample samples[] = {
         {0, rows->first_ns, rows->first_ns - rows->shift_ns, rows->first_ns},
         {1, rows->last_ns, rows->last_ns - rows->shift_ns, rows->last_ns}};
@@ -436,7 +438,7 @@ static bool ptx_folder_finish(struct ptx_rows *rows, const struct ptx_process *p
                                             .samples = samples,
                                             .sample_count = rows->last_ns > rows->first_ns ? 2 : 0,
                                             .losses = &loss,
-                                            .loss_count = rows->told->dropped > 0});
+                                            .loss_count = rows->summary->dropped > 0});
     free(infos);
     return good;
 }
@@ -457,7 +459,7 @@ struct writing {
     struct ptx_rows rows;
     struct ptx_process process;
     bool good;
-    struct ptx_folder_told *told;
+    struct ptx_folder_summary *summary;
 };
 
 /* The clocks of this machine, which is the same one where nothing else is said. */
@@ -481,10 +483,10 @@ static bool write_launch(void *context, const struct ptx_launch *launch, const s
                          const struct ptx_matrix *matrix)
 {
     struct writing *writing = context;
-    writing->told->launches++;
-    writing->told->refused += !matrix;
+    writing->summary->launches++;
+    writing->summary->refused += !matrix;
     if (matrix)
-        writing->told->dropped += matrix->dropped;
+        writing->summary->dropped += matrix->dropped;
     writing->good = ptx_rows_add(&writing->rows, launch, map, matrix);
     return writing->good;
 }
@@ -492,36 +494,36 @@ static bool write_launch(void *context, const struct ptx_launch *launch, const s
 static void count_skipped(void *context, const struct ptx_launch *launch)
 {
     struct writing *writing = context;
-    uint64_t *skipped = &writing->told->skipped;
+    uint64_t *skipped = &writing->summary->skipped;
     if (__builtin_add_overflow(*skipped, launch->count ? launch->count : 1, skipped))
         *skipped = UINT64_MAX;
 }
 
 static bool write_profile(struct ptx_walk *walk, int fd, const char *name,
-                          struct ptx_folder_told *told)
+                          struct ptx_folder_summary *summary)
 {
-    struct writing writing = {.told = told};
+    struct writing writing = {.summary = summary};
     walk->context = &writing;
     walk->launch = write_launch;
     walk->skipped = count_skipped;
     walk->process = see_process;
-    writing.good = ptx_rows_begin(&writing.rows, fd, name, told);
+    writing.good = ptx_rows_begin(&writing.rows, fd, name, summary);
     writing.rows.shift_ns = shift_now();
     if (writing.good)
         ptx_walk_launches(walk);
     writing.good = ptx_rows_end(&writing.rows, &writing.process, writing.good);
-    if (writing.good && told->launches == 0)
+    if (writing.good && summary->launches == 0)
         message_plain("%s: no launch is in it", walk->path);
-    return writing.good && told->launches > 0;
+    return writing.good && summary->launches > 0;
 }
 
 static bool write_file(struct ptx_walk *walk, const struct out_options *output,
-                       struct ptx_folder_told *told)
+                       struct ptx_folder_summary *summary)
 {
     int fd = open(output->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return message_fail("%s: cannot be created: %s", output->path, strerror(errno));
-    bool good = write_profile(walk, fd, output->path, told);
+    bool good = write_profile(walk, fd, output->path, summary);
     if (close(fd) != 0) {
         message("%s: cannot be written: %s", output->path, strerror(errno));
         good = false;
@@ -532,21 +534,21 @@ static bool write_file(struct ptx_walk *walk, const struct out_options *output,
 }
 
 enum exit_code ptx_folder_write(const char *path, const struct out_options *output,
-                                struct ptx_folder_told *told)
+                                struct ptx_folder_summary *summary)
 {
     struct ptx_walk walk = {.path = path};
-    *told = (struct ptx_folder_told){0};
+    *summary = (struct ptx_folder_summary){0};
     if (out_is_standard(output))
         return message_usage("a profile cannot go to standard output: give it a name");
     bool good = out_may_create(output, (struct operands){0}) && ptx_walk_begin(&walk) &&
-                write_file(&walk, output, told);
+                write_file(&walk, output, summary);
     ptx_walk_end(&walk);
     return !good ? EXIT_BAD_DATA : walk.refused ? EXIT_PARTIAL : EXIT_GOOD;
 }
 
-void ptx_folder_told_free(struct ptx_folder_told *told)
+void ptx_folder_summary_free(struct ptx_folder_summary *summary)
 {
-    free(told->lines);
-    free(told->texts);
-    *told = (struct ptx_folder_told){0};
+    free(summary->lines);
+    free(summary->texts);
+    *summary = (struct ptx_folder_summary){0};
 }

@@ -61,7 +61,7 @@ static bool ptx_instrument_ends_with(const char *text, size_t count, const char 
 }
 
 /* What it could be: "1 a.py, 2 core.py". */
-static void tell_files(const struct ptx_source *source, const char *file)
+static void report_files(const struct ptx_source *source, const char *file)
 {
     const struct ptx_module *module = &source->module;
     char list[1024] = "";
@@ -97,7 +97,7 @@ static bool choose_file(struct ptx_options *options, const struct ptx_source *so
             return true;
         }
     }
-    tell_files(source, file);
+    report_files(source, file);
     return false;
 }
 
@@ -275,7 +275,7 @@ static bool look_at_probes(const struct ptx_instrumented *made)
         return true;
     if (made->options.file && !may_have_file(&made->source.module, made->options.file)) {
         snprintf(number, sizeof number, "%" PRIu32, made->options.file);
-        tell_files(&made->source, number);
+        report_files(&made->source, number);
         return false;
     }
     message_plain("%s: no probe was put in: mode %s finds nothing in this kernel and file",

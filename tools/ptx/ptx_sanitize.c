@@ -87,7 +87,7 @@ static bool one_line(const struct ptx_loc_map *locs, struct edge edge)
     return from_known && to_known && from == to;
 }
 
-static void merge(struct ptx_sanitizer *sanitizer, const struct ptx_loc_map *locs)
+static void merge_probes(struct ptx_sanitizer *sanitizer, const struct ptx_loc_map *locs)
 {
     for (size_t i = 0; i < sanitizer->edge_count; i++) {
         sanitizer->sites[sanitizer->edges[i].from].sources++;
@@ -176,7 +176,7 @@ void ptx_sanitizer_keep_dead(struct ptx_sanitizer *sanitizer)
 bool ptx_sanitizer_lists(struct ptx_sanitizer *sanitizer, struct ptx_active *active,
                          const struct ptx_loc_map *locs)
 {
-    merge(sanitizer, locs);
+    merge_probes(sanitizer, locs);
     if (list_sites(sanitizer, locs, active))
         return true;
     return message_fail("out of memory");

@@ -28,7 +28,7 @@ static bool has_record(const struct ptx_cell *cell)
 /* ---- the device's clocks --------------------------------------------------------------- */
 
 /* The kernel's time as far as lanes saw it. */
-static void see(struct ptx_timing *timing, uint64_t globaltimer)
+static void see_timing(struct ptx_timing *timing, uint64_t globaltimer)
 {
     if (!is_time(globaltimer))
         return;
@@ -63,10 +63,10 @@ static void see_wide(struct ptx_timing *timing, const struct ptx_launch *launch)
     double cycles = 0, ns = 0, most_ns = 0;
     for (uint32_t lane = 0; lane < matrix->lanes; lane++) {
         double lane_cycles, lane_ns;
-        see(timing, ptx_matrix_head(matrix, lane).globaltimer);
+        see_timing(timing, ptx_matrix_head(matrix, lane).globaltimer);
         for (uint32_t row = 0; row < matrix->rows; row++)
             if (has_record(ptx_matrix_at(matrix, row, lane)))
-                see(timing, ptx_matrix_place(matrix, row, lane).globaltimer);
+                see_timing(timing, ptx_matrix_place(matrix, row, lane).globaltimer);
         if (!lane_length(matrix, lane, &lane_cycles, &lane_ns))
             continue;
         cycles += lane_cycles;
@@ -236,8 +236,8 @@ static void see_lanes(struct ptx_timing *timing)
             !is_time(ptx_matrix_head(matrix, lane).globaltimer))
             continue;
         ptx_timing_lane(timing, lane, &found);
-        see(timing, (uint64_t)device_at(&found, first));
-        see(timing, (uint64_t)device_at(&found, last));
+        see_timing(timing, (uint64_t)device_at(&found, first));
+        see_timing(timing, (uint64_t)device_at(&found, last));
     }
 }
 

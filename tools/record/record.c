@@ -516,34 +516,35 @@ static bool record_ptx_left(const char *folder)
     return false;
 }
 
-static unsigned count_kernels(const struct ptx_folder_told *told)
+static unsigned count_kernels(const struct ptx_folder_summary *summary)
 {
     unsigned kernels = 0;
-    for (uint32_t i = 0; i < told->line_count; i++) {
+    for (uint32_t i = 0; i < summary->line_count; i++) {
         uint32_t before = 0;
-        while (before < i && told->lines[before].kernel != told->lines[i].kernel)
+        while (before < i && summary->lines[before].kernel != summary->lines[i].kernel)
             before++;
         kernels += before == i;
     }
     return kernels;
 }
 
-static void say_told(const char *path, const struct ptx_folder_told *told)
+static void print_summary(const char *path, const struct ptx_folder_summary *summary)
 {
-    unsigned kernels = count_kernels(told);
+    unsigned kernels = count_kernels(summary);
     message_plain("%s: %" PRIu64 " launch%s of %u kernel%s, %" PRIu64 " records%s", path,
-                  told->launches, told->launches == 1 ? "" : "es", kernels, kernels == 1 ? "" : "s",
-                  told->records, told->dropped ? " (some found no room: --capacity)" : "");
-    if (told->skipped)
+                  summary->launches, summary->launches == 1 ? "" : "es", kernels,
+                  kernels == 1 ? "" : "s", summary->records,
+                  summary->dropped ? " (some found no room: --capacity)" : "");
+    if (summary->skipped)
         message_plain("%" PRIu64
                       " launches are not in it (--ptx-launches, captured graphs, memory)",
-                      told->skipped);
-    if (told->line_count && told->cycles)
+                      summary->skipped);
+    if (summary->line_count && summary->cycles)
         message_plain("  share     cycles     count  hottest lines");
-    for (uint32_t i = 0; i < told->line_count && i < LINES_SHOWN && told->cycles; i++) {
-        const struct ptx_hot_line *line = &told->lines[i];
+    for (uint32_t i = 0; i < summary->line_count && i < LINES_SHOWN && summary->cycles; i++) {
+        const struct ptx_hot_line *line = &summary->lines[i];
         message_plain("%6.1f%% %10" PRIu64 " %9" PRIu64 "  %.200s in %.200s",
-                      100.0 * (double)line->cycles / (double)told->cycles, line->cycles,
+                      100.0 * (double)line->cycles / (double)summary->cycles, line->cycles,
                       line->count, line->place_name, line->kernel_name);
     }
 }
@@ -551,11 +552,11 @@ static void say_told(const char *path, const struct ptx_folder_told *told)
 /* Makes the profile and says what is in it. False with the message given. */
 static bool record_ptx_finish(const struct record_options *options, const char *folder)
 {
-    struct ptx_folder_told told = {0};
-    enum exit_code code = ptx_folder_write(folder, &options->output, &told);
+    struct ptx_folder_summary summary = {0};
+    enum exit_code code = ptx_folder_write(folder, &options->output, &summary);
     if (code != EXIT_BAD_DATA)
-        say_told(options->output.path, &told);
-    ptx_folder_told_free(&told);
+        print_summary(options->output.path, &summary);
+    ptx_folder_summary_free(&summary);
     return code != EXIT_BAD_DATA;
 }
 

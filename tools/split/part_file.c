@@ -292,7 +292,7 @@ bool table_parts_take(struct table_parts *parts, const struct rbwp_block *block,
 
 /* ---- part file ------------------------------------------------------------------------------- */
 
-static bool told(const struct part_file *part, enum rbwp_status status)
+static bool part_file_check(const struct part_file *part, enum rbwp_status status)
 {
     if (status != RBWP_OK)
         message("%s: cannot be written: %s", part->path,
@@ -328,8 +328,8 @@ bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp
     }
     *part = (struct part_file){.path = path, .fd = fd};
     struct rbwp_sink sink = rbwp_sink_fd(&part->fd);
-    return told(part, rbwp_writer_new(&sink, header->node, header->zero_time_ns,
-                                      header->flags & RBWP_FLAG_LEVEL2, &part->writer));
+    return part_file_check(part, rbwp_writer_new(&sink, header->node, header->zero_time_ns,
+                                                 header->flags & RBWP_FLAG_LEVEL2, &part->writer));
 }
 
 bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block)
@@ -343,18 +343,18 @@ bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_se
     part->last_ns = block->last_ns > part->last_ns ? block->last_ns : part->last_ns;
     part->records += block->records;
     part->thread_records[thread] += block->records;
-    return told(part, rbwp_writer_add_block(part->writer, block));
+    return part_file_check(part, rbwp_writer_add_block(part->writer, block));
 }
 
 bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block *block)
 {
-    return told(part, rbwp_writer_add_block(part->writer, block));
+    return part_file_check(part, rbwp_writer_add_block(part->writer, block));
 }
 
 bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
                           uint32_t bytes)
 {
-    return told(part, rbwp_writer_add_opaque(part->writer, tag, data, bytes));
+    return part_file_check(part, rbwp_writer_add_opaque(part->writer, tag, data, bytes));
 }
 
 /* ---- the trailer ----------------------------------------------------------------------- */
@@ -438,9 +438,9 @@ static bool finish_with(struct part_file *part, const struct rbwp_tables *tables
     if (!facts->is_first)
         trailer.discarded = 0;
     if (done)
-        done =
-            told(part, rbwp_writer_finish(part->writer, tables->work_items, tables->work_item_count,
-                                          tables->sub_items, tables->sub_item_count, &trailer));
+        done = part_file_check(part, rbwp_writer_finish(part->writer, tables->work_items,
+                                                        tables->work_item_count, tables->sub_items,
+                                                        tables->sub_item_count, &trailer));
     else
         message("out of memory");
     free(threads);
@@ -455,8 +455,9 @@ bool part_file_finish(struct part_file *part, const struct rbwp_reader *original
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(original);
     if (trailer)
         return finish_with(part, tables, trailer, facts);
-    return told(part, rbwp_writer_finish(part->writer, tables->work_items, tables->work_item_count,
-                                         tables->sub_items, tables->sub_item_count, NULL));
+    return part_file_check(part, rbwp_writer_finish(part->writer, tables->work_items,
+                                                    tables->work_item_count, tables->sub_items,
+                                                    tables->sub_item_count, NULL));
 }
 
 void part_file_close(struct part_file *part, bool remove)

@@ -82,7 +82,8 @@ struct arg_call {
     struct trace_cpu cpu;
 };
 
-static void count(struct arg_sums *sums, const struct value *value, const struct arg_call *call)
+static void count_value(struct arg_sums *sums, const struct value *value,
+                        const struct arg_call *call)
 {
     if (sums->failed)
         return;
@@ -135,7 +136,7 @@ static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
     if (real || negative) /* other numbers have their bits, too */
         value.bits = text_hash(TEXT_HASH_FIRST + (real ? 1u : 2u), &value.bits, sizeof value.bits);
     if (!sums->ranges && sums->exact <= ARG_SUMS_EXACT)
-        count(sums, &value, call);
+        count_value(sums, &value, call);
     sums->ranges |= sums->exact > ARG_SUMS_EXACT;
     if (real)
         name_real_range(&value, arg->value.f64, name);
@@ -143,7 +144,7 @@ static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
         name_range(&value, negative, magnitude, name);
     value.text = trace_text(name);
     value.quoted = true;
-    count(sums, &value, call);
+    count_value(sums, &value, call);
 }
 
 static bool is_word(char c)
@@ -200,7 +201,7 @@ static void count_text(struct arg_sums *sums, const struct arg_text *made,
     }
     if (sums->texts >= ARG_SUMS_TEXTS && !arg_sums_find(sums, &value))
         value = (struct value){.class = OTHERS, .quoted = true, .text = trace_text("(others)")};
-    count(sums, &value, call);
+    count_value(sums, &value, call);
     free(folded);
 }
 

@@ -476,16 +476,16 @@ static void add_counter(struct counter_side *to, const struct counter_sums *from
 static void diff_take_counter(struct diff *diff, struct counter_side *runs,
                               const struct sided_track *track)
 {
-    const struct trace_track *told = &track->stats->track;
+    const struct trace_track *info = &track->stats->track;
     struct counter_diff *row =
         diff->counter_count ? &diff->counters[diff->counter_count - 1] : NULL;
     if (!track->stats->counter)
         return;
-    if (!row || trace_text_compare(row->name, told->name) != 0 ||
-        trace_text_compare(row->unit, told->unit) != 0) {
+    if (!row || trace_text_compare(row->name, info->name) != 0 ||
+        trace_text_compare(row->unit, info->unit) != 0) {
         row = &diff->counters[diff->counter_count++];
-        row->name = told->name;
-        row->unit = told->unit;
+        row->name = info->name;
+        row->unit = info->unit;
     }
     runs += (size_t)(diff->counter_count - 1) * (diff->a_runs + diff->b_runs);
     add_counter(&runs[track->run], track->stats->counter);

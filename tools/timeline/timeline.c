@@ -644,7 +644,7 @@ const struct result_column timeline_columns[] = {
     RESULT_LAST};
 
 /* False without memory. */
-static bool show(struct timeline *timeline)
+static bool show_timeline(struct timeline *timeline)
 {
     const struct timeline_options *options = timeline->options;
     choose_cells(timeline);
@@ -684,7 +684,7 @@ static enum exit_code timeline_end(struct trace_pass *pass)
 {
     struct timeline *timeline = pass->state;
     bool whole = !timeline->grid.failed && pass->trace;
-    if (whole && !show(timeline)) {
+    if (whole && !show_timeline(timeline)) {
         message("out of memory");
         whole = false;
     }

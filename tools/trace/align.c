@@ -554,7 +554,7 @@ static void align_report(const struct aligner *aligner, int i)
 }
 
 /* Of many, a line a method: how many there are, and the worst of what is reported of one. */
-static void tell_together(const struct aligner *aligner, int first)
+static void report_together(const struct aligner *aligner, int first)
 {
     const char *method = aligner->alignments[first].method;
     int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;
@@ -675,7 +675,7 @@ static bool align(struct aligner *aligner)
             good &= align_refuse(aligner, i);
     for (int i = 0; good && i < aligner->count && !aligner->options->quiet; i++)
         if (aligner->count > TOLD_EACH)
-            tell_together(aligner, i);
+            report_together(aligner, i);
         else
             align_report(aligner, i);
     return good;

@@ -16,7 +16,7 @@ void json_scan_stop(struct json_scan *scan)
     unpack_stop(&scan->bytes);
 }
 
-static enum json_token wrong(struct json_scan *scan, const char *what)
+static enum json_token json_scan_wrong(struct json_scan *scan, const char *what)
 {
     if (!*scan->problem)
         snprintf(scan->problem, sizeof scan->problem, "%s at byte %" PRIu64, what,
@@ -156,7 +156,7 @@ static enum json_token ended(struct json_scan *scan, enum json_token token)
 static enum json_token open_level(struct json_scan *scan, bool object)
 {
     if (scan->depth == JSON_DEPTH_MAX)
-        return wrong(scan, "values are nested too deep");
+        return json_scan_wrong(scan, "values are nested too deep");
     scan->in_object[scan->depth++] = object;
     scan->value_ended = scan->key_ended = false;
     return object ? JSON_OBJECT : JSON_ARRAY;
@@ -165,7 +165,7 @@ static enum json_token open_level(struct json_scan *scan, bool object)
 static enum json_token close_level(struct json_scan *scan, bool object)
 {
     if (scan->depth == 0 || scan->in_object[scan->depth - 1] != object || scan->key_ended)
-        return wrong(scan, "a bracket closes what is not open");
+        return json_scan_wrong(scan, "a bracket closes what is not open");
     scan->depth--;
     return ended(scan, object ? JSON_OBJECT_END : JSON_ARRAY_END);
 }
@@ -186,7 +186,7 @@ static enum json_token read_plain(struct json_scan *scan, int first)
         scan->bytes.next++;
     }
     if (scan->text_bytes == 0)
-        return wrong(scan, "a character that begins no value");
+        return json_scan_wrong(scan, "a character that begins no value");
     if (unpack_peek(&scan->bytes) < 0)
         return end_of_text(scan); /* more of it may be missing */
     return ended(scan, number ? JSON_NUMBER : JSON_WORD);
@@ -195,15 +195,16 @@ static enum json_token read_plain(struct json_scan *scan, int first)
 static enum json_token read_key(struct json_scan *scan, int byte)
 {
     if (byte != '"')
-        return wrong(scan, "a member without a name");
+        return json_scan_wrong(scan, "a member without a name");
     scan->bytes.next++;
     if (!read_string(scan))
-        return unpack_peek(&scan->bytes) < 0 ? end_of_text(scan) : wrong(scan, "a broken string");
+        return unpack_peek(&scan->bytes) < 0 ? end_of_text(scan)
+                                             : json_scan_wrong(scan, "a broken string");
     int colon = peek_solid(scan);
     if (colon < 0)
         return end_of_text(scan);
     if (colon != ':')
-        return wrong(scan, "a name without its value");
+        return json_scan_wrong(scan, "a name without its value");
     scan->bytes.next++;
     scan->key_ended = true;
     return JSON_KEY;
@@ -215,7 +216,8 @@ static enum json_token read_value(struct json_scan *scan, int byte)
         scan->bytes.next++;
         if (read_string(scan))
             return ended(scan, JSON_TEXT);
-        return unpack_peek(&scan->bytes) < 0 ? end_of_text(scan) : wrong(scan, "a broken string");
+        return unpack_peek(&scan->bytes) < 0 ? end_of_text(scan)
+                                             : json_scan_wrong(scan, "a broken string");
     }
     if (byte != '{' && byte != '[')
         return read_plain(scan, byte);
@@ -240,7 +242,8 @@ enum json_token json_scan_next(struct json_scan *scan)
         return close_level(scan, byte == '}');
     }
     if (scan->value_ended)
-        return wrong(scan, scan->depth ? "no comma between two values" : "something follows");
+        return json_scan_wrong(scan,
+                               scan->depth ? "no comma between two values" : "something follows");
     if (scan->depth && scan->in_object[scan->depth - 1] && !scan->key_ended)
         return read_key(scan, byte);
     return read_value(scan, byte);

@@ -106,7 +106,7 @@ static uint32_t range_rows_track_of(struct range_rows *ranges, uint64_t thread_i
     return ranges->tracks[number] - 1;
 }
 
-static void tell_range(struct range_rows *ranges, const uint64_t *cell)
+static void emit_range(struct range_rows *ranges, const uint64_t *cell)
 {
     static const uint8_t types[] = {TRACE_ARG_U64, TRACE_ARG_U64, TRACE_ARG_I64, TRACE_ARG_F64};
     span_detail_start(&ranges->detail);
@@ -139,7 +139,7 @@ static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
         return;
     span.id = ranges->host.new_ids(ranges->host.context, 1);
     span.name = range_rows_name_of(ranges, cell[AT_range_name]);
-    tell_range(ranges, cell);
+    emit_range(ranges, cell);
     span_sorter_add(&ranges->spans, &span, span_detail_finish(&ranges->detail));
     ranges->failed |= ranges->detail.failed;
 }
@@ -165,7 +165,7 @@ static uint32_t range_rows_label_of(struct range_rows *ranges, const struct rbwp
     return *label;
 }
 
-static void take(struct range_rows *ranges, const struct range_row *row)
+static void take_range_row(struct range_rows *ranges, const struct range_row *row)
 {
     const uint64_t *cell = row->cell;
     if (cell[AT_range_kind] == KIND_MARK) {
@@ -196,7 +196,7 @@ bool range_rows_take(struct range_rows *ranges, const struct rbwp_catalog *catal
         for (unsigned c = 0; c < COLUMNS_range; c++)
             row.cell[c] = table_cell(cells[c], i);
         row.cell[AT_range_name] = range_rows_label_of(ranges, catalog, row.cell[AT_range_name]);
-        take(ranges, &row);
+        take_range_row(ranges, &row);
     }
     return true;
 }

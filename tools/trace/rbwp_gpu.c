@@ -295,41 +295,41 @@ void rbwp_gpu_limit(struct rbwp_gpu *gpu, int64_t from_ns, int64_t to_ns)
 }
 
 /* Of several with the same processor the last one counts. */
-static struct rbwp_gpu_told *told_of(struct rbwp_gpu *gpu, uint64_t proc_id)
+static struct rbwp_gpu_described *described_gpu(struct rbwp_gpu *gpu, uint64_t proc_id)
 {
     uint32_t i = 0;
-    while (i < gpu->told_count && gpu->told[i].properties.proc_id != proc_id)
+    while (i < gpu->described_count && gpu->described[i].properties.proc_id != proc_id)
         i++;
-    if (i == RBWP_GPUS_TOLD)
+    if (i == RBWP_GPUS_DESCRIBED)
         return NULL;
-    gpu->told_count += i == gpu->told_count;
-    return &gpu->told[i];
+    gpu->described_count += i == gpu->described_count;
+    return &gpu->described[i];
 }
 
 /* The name now: another file's names have other numbers. */
 static void take_properties(void *context, const struct gpu_properties *properties)
 {
     struct rbwp_gpu *gpu = context;
-    struct rbwp_gpu_told *told = told_of(gpu, properties->proc_id);
-    if (!told)
+    struct rbwp_gpu_described *described = described_gpu(gpu, properties->proc_id);
+    if (!described)
         return;
     struct rbwp_text name = {"", 0};
     if (properties->name)
         name = gpu->host.name(gpu->host.context, properties->name);
-    told->properties = *properties;
+    described->properties = *properties;
     if (name.bytes)
-        told->label = trace_add_label(gpu->trace, name.text, name.bytes);
+        described->label = trace_add_label(gpu->trace, name.text, name.bytes);
 }
 
 bool rbwp_gpu_devices(struct rbwp_gpu *gpu, const struct rbwp_gpu_info *gpus, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        struct rbwp_gpu_told *told = told_of(gpu, gpus[i].proc_id);
-        if (!told)
+        struct rbwp_gpu_described *described = described_gpu(gpu, gpus[i].proc_id);
+        if (!described)
             break;
-        told->properties.proc_id = gpus[i].proc_id;
+        described->properties.proc_id = gpus[i].proc_id;
         if (gpus[i].name_bytes)
-            told->label = trace_add_label(gpu->trace, gpus[i].name, gpus[i].name_bytes);
+            described->label = trace_add_label(gpu->trace, gpus[i].name, gpus[i].name_bytes);
     }
     return gpu_devices_add(&gpu->devices, gpus, count);
 }
@@ -397,9 +397,9 @@ uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 
 void rbwp_gpu_add_facts(struct rbwp_gpu *gpu)
 {
-    for (uint32_t i = 0; i < gpu->told_count; i++) {
-        const struct gpu_properties *properties = &gpu->told[i].properties;
-        const struct trace_text name = trace_label_of(gpu->trace, gpu->told[i].label);
+    for (uint32_t i = 0; i < gpu->described_count; i++) {
+        const struct gpu_properties *properties = &gpu->described[i].properties;
+        const struct trace_text name = trace_label_of(gpu->trace, gpu->described[i].label);
         const uint64_t proc_id = properties->proc_id;
         static const char *const apis[APIS + 1] = {"", "", "", "opencl_"};
         const unsigned api = api_of(proc_id);
@@ -448,13 +448,13 @@ static uint32_t rbwp_gpu_key(struct rbwp_gpu *gpu, unsigned which)
     return *known - 1;
 }
 
-static void tell_number(struct rbwp_gpu *gpu, unsigned which, uint64_t value)
+static void emit_number(struct rbwp_gpu *gpu, unsigned which, uint64_t value)
 {
     if (value)
         span_detail_arg(&gpu->detail, rbwp_gpu_key(gpu, which), TRACE_ARG_U64, value);
 }
 
-static void tell_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t sizes[3])
+static void emit_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t sizes[3])
 {
     char text[80];
     snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", sizes[0], sizes[1],
@@ -462,7 +462,7 @@ static void tell_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t size
     span_detail_text(&gpu->detail, rbwp_gpu_key(gpu, which), TRACE_ARG_JSON, trace_text(text));
 }
 
-static void tell_name(struct rbwp_gpu *gpu, unsigned which, uint32_t name)
+static void emit_name(struct rbwp_gpu *gpu, unsigned which, uint32_t name)
 {
     struct rbwp_text text = {NULL, 0};
     if (name)
@@ -473,24 +473,24 @@ static void tell_name(struct rbwp_gpu *gpu, unsigned which, uint32_t name)
 }
 
 /* What work this was. */
-static void tell_kind(struct rbwp_gpu *gpu, const struct gpu_fact *fact)
+static void emit_kind(struct rbwp_gpu *gpu, const struct gpu_fact *fact)
 {
     static const char *const words[] = {[GPU_COPY] = "gpu_memcpy", [GPU_SET] = "gpu_memset"};
     const struct gpu_shape *shape = gpu_shapes_get(&gpu->shapes, fact->shape);
     if (fact->kind != GPU_KERNEL)
         gpu->detail.head.category =
             trace_add_label(gpu->trace, words[fact->kind], (uint32_t)strlen(words[fact->kind]));
-    tell_number(gpu, KEY_BYTES, fact->bytes);
-    tell_number(gpu, KEY_NODE, fact->graph_node);
+    emit_number(gpu, KEY_BYTES, fact->bytes);
+    emit_number(gpu, KEY_NODE, fact->graph_node);
     if (!shape)
         return;
-    tell_sizes(gpu, KEY_GRID, shape->grid);
-    tell_sizes(gpu, KEY_BLOCK, shape->block);
-    tell_number(gpu, KEY_REGISTERS, shape->registers);
-    tell_number(gpu, KEY_SHARED, shape->shared);
+    emit_sizes(gpu, KEY_GRID, shape->grid);
+    emit_sizes(gpu, KEY_BLOCK, shape->block);
+    emit_number(gpu, KEY_REGISTERS, shape->registers);
+    emit_number(gpu, KEY_SHARED, shape->shared);
 }
 
-static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
+static void emit_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
                       const struct gpu_fact *fact)
 {
     struct trace_detail *head = &gpu->detail.head;
@@ -513,12 +513,12 @@ static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
     if (fact->launched_ns)
         span_detail_arg(&gpu->detail, rbwp_gpu_key(gpu, KEY_LAUNCHED), TRACE_ARG_TIME,
                         (uint64_t)trace_on_axis(axis, fact->launched_ns));
-    tell_number(gpu, KEY_STREAM, fact->stream);
-    tell_name(gpu, KEY_CALL, fact->call_name);
-    tell_kind(gpu, fact);
+    emit_number(gpu, KEY_STREAM, fact->stream);
+    emit_name(gpu, KEY_CALL, fact->call_name);
+    emit_kind(gpu, fact);
 }
 
-static void tell_inferred(struct rbwp_gpu *gpu, const struct gpu_work *work)
+static void emit_inferred(struct rbwp_gpu *gpu, const struct gpu_work *work)
 {
     struct trace_detail *head = &gpu->detail.head;
     if (work->inferred_track == TRACE_NONE)
@@ -587,9 +587,9 @@ static void found(void *context, const struct gpu_work *work, const struct gpu_f
     }
     span_detail_start(&gpu->detail);
     if (fact)
-        tell_fact(gpu, &made, fact);
+        emit_fact(gpu, &made, fact);
     else
-        tell_inferred(gpu, work);
+        emit_inferred(gpu, work);
     add_link(gpu, &made);
     span_sorter_add(&gpu->spans, &made, span_detail_finish(&gpu->detail));
     gpu->failed |= gpu->detail.failed;

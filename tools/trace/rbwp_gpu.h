@@ -54,7 +54,7 @@ struct gpu_shapes {
 /* ---- rbwp gpu -------------------------------------------------------------------------------- */
 
 #define RBWP_GPUS_MAX 4096
-#define RBWP_GPUS_TOLD 64 /* as facts */
+#define RBWP_GPUS_DESCRIBED 64 /* as facts */
 
 /* What the source does for it. */
 struct rbwp_gpu_host {
@@ -91,11 +91,11 @@ struct rbwp_gpu {
         uint32_t track;
     } gpus[RBWP_GPUS_MAX];
     uint32_t gpu_count;
-    struct rbwp_gpu_told {
+    struct rbwp_gpu_described {
         struct gpu_properties properties; /* but for its name */
         uint32_t label;                   /* its name */
-    } told[RBWP_GPUS_TOLD];
-    uint32_t told_count;
+    } described[RBWP_GPUS_DESCRIBED];
+    uint32_t described_count;
     struct gpu_shapes shapes;
     uint32_t keys[RBWP_GPU_KEYS]; /* names of arguments + 1 */
     bool failed;                  /* out of memory */

@@ -80,7 +80,7 @@ static bool is_gap(const struct trace_source *before, const struct trace_source 
 }
 
 /* False: a part is missing between them. */
-static bool tell_gap(const struct trace_source *before, const struct trace_source *next)
+static bool report_gap(const struct trace_source *before, const struct trace_source *next)
 {
     const struct trace_identity *a = &before->facts.identity, *b = &next->facts.identity;
     if (!is_gap(before, next))
@@ -120,7 +120,7 @@ static enum exit_code join(struct trace_source **parts, int count, bool *gone,
     }
     for (int i = 0; i < count; i++) {
         const bool covered = is_covered(parts, count, i);
-        if (!covered && before && !tell_gap(before, parts[i]))
+        if (!covered && before && !report_gap(before, parts[i]))
             code = exit_worse(code, EXIT_PARTIAL);
         last.has_gap |= !covered && before && is_gap(before, parts[i]);
         before = covered ? before : parts[i];
@@ -138,7 +138,7 @@ static enum exit_code join(struct trace_source **parts, int count, bool *gone,
 }
 
 /* A part alone is read as what it is: older ones may have been removed to make room. */
-static void tell_beginning(const struct trace_source *first)
+static void report_beginning(const struct trace_source *first)
 {
     if (recordings_began_before(&first->facts.identity))
         message_plain("%s: begins with part %" PRIu32
@@ -158,7 +158,7 @@ static enum exit_code join_all(struct trace_source *sources, struct trace_source
             if (compare_places(&order[at + parts - 1]->facts, &order[end]->facts) != 0)
                 order[at + parts++] = order[end];
         }
-        tell_beginning(order[at]);
+        report_beginning(order[at]);
         if (parts > 1)
             code = exit_worse(code, join(order + at, parts, gone, sources));
     }

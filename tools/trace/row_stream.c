@@ -271,7 +271,8 @@ static void insert(const struct row_stream *stream, uint32_t *rows, uint32_t cou
 }
 
 /* Two neighbouring runs, which are in order, the first one's end at middle. */
-static void merge(const struct row_stream *stream, uint32_t *rows, uint32_t middle, uint32_t count)
+static void merge_rows(const struct row_stream *stream, uint32_t *rows, uint32_t middle,
+                       uint32_t count)
 {
     uint32_t *left = stream->other;
     uint32_t i = 0, j = middle, to = 0;
@@ -295,7 +296,7 @@ static void row_stream_sort(const struct row_stream *stream, uint32_t *rows, uin
     for (uint32_t run = SHORT_RUN; run < count; run *= 2)
         for (uint32_t from = 0; count - from > run; from += 2 * run) {
             uint32_t left = count - from;
-            merge(stream, rows + from, run, left < 2 * run ? left : 2 * run);
+            merge_rows(stream, rows + from, run, left < 2 * run ? left : 2 * run);
             if (left <= 2 * run)
                 break;
         }

@@ -379,7 +379,7 @@ static void add_bounds(struct trace_detail *head, uint64_t start_ns, uint64_t st
 }
 
 /* The error of the kernel's clock against the session's is that of both ends. */
-static inline void tell_kernel(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
+static inline void emit_kernel(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
                                uint32_t row, const struct trace_span *span,
                                struct trace_detail *head)
 {
@@ -389,7 +389,7 @@ static inline void tell_kernel(const struct kernel_columns *kernel, const struct
         add_bounds(head, bound_ns, bound_ns, trace_duration_ns(span));
 }
 
-static inline void tell_row(struct table_rows *tables, const struct table_shape *shape,
+static inline void emit_row(struct table_rows *tables, const struct table_shape *shape,
                             const struct rbwp_rows *rows, uint32_t row,
                             const struct trace_span *span, struct trace_detail *head)
 {
@@ -402,7 +402,7 @@ static inline void tell_row(struct table_rows *tables, const struct table_shape 
         add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
                    trace_duration_ns(span));
     if (shape->kernel.table)
-        tell_kernel(&shape->kernel, rows, row, span, head);
+        emit_kernel(&shape->kernel, rows, row, span, head);
 }
 
 /* Of a table without bytes: its rows' details differ in few words. */
@@ -415,7 +415,7 @@ static inline const struct trace_detail *change_detail(struct table_rows *tables
     struct trace_arg *args = (void *)(head + 1), *arg = args;
     head->flags = 0;
     head->start_uncertain_ns = head->stop_uncertain_ns = head->certain_ns = 0;
-    tell_row(tables, shape, rows, row, span, head);
+    emit_row(tables, shape, rows, row, span, head);
     for (uint32_t i = 0; i < shape->arg_count; i++) {
         uint16_t column = shape->args[i];
         unsigned type = rows->schema->columns[column].type;
@@ -447,7 +447,7 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
         return change_detail(tables, shape, rows, row, span);
     span_detail_start(&tables->detail);
     tables->detail.head.category = shape->label_name;
-    tell_row(tables, shape, rows, row, span, &tables->detail.head);
+    emit_row(tables, shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         table_rows_add_arg(tables, shape, rows, shape->args[i], row);
     if (shape->has_stack)

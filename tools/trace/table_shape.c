@@ -246,8 +246,8 @@ static uint64_t kernel_tracks_hash(const struct kernel_track *wanted)
 }
 
 /* The track that it is found by, if it is there already. */
-static bool is_known(const struct kernel_tracks *tracks, const struct kernel_track *wanted,
-                     uint32_t *track_out)
+static bool is_known_kernel(const struct kernel_tracks *tracks, const struct kernel_track *wanted,
+                            uint32_t *track_out)
 {
     uint64_t hash = kernel_tracks_hash(wanted);
     for (uint32_t step = 0, i; (i = index_map_next(&tracks->by_key, hash, &step)) != INDEX_NONE;) {
@@ -266,7 +266,7 @@ static uint32_t below(struct kernel_tracks *tracks, uint32_t parent, enum trace_
                       uint64_t id, struct trace_text name)
 {
     struct kernel_track wanted = {.id = id, .parent = parent, .kind = kind};
-    if (is_known(tracks, &wanted, &wanted.track))
+    if (is_known_kernel(tracks, &wanted, &wanted.track))
         return wanted.track;
     if (trace_failed(tracks->trace) || tracks->count == KERNEL_TRACKS_MAX)
         return parent;
@@ -286,8 +286,8 @@ static uint32_t numbered(struct kernel_tracks *tracks, uint32_t parent, enum tra
 {
     char name[48];
     uint32_t known;
-    if (is_known(tracks, &(struct kernel_track){.id = number, .parent = parent, .kind = kind},
-                 &known))
+    if (is_known_kernel(
+            tracks, &(struct kernel_track){.id = number, .parent = parent, .kind = kind}, &known))
         return known; /* nearly always: the name is not needed */
     snprintf(name, sizeof name, "%s %" PRIu64, what, number);
     return below(tracks, parent, kind, number, trace_text(name));

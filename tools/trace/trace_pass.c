@@ -156,7 +156,7 @@ static enum exit_code job_files_choose(struct trace_source *sources, int *count)
 }
 
 /* "node 2", "nodes 2, 5 and 7" ... */
-static void tell_missing(const uint32_t *missing, uint32_t count, uint32_t ranks)
+static void report_missing(const uint32_t *missing, uint32_t count, uint32_t ranks)
 {
     char list[MISSING_SHOWN * 12 + 1] = "";
     size_t used = 0;
@@ -186,7 +186,7 @@ static enum exit_code job_files_missing(const struct trace_source *sources, int 
     }
     free(order);
     if (gone)
-        tell_missing(missing, gone, ranks);
+        report_missing(missing, gone, ranks);
     return gone ? EXIT_PARTIAL : EXIT_GOOD;
 }
 
@@ -279,8 +279,8 @@ static int next_of(const struct place *places, int at)
     return places[at].next_child;
 }
 
-static void move(struct trace_source *sources, struct trace_source *ordered,
-                 const struct place *places, int count)
+static void move_source(struct trace_source *sources, struct trace_source *ordered,
+                        const struct place *places, int count)
 {
     int moved = 0;
     for (int i = 0; i < count; i++)
@@ -304,7 +304,7 @@ static void parents_first(struct trace_source *sources, int count)
     if (places && sorted && ordered && count > 1) {
         qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
         pass_join(places, sorted, count, sources);
-        move(sources, ordered, places, count);
+        move_source(sources, ordered, places, count);
     }
     free(places);
     free(sorted);
@@ -436,7 +436,7 @@ static bool reads_all(const struct trace_pass *pass)
     return !pass->is_part && !filter_is_set(&pass->filter) && !pass->options->inputs.shard.of;
 }
 
-static void tell_too_early(const struct trace *trace)
+static void report_too_early(const struct trace *trace)
 {
     const struct trace_totals *totals = trace_totals(trace);
     const struct trace_message *worst = &totals->earliest;
@@ -466,7 +466,7 @@ static enum exit_code judge_links(const struct trace_pass *pass)
                 totals->handled_alone);
     if (totals->too_early == 0)
         return EXIT_GOOD;
-    tell_too_early(pass->trace);
+    report_too_early(pass->trace);
     return pass->options->raw_times ? EXIT_GOOD : EXIT_PARTIAL;
 }
 

@@ -21,8 +21,9 @@
 /* ---- new -------------------------------------------------------------------- */
 
 /* The config with its defaults filled in. */
-static enum rbwp_status complete(const struct rbwp_endpoint_config *given,
-                                 struct rbwp_endpoint_config *config_out, struct rbwp_error *error)
+static enum rbwp_status complete_endpoint_config(const struct rbwp_endpoint_config *given,
+                                                 struct rbwp_endpoint_config *config_out,
+                                                 struct rbwp_error *error)
 {
     struct rbwp_endpoint_config config = {0};
     if (given) {
@@ -110,7 +111,7 @@ static struct rbwp_endpoint *endpoint_allocate(struct rbwp_work_manager *manager
     return endpoint;
 }
 
-static void release(struct rbwp_endpoint *endpoint)
+static void release_endpoint(struct rbwp_endpoint *endpoint)
 {
     pthread_mutex_destroy(&endpoint->outbox_lock);
     pthread_mutex_destroy(&endpoint->wait_lock);
@@ -156,7 +157,7 @@ static enum rbwp_status new_on(struct rbwp_work_manager *manager, struct rbwp_tr
                                struct rbwp_endpoint **endpoint_out, struct rbwp_error *error)
 {
     struct rbwp_endpoint_config config = {0};
-    enum rbwp_status status = complete(given, &config, error);
+    enum rbwp_status status = complete_endpoint_config(given, &config, error);
     if (status == RBWP_OK)
         status = check_transport(transport, error);
     if (status != RBWP_OK)
@@ -166,7 +167,7 @@ static enum rbwp_status new_on(struct rbwp_work_manager *manager, struct rbwp_tr
         return failure(error, RBWP_E_MEMORY, 0, "message: no memory for an endpoint");
     status = make_parts(endpoint, &config);
     if (status != RBWP_OK) {
-        release(endpoint);
+        release_endpoint(endpoint);
         return failure(error, status, 0, "message: no memory for an endpoint");
     }
     const uint32_t packet_max = inbox_packet_bytes_max(&endpoint->inbox);
@@ -177,7 +178,7 @@ static enum rbwp_status new_on(struct rbwp_work_manager *manager, struct rbwp_tr
                            config.in_domain ? config.domain : -1, &endpoint->work);
     if (status != RBWP_OK) {
         unmake_parts(endpoint);
-        release(endpoint);
+        release_endpoint(endpoint);
         return failure(error, status, 0, "message: the manager does not take another work item");
     }
     *endpoint_out = endpoint;
@@ -376,6 +377,6 @@ enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint)
     drop_inbox(endpoint);
     unmake_parts(endpoint);
     endpoint_forget_losses(endpoint);
-    release(endpoint);
+    release_endpoint(endpoint);
     return RBWP_OK;
 }

@@ -127,7 +127,7 @@ enum inbox_put_result inbox_put(struct inbox *inbox, uint32_t node, uint64_t arr
 
 /* ---- taking ----------------------------------------------------------------- */
 
-static void clear(struct inbox *inbox, struct inbox_entry *entry, uint64_t length)
+static void clear_entry(struct inbox *inbox, struct inbox_entry *entry, uint64_t length)
 {
     memset((void *)entry, 0, (size_t)length);
     inbox->next += length;
@@ -140,14 +140,14 @@ const struct inbox_entry *inbox_peek(struct inbox *inbox)
         uint64_t length = atomic_load_explicit(&entry->length, memory_order_acquire);
         if (!(length & SKIP))
             return length ? entry : NULL;
-        clear(inbox, entry, length & ~SKIP);
+        clear_entry(inbox, entry, length & ~SKIP);
     }
 }
 
 void inbox_drop(struct inbox *inbox)
 {
     struct inbox_entry *entry = entry_at(inbox, inbox->next);
-    clear(inbox, entry, atomic_load_explicit(&entry->length, memory_order_relaxed));
+    clear_entry(inbox, entry, atomic_load_explicit(&entry->length, memory_order_relaxed));
 }
 
 void inbox_give_back(struct inbox *inbox)

@@ -83,7 +83,7 @@ void slots_close(struct rbwp_mpi *mpi)
 }
 
 /* A free slot, which is the caller's then; NULL if there is none. */
-static struct slot *claim(struct slots *slots)
+static struct slot *claim_transfer(struct slots *slots)
 {
     for (unsigned word = 0; word < SLOT_WORDS; word++) {
         uint64_t free = atomic_load_explicit(&slots->free[word], memory_order_relaxed);
@@ -97,7 +97,7 @@ static struct slot *claim(struct slots *slots)
     return NULL;
 }
 
-static void release(struct slots *slots, unsigned at)
+static void release_transfer(struct slots *slots, unsigned at)
 {
     atomic_fetch_or_explicit(&slots->free[at / 64], 1ull << at % 64, memory_order_release);
 }
@@ -106,10 +106,10 @@ static void release(struct slots *slots, unsigned at)
  */
 static struct slot *claim_or_want(struct slots *slots)
 {
-    struct slot *slot = claim(slots);
+    struct slot *slot = claim_transfer(slots);
     if (!slot) {
         atomic_store(&slots->wanted, true);
-        slot = claim(slots);
+        slot = claim_transfer(slots);
     }
     return slot;
 }
@@ -144,11 +144,11 @@ enum rbwp_status slots_send(struct rbwp_mpi *mpi, uint32_t node, int tag,
         code = MPI_Test(&slot->request, &is_through, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) {
         watch_suspect(mpi, node, code);
-        release(slots, at);
+        release_transfer(slots, at);
         return RBWP_E_IO;
     }
     if (is_through)
-        release(slots, at);
+        release_transfer(slots, at);
     else
         atomic_fetch_or_explicit(&slots->under_way[at / 64], 1ull << at % 64, memory_order_release);
     return RBWP_OK;
@@ -191,7 +191,7 @@ bool slots_poll(struct rbwp_mpi *mpi)
             if (!is_through(mpi, at))
                 continue;
             atomic_fetch_and(&slots->under_way[word], ~(1ull << at % 64));
-            release(slots, at);
+            release_transfer(slots, at);
             any = true;
         }
     }

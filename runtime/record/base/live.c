@@ -420,7 +420,7 @@ int live_open_to_read(void)
 
 /* ---- counts ----------------------------------------------------------------------------- */
 
-static void count(uint64_t *counter, uint64_t by)
+static void add_to_count(uint64_t *counter, uint64_t by)
 {
     __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
 }
@@ -429,14 +429,14 @@ void live_count_unwritten(uint64_t records)
 {
     struct live *live = current();
     if (live)
-        count(&live->head->counts.unwritten_records, records);
+        add_to_count(&live->head->counts.unwritten_records, records);
 }
 
 void live_count_lost(enum rbwp_loss_cause cause, uint64_t lost)
 {
     struct live *live = current();
     if (live)
-        count(&live->head->counts.lost[cause], lost);
+        add_to_count(&live->head->counts.lost[cause], lost);
 }
 
 void live_count_unprotected(bool handed_out)
@@ -505,7 +505,7 @@ static void add_entry(enum live_entry_kind kind, const void *head, size_t head_b
     size_t bytes = sizeof(struct live_entry) + head_bytes + name_bytes;
     uint8_t *room = log_room(live, (uint32_t)((bytes + 7) / 8 * 8));
     if (!room) {
-        count(&live->head->counts.unlogged[kind], 1);
+        add_to_count(&live->head->counts.unlogged[kind], 1);
         live->log_refused++;
         return;
     }
@@ -542,7 +542,7 @@ void live_count_unlogged(enum live_entry_kind kind, uint64_t entries)
 {
     struct live *live = current();
     if (live)
-        count(&live->head->counts.unlogged[kind], entries);
+        add_to_count(&live->head->counts.unlogged[kind], entries);
 }
 
 /* Begins another log behind the one there is. Locked. */

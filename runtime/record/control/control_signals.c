@@ -118,7 +118,7 @@ static bool is_taken(int number)
     return found;
 }
 
-static enum rbwp_status take(struct taken *one, struct rbwp_error *error)
+static enum rbwp_status take_signal_action(struct taken *one, struct rbwp_error *error)
 {
     struct sigaction handler = {.sa_handler = control_signals_note, .sa_flags = SA_RESTART};
     sigemptyset(&handler.sa_mask);
@@ -148,7 +148,7 @@ enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *er
                      ? failure(error, RBWP_E_USAGE, 0, "more than %d signals", SIGNALS_MAX)
                      : read_word(signals, bytes, &one, error);
         if (status == RBWP_OK)
-            status = take(&one, error);
+            status = take_signal_action(&one, error);
         signals += bytes + (signals[bytes] == ',');
     }
     if (status != RBWP_OK)

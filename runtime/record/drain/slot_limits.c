@@ -78,7 +78,7 @@ static struct slot_limits limits_now(unsigned slot)
     return has_limits[slot] ? set[slot] : no_limits;
 }
 
-static void apply(unsigned slot, const struct slot_limits *limits)
+static void apply_limits(unsigned slot, const struct slot_limits *limits)
 {
     unsigned before = atomic_load_explicit(&slots_with_limits, memory_order_relaxed);
     unsigned now = before - has_limits[slot] + is_limited(limits);
@@ -113,7 +113,7 @@ void slot_limits_set_least(unsigned slot, uint64_t least_ns)
     thread_registry_lock();
     struct slot_limits limits = limits_now(slot);
     limits.least_ns = least_ns;
-    apply(slot, &limits);
+    apply_limits(slot, &limits);
     thread_registry_unlock();
 }
 
@@ -122,7 +122,7 @@ void slot_limits_set_disabled(unsigned slot, bool disabled)
     thread_registry_lock();
     struct slot_limits limits = limits_now(slot);
     limits.disabled = disabled;
-    apply(slot, &limits);
+    apply_limits(slot, &limits);
     thread_registry_unlock();
 }
 
@@ -131,7 +131,7 @@ void slot_limits_set_alarm(unsigned slot, uint64_t alarm_ns)
     thread_registry_lock();
     struct slot_limits limits = limits_now(slot);
     limits.alarm_ns = alarm_ns;
-    apply(slot, &limits);
+    apply_limits(slot, &limits);
     thread_registry_unlock();
 }
 
@@ -140,7 +140,7 @@ void slot_limits_clear(unsigned slot)
     if (!slot_limits_table())
         return;
     thread_registry_lock();
-    apply(slot, &no_limits);
+    apply_limits(slot, &no_limits);
     thread_registry_unlock();
 }
 

@@ -22,7 +22,7 @@ struct old_places {
 extern RBWP_API _Thread_local struct old_places thread_rows_old RBWP_ABI_NAME_("rbwp_own_places_");
 _Thread_local struct old_places thread_rows_old = {{OLD_PLACE, OLD_PLACE, OLD_PLACE, OLD_PLACE}, 0};
 
-static void move(struct rbwp_place_ *to, const struct rbwp_place_ *from)
+static void move_place(struct rbwp_place_ *to, const struct rbwp_place_ *from)
 {
     to->next = from->next;
     to->live_rows = from->live_rows;
@@ -44,7 +44,7 @@ void thread_rows_show(struct thread *thread, struct row_place *place, struct rbw
         return;
     thread->shown[at].watch = watch;
     atomic_store_explicit(&thread->shown[at].own, own, memory_order_release);
-    move(own, place->held);
+    move_place(own, place->held);
     place->held = own;
 }
 
@@ -54,9 +54,9 @@ void thread_rows_hide_one(struct row_place *place)
     struct rbwp_place_ *own = place->held;
     if (own == &place->here)
         return;
-    move(&place->here, own);
+    move_place(&place->here, own);
     place->held = &place->here;
-    move(own, &none);
+    move_place(own, &none);
 }
 
 void thread_rows_hide(struct thread *thread)

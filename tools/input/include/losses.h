@@ -31,6 +31,6 @@ void losses_each_refused(const uint64_t *refused, void (*line)(void *context, co
                          void *context);
 
 /* What every tool reports of a file on standard error; nothing if nothing is missing. */
-void losses_tell(const char *name, const struct rbwp_trailer *trailer);
+void losses_report(const char *name, const struct rbwp_trailer *trailer);
 
 #endif /* LOSSES_H */

@@ -20,7 +20,7 @@ struct ptx_hot_line {
     uint64_t count, cycles;
 };
 
-struct ptx_folder_told {
+struct ptx_folder_summary {
     uint64_t launches;          /* with a buffer */
     uint64_t refused;           /* of these; a message was given for each */
     uint64_t skipped;           /* launches without a buffer */
@@ -36,8 +36,8 @@ struct ptx_folder_told {
  * refused; EXIT_BAD_DATA: nothing was written. Messages are given. told is to be freed in any case.
  */
 enum exit_code ptx_folder_write(const char *folder, const struct out_options *output,
-                                struct ptx_folder_told *told);
-void ptx_folder_told_free(struct ptx_folder_told *told);
+                                struct ptx_folder_summary *summary);
+void ptx_folder_summary_free(struct ptx_folder_summary *summary);
 
 /* What a second run can do without: probes that never fired, the inner sides of neighbours; and by
  * whose rule a cell is empty (ptx_sanitize.h). */
