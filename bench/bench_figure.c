@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Behind the point, so that four digits tell something. */
+/* Behind the point, so that four digits are significant. */
 static int digits(double value)
 {
     int count = 3;

@@ -93,7 +93,7 @@ static double command_s(char *rbwp, const uint64_t *words, size_t bytes, double 
     return best_s;
 }
 
-static void tell(const char *what, uint64_t records, double seconds, double target)
+static void print_rate(const char *what, uint64_t records, double seconds, double target)
 {
     figure_at_least(what, (double)records / 1e6 / seconds, "M records/s", target);
 }
@@ -114,9 +114,9 @@ int main(int argc, char **argv)
         measure(words, bytes, &best);
     double json_s = command_s(argv[1], words, bytes, &written);
     printf("lane records, %.1f M of %d lanes:\n", (double)best.records / 1e6, LANES);
-    tell("lane records to counts", best.records, best.counts_s, 30);
-    tell("lane records to durations", best.records, best.durations_s, 30);
-    tell("lane records to Chrome JSON", best.records, json_s, 10);
+    print_rate("lane records to counts", best.records, best.counts_s, 30);
+    print_rate("lane records to durations", best.records, best.durations_s, 30);
+    print_rate("lane records to Chrome JSON", best.records, json_s, 10);
     printf("  JSON: %.1f bytes a record\n", written / (double)best.records);
     free(words);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_queue [ROUNDS]: what it costs to tell how long work waited.
+ * bench_queue [ROUNDS]: what it costs to record the queueing delay.
  *
  * Handing over and a begin with that ticket beside a begin without, in turns, each with its end:
  * how many ns it is more, and how many times two clock reads (it makes one more). 15 ns were asked

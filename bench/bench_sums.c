@@ -3,7 +3,7 @@
  * bench_sums RBWP MAKE_PROFILE [MILLIONS]: what stats, timeline and report take of a profile of 100
  * million records with GPUs, and of a time window of it.
  *
- * Measured once on MILLIONS of them (100 if not told), and scaled; a report has parts that do not
+ * Measured once on MILLIONS of them (100 if not given), and scaled; a report has parts that do not
  * grow with the records, so that fewer show too much. The window is 10 ms.
  * The targets are times on the clock of two CPUs that have nothing else to do: CPU time is what
  * counts here, at most twice as much.

@@ -240,7 +240,7 @@ static void measure_messages(double seconds)
 
 enum { MESSAGES = CALL_KINDS, FROM_FD = 3, TO_FD = 4, TURN_SLOTS = 250 };
 
-/* One of the two processes: does what it is told, and tells what that took. */
+/* One of the two processes: does what it is asked for, and reports what that took. */
 static int serve(void)
 {
     long what;

@@ -4,7 +4,7 @@
  *
  * A program with two threads records 100,000 calls a second. In turns nobody looks at it, and rbwp
  * top does, eight times as often as by default; its CPU time is the kernel's account of that
- * process alone. The program is told nothing: it gets no signal, makes no call for it and faults no
+ * process alone. The program does not notice: it gets no signal, makes no call for it and faults no
  * page in.
  */
 #include "bench.h"

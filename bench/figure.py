@@ -5,7 +5,7 @@ import sys
 
 
 def digits(value):
-    """Behind the point, so that four digits tell something."""
+    """Behind the point, so that four digits are significant."""
     return next((count for count in (3, 2, 1) if abs(value) < 10 ** (4 - count)), 0)
 
 

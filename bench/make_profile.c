@@ -156,7 +156,7 @@ static void seal(struct profile *profile, struct worker *worker)
     worker->state.gpu_works = 0;
 }
 
-/* What readers that begin in the middle are told. */
+/* What readers that begin in the middle need. */
 static void note(struct worker *worker, const struct rbwp_record *record)
 {
     struct rbwp_thread_state *state = &worker->state;

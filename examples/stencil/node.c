@@ -403,7 +403,7 @@ static bool quiesce(struct node *node, struct rbwp_error *error)
     return status == RBWP_OK;
 }
 
-/* What others may put pieces into is told to each that gives one. */
+/* Each node that gives a piece gets the place to put it into. */
 static bool tell_near(struct node *node, struct tile *tile, struct rbwp_error *error)
 {
     struct rbwp_error reason;

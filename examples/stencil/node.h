@@ -5,7 +5,7 @@
  * A node has a manager with workers, stores for the cells of its tiles, one for each of its GPUs,
  * which move pieces of them, and an endpoint for messages. On GPUs nodes first tell each other
  * where pieces can be put: those that reach that memory put them there, and a message
- * says no more than that it has happened. What it computes it tells node 0, which judges.
+ * says no more than that it has happened. It sends what it computes to node 0, which judges.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -20,7 +20,7 @@
 
 enum { STORES_MAX = 8 };
 
-/* What all nodes are told. */
+/* What all nodes are given. */
 struct node_config {
     int64_t side;
     unsigned iterations; /* after the first one, which is not timed */

@@ -144,9 +144,9 @@ static void print_stores(const struct node *node)
         printf("%s%s", i ? ", " : "", node->stores[i].name);
     if (node->config->gpu != -2)
         printf("\npieces    of GPUs, in an iteration:");
-    for (unsigned w = 0, told = 0; w < WAYS && node->config->gpu != -2; w++)
+    for (unsigned w = 0, printed = 0; w < WAYS && node->config->gpu != -2; w++)
         if (node->outcome.ways[w])
-            printf("%s %" PRIu64 " %s", told++ ? "," : "", node->outcome.ways[w], ways[w]);
+            printf("%s %" PRIu64 " %s", printed++ ? "," : "", node->outcome.ways[w], ways[w]);
     printf("\n");
 }
 

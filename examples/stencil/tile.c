@@ -254,11 +254,11 @@ static void frame_is_filled(void *argument, const struct rbwp_transfer_result *r
         begin_iteration(argument);
 }
 
-/* All is there. The store goes in order, so the last piece tells. */
+/* All is there. The store goes in order, so the last piece is the sign. */
 static void fill_frame(struct tile *tile, unsigned iteration)
 {
     const size_t count = tile->plan->needs_count;
-    const bool tells = !tile->store->device;
+    const bool announces = !tile->store->device;
     const unsigned p = iteration % 2;
     for (size_t i = 0; i < count; i++) {
         const struct rbwp_rectangle *cells = &tile->plan->needs[i].cells;
@@ -267,9 +267,9 @@ static void fill_frame(struct tile *tile, unsigned iteration)
         move_cells(tile, cells, tile_cell(tile, cells->low[0], cells->low[1]),
                    (struct place){is_near ? &tile->near : &inlet->cells[p],
                                   is_near ? inlet->near_first[p] : 0, width_of(cells)},
-                   tells && i + 1 == count ? frame_is_filled : NULL, tile);
+                   announces && i + 1 == count ? frame_is_filled : NULL, tile);
     }
-    if (!tells || count == 0)
+    if (!announces || count == 0)
         begin_iteration(tile);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every export of spans is held against: the spans that rbwp dump --spans tells of, and files that
+"""What every export of spans is held against: the spans that rbwp dump --spans prints, and files that
 are hard to export."""
 
 import json

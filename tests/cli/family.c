@@ -16,7 +16,7 @@
 
 static unsigned step;
 static uint64_t number;
-static int hold[2], told[2]; /* nobody writes to hold: it ends with the eldest */
+static int hold[2], pids_pipe[2]; /* nobody writes to hold: it ends with the eldest */
 
 static void record(int calls)
 {
@@ -33,7 +33,7 @@ static _Noreturn void live(int calls, pid_t child)
     char byte;
     close(hold[1]);
     record(calls);
-    if (write(told[1], &child, sizeof child) != sizeof child || read(hold[0], &byte, 1) != 0)
+    if (write(pids_pipe[1], &child, sizeof child) != sizeof child || read(hold[0], &byte, 1) != 0)
         _exit(1);
     exit(0);
 }
@@ -58,15 +58,15 @@ int main(int argc, char **argv)
     number = rbwp_arg_key("number");
     config.logfile = argv[argc - 1];
     config.children = true;
-    if (pipe(hold) != 0 || pipe(told) != 0 ||
+    if (pipe(hold) != 0 || pipe(pids_pipe) != 0 ||
         rbwp_session_start(&config, &session, NULL) != RBWP_OK ||
         rbwp_work_item_register("step", &step) != RBWP_OK || rbwp_thread_attach("main") != RBWP_OK)
         return 1;
     record(7);
     if ((children[0] = fork()) == 0)
         elder();
-    if (read(told[0], seen, sizeof seen[0]) != sizeof seen[0] ||
-        read(told[0], seen + 1, sizeof seen[1]) != sizeof seen[1])
+    if (read(pids_pipe[0], seen, sizeof seen[0]) != sizeof seen[0] ||
+        read(pids_pipe[0], seen + 1, sizeof seen[1]) != sizeof seen[1])
         return 1;
     if ((children[1] = fork()) == 0) {
         record(5);

@@ -73,7 +73,7 @@ B.update({
     "PhysicalInstanceUsage": (44, "inst_uid8 op_id8 index_expr8 field4 index4 privilege4 redop4"),
     "AsyncEffectInfo": (80, "provenance8 start8 stop8 proc_id8 creator8 fevent8"),
 })
-# Before events were told: no creator, no fevent, no spawn, no uuid.
+# Before events were logged: no creator, no fevent, no spawn, no uuid.
 O = dict(A)
 O.update({name: (number, " ".join(w for w in text.split() if w not in ("creator8", "critical8", "fevent8", "spawn8", "uuid_size4", "uuid*")))
           for name, (number, text) in A.items() if name != "NobodyKnows"})

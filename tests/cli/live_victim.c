@@ -24,8 +24,8 @@ static void *flusher(void *argument)
     if (rbwp_thread_attach("flusher") != RBWP_OK)
         return NULL;
     rbwp_begin(flush);
-    bool told = write(*begun, "", 1) == 1;
-    while (told) /* until the process ends */
+    bool announced = write(*begun, "", 1) == 1;
+    while (announced) /* until the process ends */
         pause();
     return NULL;
 }

@@ -4,7 +4,7 @@
  *
  * A thread with three calls, a GPU with a stream, a counter of integers and one of real numbers
  * below the GPU, arguments of every type, links of several kinds: of GPU work that begins before
- * its launch, at the same time, and after it, and between two threads, told after both.
+ * its launch, at the same time, and after it, and between two threads, recorded after both.
  */
 #include "export.h"
 #include "formats.h"

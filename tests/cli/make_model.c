@@ -2,7 +2,7 @@
 /*
  * Writes a file with all that tools make of a trace. make_model FILE gpux|rows: two threads
  * have calls of one slot, of which each launches work while the other's call has
- * begun later; what tells of the launches stands half before and half behind the
+ * begun later; the records of the launches stand half before and half behind the
  * records, in blocks gpux or in rows of gpu_activity. With rows come tables that nobody knows:
  * counters, spans, points in time, and one without roles. test_model.py knows the content. With
  * NODE and OTHER behind it the file is of that node: its names have other numbers, its GPU another

@@ -151,7 +151,7 @@ class Trace:
 
     def event(self, time, s, e):
         kind, track = one(e, 9), one(e, 11, s.track)
-        assert track in self.tracks, "an event on a track that was not told"
+        assert track in self.tracks, "an event on a track that was not described"
         if kind == 2:
             assert one(e, 10) is None
             index = self.open[track].pop()

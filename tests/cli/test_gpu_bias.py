@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the file says of GPUs is shown; --gpu-bias moves the end of GPU work of known bias, not before
 its start, in all shapes and from a stream, by the bias of busy or idle streams, and leaves everything else;
-spans tell between what the duration lies; broken facts are R43."""
+spans say between what the duration lies; broken facts are R43."""
 import json
 
 import pytest

@@ -158,7 +158,7 @@ def test_iris_of_one_rank(iris, raw, files):
 
 
 def test_rank_alone(events):
-    """It tells of at least so many."""
+    """It reports at least so many."""
     done = events("--to", "iris", "--rank", "3", "r0.npy", code=3).says("4 events are of another rank")
     assert '"world_size": 4,' in done.text
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pages of rbwp report and rbwp diff --report, run by node alone in as much of a browser as they need (page_dom.mjs): what is
-drawn and written is what the commands tell of the same files. What a real browser makes of them is tests/viewers' business."""
+drawn and written is what the commands print of the same files. What a real browser makes of them is tests/viewers' business."""
 import os
 import pathlib
 import shutil
@@ -33,7 +33,7 @@ def files(run, program, golden, shared):
 
 @pytest.fixture(scope="module")
 def pages(rbwp, files):
-    """The folder of the pages, and of what the commands tell."""
+    """The folder of the pages, and of what the commands print."""
     here = lambda words: rbwp(*words.split(), cwd=files)  # names without the folder, as pages show long ones in another way
     for name in INPUTS:
         here(f"report {name} -o {name.removesuffix('.bin')}.html")
@@ -47,7 +47,7 @@ def pages(rbwp, files):
 
 
 def node(run, *words):
-    """PAGE_UNREAD: a sanitizer has nothing to tell of what node does. PAGE_CHANGE: see tests/long/mutants_scripts."""
+    """PAGE_UNREAD: a sanitizer finds nothing in what node does. PAGE_CHANGE: see tests/long/mutants_scripts."""
     if not shutil.which("node"):
         pytest.skip("no node here (Debian: nodejs)")
     if not os.environ.get("PAGE_UNREAD"):

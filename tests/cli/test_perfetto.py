@@ -254,7 +254,7 @@ def content(trace):
 
 def test_all_that_a_trace_can_hold(run, rbwp, program, work):
     """Spans, arguments with their types, launches, counters and both ends of each link are what they are when the file itself is
-    exported. (Slots stand only where a span has more to tell.)"""
+    exported. (Slots stand only where a span has more.)"""
     model, own = work / "model", work / "own.pftrace"
     run(program("MAKE_MODEL"), model, "rows")
     rbwp("export", "-f", "-o", own, model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rbwp top tells of each item of running programs how many ended, how long they took and what is open, by file, folder,
+"""rbwp top shows of each item of running programs how many ended, how long they took and what is open, by file, folder,
 process and all of the user's, once or again and again, in its order; a program that is gone is reported in one line."""
 import csv
 import fcntl

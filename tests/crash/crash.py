@@ -16,10 +16,10 @@ lone, children
       one that forks meanwhile, whose children have a file each (-o NAME-%p.bin). Each sleep that a
       thread came back from is in its process's file.
 disk  The disk is full (or fails) from a random write on. The program must finish its work, the file
-      be valid as it is, and records in it plus records told as lost be all that were made.
+      be valid as it is, and records in it plus records reported as lost be all that were made.
 
 full  No file may grow beyond a few megabytes, and then SIGKILL. Whatever is missing then must be
-      counted: the records found, those told as unwritten and as lost, and the most that can have
+      counted: the records found, those reported as unwritten and as lost, and the most that can have
       been in memory without a file are at least those that were made, and close to them.
 
 From the environment: VICTIM, UNMODIFIED, FAULTS and RBWP_THREADS (preloaded objects), RBWP, SEED.
@@ -229,9 +229,9 @@ def unmodified_once(folder, run, rng, file, *children):
     time.sleep(rng.expovariate(1 / 0.1))
     first, = list(sleeps_made(tally))[:1]
     os.kill(first, signal.SIGKILL)
-    told = recorder.communicate()[1]
+    reported = recorder.communicate()[1]
     made = sleeps_made(tally)
-    context = f"run {run} {file}: {told}"
+    context = f"run {run} {file}: {reported}"
     assert recorder.returncode == -signal.SIGKILL, f"{context}: exit {recorder.returncode}"
     for process, threads in made.items():
         path = os.path.join(here, file.replace("%p", str(process)))
@@ -276,7 +276,7 @@ def disk_once(folder, run, rng):
     kept, lost = int(words[1]), int(words[3])
     # What finds no memory is lost before it is known whether it would have been taken back.
     most = made + taken_back(tally)
-    assert made <= kept + lost <= most, f"{context}: {kept} in the file, {lost} told as lost, {made} made, {most} at most"
+    assert made <= kept + lost <= most, f"{context}: {kept} in the file, {lost} reported as lost, {made} made, {most} at most"
     assert lost == 0 or "could not be written" in done.stdout, f"{context}: {done.stdout}"
     result = path
     if os.path.exists(path + ".live"):  # not even the tables could be written
@@ -316,11 +316,11 @@ def full_once(folder, run, rng):
     if not report["lost"]:  # killed before anything was: then nothing is missing
         assert report["result_records"] >= made, f"{context}: {made} made: {report}"
         return 0
-    told = report["unwritten_records"] + report["lost_records"]
+    reported = report["unwritten_records"] + report["lost_records"]
     unknown = report["unprotected_records_most"]
     # Beyond what was made there are the calls under way and empty items, some of a chunk's.
-    assert report["result_records"] + told + unknown >= made, f"{context}: {made} made: {report}"
-    assert report["result_records"] + told <= made * 1.3 + 1000, f"{context}: {made} made: {report}"
+    assert report["result_records"] + reported + unknown >= made, f"{context}: {made} made: {report}"
+    assert report["result_records"] + reported <= made * 1.3 + 1000, f"{context}: {made} made: {report}"
     names = {thread["thread"] for thread in json.loads(rbwp("info", "--json", out)[1])["thread_counts"]}
     if report["unlogged_threads"] == 0:
         assert {f"victim {i}" for i in range(THREADS)} >= names, f"{context}: {names}"
@@ -332,7 +332,7 @@ def full_once(folder, run, rng):
     for leftover in (path, path + ".live", out, tally):
         if os.path.exists(leftover):
             os.unlink(leftover)
-    return told
+    return reported
 
 
 def main():

@@ -112,9 +112,9 @@ def stop(program):
     program.stdin.write("s")
     program.stdin.flush()
     assert select.select([program.stdout], [], [], SECONDS)[0], f"the stop does not give up within {SECONDS} s"
-    told = json.loads(program.stdout.readline())
-    assert told["status"] != 0 and "stands still" in told["text"], f"the stop says: {told}"
-    return told
+    stopped = json.loads(program.stdout.readline())
+    assert stopped["status"] != 0 and "stands still" in stopped["text"], f"the stop says: {stopped}"
+    return stopped
 
 
 def once(disk, mode, stays):
@@ -131,7 +131,7 @@ def once(disk, mode, stays):
         program.stdin.write("f")
         program.stdin.flush()
         go_on(tally, 200000, "calls go on at the cap")
-        told = stop(program)
+        stopped = stop(program)
         if not stays:
             program.stdin.close()
             if isinstance(disk, Hang):
@@ -149,7 +149,7 @@ def once(disk, mode, stays):
     program.wait(SECONDS)
     made = 2 * sum(done(tally))
     if mode == "plain":
-        assert 0 < int(re.search(r"up to (\d+) records", told["text"]).group(1)) <= made, told
+        assert 0 < int(re.search(r"up to (\d+) records", stopped["text"]).group(1)) <= made, stopped
         if os.path.lexists(path + ".live"):
             rbwp("repair", path, "-o", path + ".whole.bin")
             path += ".whole.bin"

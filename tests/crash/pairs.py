@@ -9,7 +9,7 @@ where the first is "stop", while the session is being stopped. After each pair:
 - the process ends as it should, and not by hanging;
 - FILE, or FILE and FILE.live through rbwp repair, is a file that the independent strict reader accepts, and
   that has no problem for the other one;
-- no record is lost in silence: those found and those told as lost are together all whose call had returned,
+- no record is lost in silence: those found and those reported as lost are together all whose call had returned,
   and nothing is there that was not recorded;
 - what the program captures of its GPU work is whole;
 - "nothing lost" (exit status 0 of repair) is said only when nothing is.
@@ -94,7 +94,7 @@ def check_summary(outcome):
     total = outcome.kept + outcome.lost
     assert outcome.least <= total <= outcome.most, \
         f"stop told {outcome.kept} kept and {outcome.lost} lost, of {outcome.least} to {outcome.most}"
-    caught = outcome.pair[0] == "stop" and outcome.has("reap", "capture")  # what a stop overtook is told as lost
+    caught = outcome.pair[0] == "stop" and outcome.has("reap", "capture")  # what a stop overtook is reported as lost
     if not caught and not outcome.has("full", "error", "size-limit", "stall", "cap", "signal", "pending"):
         expected = (0, CAPTURED) if outcome.has("capture") else (0,)
         assert outcome.lost in expected and outcome.stop_status == 0, f"lost {outcome.lost}: {outcome.text}"
@@ -121,9 +121,9 @@ def check_taken_away(outcome, path, repaired):
     if outcome.stopped:
         word = "removed" if outcome.has("remove") else "cut"
         late = outcome.pair[0] == "stop"  # what happens after the file was looked at is not seen
-        told = outcome.stop_status != 0 and (word in outcome.text or outcome.has("full", "error", "size-limit"))
+        reported = outcome.stop_status != 0 and (word in outcome.text or outcome.has("full", "error", "size-limit"))
         # Cut just before a write that was on its way: the hole in it is seen by who reads.
-        assert late or told or repaired in (1, 3) or nothing_missing(outcome, path), \
+        assert late or reported or repaired in (1, 3) or nothing_missing(outcome, path), \
             f"stop: {outcome.stop_status} {outcome.text}, kept {outcome.kept}, lost {outcome.lost}, at least " \
             f"{outcome.least}; repair: {repaired} {getattr(outcome, 'repair_says', '')}"
     elif outcome.crashed:

@@ -27,7 +27,7 @@ if any(importlib.util.find_spec(name) is None for name in ("numpy", "dask", "dis
 sys.path.insert(0, os.path.join(here, "..", "..", "python"))
 
 
-def told(rbwp, *arguments):
+def command_counts(rbwp, *arguments):
     """What rbwp stats counts, by category and name."""
     done = subprocess.run([rbwp, "stats", "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     fields = ("count", "unfinished", "open", "total", "open_time", "mean", "min", "p50", "p90", "p99", "max")
@@ -53,7 +53,7 @@ def check(rbwp, make_job, make_model, folder):
 
     spans = rbwp_dask.spans(pattern)
     assert spans.npartitions == NODES and len({part.path for part in spans.parts}) == NODES
-    whole = told(rbwp, folder)
+    whole = command_counts(rbwp, folder)
     assert len(whole) >= 6 and sum(row[0] for row in whole.values()) > 100 * NODES, whole
     assert counted(spans) == whole
 
@@ -65,21 +65,21 @@ def check(rbwp, make_job, make_model, folder):
     for part, start in zip(spans.parts, starts):
         node = int(part.path.rsplit("_", 1)[1].split(".")[0])
         assert sorted(start.tolist()) == sorted(together["start"][together["node"] == node].tolist()), part.path
-    assert counted(rbwp_dask.spans(pattern, raw_times=True)) == told(rbwp, "--raw-times", folder) != whole
+    assert counted(rbwp_dask.spans(pattern, raw_times=True)) == command_counts(rbwp, "--raw-times", folder) != whole
 
     # Windows by the files' indices: more partitions, the same spans, each once.
     few = sorted({part.path for part in spans.parts})[:10]
     parts = rbwp_dask.spans(few, partition_records=200)
     assert parts.npartitions >= 2 * len(few), parts.npartitions
-    assert counted(parts) == told(rbwp, *few)
+    assert counted(parts) == command_counts(rbwp, *few)
 
     # What is filtered out never reaches a worker's Python, nor do columns.
     some = {"kind": "coarse", "slot": "stencil", "min_duration": "1us"}
     options = ["--kind=coarse", "--slot=stencil", "--min-duration=1us"]
-    assert counted(rbwp_dask.spans(pattern, **some)) == told(rbwp, *options, folder)
+    assert counted(rbwp_dask.spans(pattern, **some)) == command_counts(rbwp, *options, folder)
     reports = dask.compute(*rbwp_dask.spans(pattern, columns=["start"], **some).map(who))
     assert {columns for _, columns, _ in reports} == {("start", )}
-    assert sum(rows for _, _, rows in reports) == told(rbwp, *options, folder)["bgwork", "stencil"][0]
+    assert sum(rows for _, _, rows in reports) == command_counts(rbwp, *options, folder)["bgwork", "stencil"][0]
     workers = {worker for worker, _, _ in reports}
     assert len(workers) == 2 and os.getpid() not in workers, workers
 
@@ -89,7 +89,7 @@ def check(rbwp, make_job, make_model, folder):
     ids = dask.compute(*(one["id"] for one in rbwp_dask.spans(model, partition_records=1).to_delayed()))
     assert len(ids) > 1 and sorted(i for part in ids for i in part.tolist()) == sorted(package.spans(model)["id"].tolist())
 
-    # What fails on a worker is told where it is computed; what is no file, before.
+    # What fails on a worker is reported where it is computed; what is no file, before.
     with open(os.path.join(folder, "bgwork_text.bin"), "w") as file:
         file.write("no trace")
     try:
@@ -116,7 +116,7 @@ def check_parts(rbwp, make_windows, folder):
 
     subprocess.run([make_windows, f"{folder}cut_%t.bin", "600", "0", "-bgworkprofile_rotate", "2M"], check=True, stdout=subprocess.DEVNULL)
     files = sorted(glob.glob(f"{folder}cut_*.bin"))
-    whole = {key: row[:4] for key, row in told(rbwp, *files).items()}
+    whole = {key: row[:4] for key, row in command_counts(rbwp, *files).items()}
     assert len(files) > 2 and whole
     for records, least in ((None, 1), (100000, 4)):
         spans = rbwp_dask.spans(files, partition_records=records)

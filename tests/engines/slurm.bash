@@ -92,7 +92,7 @@ slurm_await() {
     done
 }
 
-# When the last step was told of as ended, or what serves it would ask for slurmctld for minutes. Killed, because slurmctld
+# When the last step was reported as ended, or what serves it would ask for slurmctld for minutes. Killed, because slurmctld
 # would save its state for two seconds, and nobody wants it.
 slurm_stop() {
     ((${#slurm_daemons[@]})) || return 0

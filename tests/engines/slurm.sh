@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # slurm: --shard auto under a real srun, with slurmctld, slurmd and munge on this host. Every file is read by
-# exactly one task, the tasks' parts together are what one process tells, a task for which no file is left
+# exactly one task, the tasks' parts together are what one process prints, a task for which no file is left
 # does nothing, and a part that is only partly good is seen in srun's own exit status.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -58,7 +58,7 @@ for tasks in 1 4 8; do
     spans "$work/$tasks"/part*.csv | cmp - "$work/whole" || fail "the parts of $tasks tasks are not the whole"
 done
 
-# One file is cut: its task tells, all others are whole.
+# One file is cut: its task reports that, all others are whole.
 truncate -s 3000 "$work/job/bgwork_2.bin"
 mkdir "$work/cut"
 srun -n 3 -D "$work/cut" "$work/task" "$work/job" >"$work/said" 2>&1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reader, over memory, a file and a pipe at once: whatever the bytes are, it ends, all three
- * find the same, and every byte up to the end of the blocks is handed out or told as skipped.
+ * find the same, and every byte up to the end of the blocks is handed out or reported as skipped.
  */
 #include "fuzz.h"
 #include "rbwp_reader.h"

@@ -29,7 +29,7 @@ for kept in "$here/corpus/$topic" "$here/crashes/$topic"; do
     [[ ! -d $kept ]] || inputs+=("$kept")
 done
 
-# Standard error is closed for the commands, which tell much of hostile files; reports come through.
+# Standard error is closed for the commands, which print much about hostile files; reports come through.
 read -ra more <<<"${RBWP_FUZZ_OPTIONS:-}"
 status=0
 "$program" -seed="$seed" -max_total_time="$seconds" -rss_limit_mb=2048 -malloc_limit_mb=40 -timeout=10 \

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""annotations.py RBWP FILE... - what rbwp tells of ranges on GPUs is what the kernels in the file say.
+"""annotations.py RBWP FILE... - what rbwp shows of ranges on GPUs is what the kernels in the file say.
 
 For each range and each stream of a GPU the union of the work that was launched in it, or in a range inside it, is computed
 from the tables gpu_activity and range alone, by the tests' own reader; rbwp export's annotations must be these and no others.
@@ -47,7 +47,7 @@ def unions(found):
     return made
 
 
-def told(rbwp, path):
+def rows_of(rbwp, path):
     done = subprocess.run([rbwp, "export", "--to", "ndjson", path], capture_output=True, check=True)
     spans = [json.loads(line) for line in done.stdout.splitlines()]
     return sorted((span["args"]["range"], int(span["track"].split()[1]), span["start_ns"], span["start_ns"] + span["duration_ns"],
@@ -56,7 +56,7 @@ def told(rbwp, path):
 
 def check(rbwp, path):
     expected = sorted((number, stream, *one) for (_, stream, number), one in unions(tables(path)).items())
-    got = told(rbwp, path)
+    got = rows_of(rbwp, path)
     for left, right in zip(expected, got):
         assert left == right, f"{path}: (range, stream, start, stop, works) should be {left} and is {right}"
     assert len(expected) == len(got), f"{path}: {len(expected)} annotations by the kernels, {len(got)} told"

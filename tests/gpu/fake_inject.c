@@ -80,7 +80,7 @@ static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all o
 static cupti_buffer_wanted buffer_wanted;
 static cupti_buffer_filled buffer_filled;
 static cupti_timestamp timestamp;
-static _Atomic bool tells[32]; /* by kind */
+static _Atomic bool is_enabled[32]; /* by kind */
 static uint8_t *buffer;
 static size_t buffer_bytes, buffer_used, dropped;
 static bool cleared; /* buffers that are given */
@@ -182,7 +182,7 @@ static void tell_kernel(const char *symbol, const struct cuda_launch_params *lau
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(kept[i], symbol) == 0)
             kernel.name = kept[i];
-    if (tells[CUPTI_KERNEL])
+    if (is_enabled[CUPTI_KERNEL])
         add_record(&kernel, sizeof kernel);
 }
 
@@ -206,9 +206,9 @@ void fake_work_call(uint32_t id, uint32_t kind, size_t bytes, void *stream)
                                   .end = now_ns + lasts_ns,
                                   .stream = stream ? 13 : 7,
                                   .correlation = correlation_now};
-    if (kind == CUPTI_COPY && tells[kind])
+    if (kind == CUPTI_COPY && is_enabled[kind])
         add_record(&copy, sizeof copy);
-    if (kind == CUPTI_SET && tells[kind])
+    if (kind == CUPTI_SET && is_enabled[kind])
         add_record(&set, sizeof set);
     fake_cupti_call(CUPTI_EXIT, id, NULL, NULL, NULL);
 }
@@ -234,13 +234,13 @@ cupti_result cuptiActivitySetAttribute(cupti_attribute attribute, size_t *bytes,
 }
 cupti_result cuptiActivityEnable(cupti_kind kind)
 {
-    tells[kind] = true;
+    is_enabled[kind] = true;
     return 0;
 }
 cupti_result cuptiActivityDisable(cupti_kind kind)
 {
     must_be_there();
-    tells[kind] = false;
+    is_enabled[kind] = false;
     return 0;
 }
 /* Unless it is forced, a buffer stays that has work which has not ended. */

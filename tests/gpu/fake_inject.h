@@ -38,7 +38,7 @@ FAKE_API int cuLaunchCooperativeKernel_ptsz(void *function, unsigned grid_x, uns
                                             unsigned block_z, unsigned shared_bytes, void *stream,
                                             void **arguments);
 
-/* Work that CUPTI tells of ran for so long, from the middle of its call on; default: 1000 ns. */
+/* Work that CUPTI reports ran for so long, from the middle of its call on; default: 1000 ns. */
 FAKE_API void fake_work_lasts(uint64_t ns);
 /* The driver's calls have other correlations than the runtime's around them, by which work is told
  * of then. */
@@ -59,7 +59,7 @@ void fake_module_loaded(char *module);
 void fake_module_gone(const char *module);
 void fake_cupti_call(int site, uint32_t id, const void *params, const char *symbol, int *result);
 void fake_cupti_resource(uint32_t id, void *context, void *handle);
-/* The launch of launch, between what CUPTI tells of params. */
+/* The launch of launch, between the two activities that CUPTI reports of params. */
 int fake_traced_launch(uint32_t id, const void *params, const struct cuda_launch_params *launch);
 
 #endif /* FAKE_INJECT_H */

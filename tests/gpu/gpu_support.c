@@ -113,7 +113,7 @@ static void add_devices(struct works *works, const struct rbwp_rows *rows,
         struct rbwp_text name = rbwp_catalog_name(catalog, cell(rows, "name", i));
         assert_true(name.bytes < sizeof facts.name);
         memcpy(facts.name, name.text, name.bytes);
-        for (size_t j = 0; j < works->gpus; j++) /* a device is told once a session */
+        for (size_t j = 0; j < works->gpus; j++) /* a device has one row a session */
             assert_int_not_equal(works->gpu[j].proc_id, facts.proc_id);
         works->gpu[works->gpus++] = facts;
     }
@@ -246,17 +246,18 @@ void assert_works_whole(const struct works *works)
     assert_non_null(record);
     assert_non_null(fact);
     for (size_t i = 0; i < works->works; i++) {
-        const struct work_fact *told = &works->fact[i];
+        const struct work_fact *one_work = &works->fact[i];
         record[i][0] = works->work[i].start_ns;
         record[i][1] = works->work[i].stop_ns;
-        fact[i][0] = told->start_ns;
-        fact[i][1] = told->stop_ns;
+        fact[i][0] = one_work->start_ns;
+        fact[i][1] = one_work->stop_ns;
         assert_true(record[i][0] <= record[i][1]);
-        assert_true(told->launch_ns <= told->start_ns);
-        if (told->idle)
-            assert_true(told->start_ns == told->launched_ns || told->start_ns == told->stop_ns);
+        assert_true(one_work->launch_ns <= one_work->start_ns);
+        if (one_work->idle)
+            assert_true(one_work->start_ns == one_work->launched_ns ||
+                        one_work->start_ns == one_work->stop_ns);
         else
-            assert_true(told->launching_ns == 0 && told->launched_ns <= told->start_ns);
+            assert_true(one_work->launching_ns == 0 && one_work->launched_ns <= one_work->start_ns);
     }
     qsort(record, works->works, sizeof *record, by_times);
     qsort(fact, works->works, sizeof *fact, by_times);

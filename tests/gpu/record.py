@@ -39,24 +39,24 @@ def is_good(path):
     subprocess.run([RBWP, "check", path], check=True, stdout=subprocess.DEVNULL)
 
 
-def check_lines(told, path, title, section, whole):
+def check_lines(messages, path, title, section, whole):
     """The summary's lines of one kind: the five that took longest, each once, as stats has them."""
     sums = json.loads(subprocess.run([RBWP, "stats", "--json", path], capture_output=True, check=True).stdout)
     made = {row["name"]: row for row in sums[section]}
     whole = sums["extent"] if whole else sum(row["total"] for row in made.values())
-    at = next(i for i, line in enumerate(told) if line.endswith(f"  {title}"))
-    lines = [line.split(None, 6) for line in told[at + 1:at + 1 + min(len(made), 5)]]
+    at = next(i for i, line in enumerate(messages) if line.endswith(f"  {title}"))
+    lines = [line.split(None, 6) for line in messages[at + 1:at + 1 + min(len(made), 5)]]
     shown = [made[line[6]] for line in lines]
-    assert [row["total"] for row in shown] == sorted((row["total"] for row in made.values()), reverse=True)[:5], (told, made)
-    assert len({row["name"] for row in shown}) == len(shown), told
-    assert [line[0] for line in lines] == [f"{100 * row['total'] / whole:.1f}%" for row in shown], (told, shown)
-    assert [line[3] for line in lines] == [f"{row['count']:,}" for row in shown], (told, shown)
-    assert not told[at + 1 + len(lines):] or not told[at + 1 + len(lines)].lstrip()[:1].isdigit(), told
+    assert [row["total"] for row in shown] == sorted((row["total"] for row in made.values()), reverse=True)[:5], (messages, made)
+    assert len({row["name"] for row in shown}) == len(shown), messages
+    assert [line[0] for line in lines] == [f"{100 * row['total'] / whole:.1f}%" for row in shown], (messages, shown)
+    assert [line[3] for line in lines] == [f"{row['count']:,}" for row in shown], (messages, shown)
+    assert not messages[at + 1 + len(lines):] or not messages[at + 1 + len(lines)].lstrip()[:1].isdigit(), messages
 
 
 def test_all_of_it(folder):
     """One file with work, ranges and waits; a summary, a page; annotations are what the kernels say."""
-    out, told = record(folder, PROGRAM, "train", options=["--report", folder / "page.html"])
+    out, messages = record(folder, PROGRAM, "train", options=["--report", folder / "page.html"])
     found = rows(folder / "out.bin")
     is_good(folder / "out.bin")
     work = found["gpu_activity"]
@@ -71,24 +71,24 @@ def test_all_of_it(folder):
     count = lambda category, **args: sum(event["cat"] == category and args.items() <= event["args"].items() for event in events)
     assert count("kernel", grid=[3, 2, 1], block=[64, 1, 1], **{"registers per thread": 32, "shared memory": 16}) == TRAIN
     assert count("gpu_memcpy", bytes=32) == 20 and count("gpu_user_annotation") == 120, exported.stderr
-    text = "\n".join(told)
+    text = "\n".join(messages)
     for part in (f"out.bin: {TRAIN} kernels and 20 copies and sets on 1 GPU in ", "GPU 0: busy ", " gaps, the longest ",
                  "top kernels", "  first", "ranges, on the GPU", "  forward", "busiest threads", "longest run intervals",
                  "from signal to run: "):
-        assert part in text, (part, told)
-    check_lines(told, folder / "out.bin", "top kernels", "gpu_work", False)
-    check_lines(told, folder / "out.bin", "ranges, on the GPU", "gpu_ranges", True)
+        assert part in text, (part, messages)
+    check_lines(messages, folder / "out.bin", "top kernels", "gpu_work", False)
+    check_lines(messages, folder / "out.bin", "ranges, on the GPU", "gpu_ranges", True)
     assert "<html" in (folder / "page.html").read_text()[:200]
     assert sorted(path.name for path in folder.iterdir()) == ["out.bin", "page.html"], list(folder.iterdir())
 
 
 def test_halves(folder):
     for what, works, ranges, waits in (("gpu", 280, 0, 0), ("ranges", 0, 80, 0), ("gpu,threads", 280, 0, 1), ("gpu,ranges", 280, 80, 0)):
-        _, told = record(folder, PROGRAM, "train", what=what)
+        _, messages = record(folder, PROGRAM, "train", what=what)
         found = rows(folder / "out.bin")
-        assert any("/out.bin: 80 ranges in " in line for line in told) == (what == "ranges"), told
+        assert any("/out.bin: 80 ranges in " in line for line in messages) == (what == "ranges"), messages
         if what == "ranges":
-            check_lines(told, folder / "out.bin", "ranges", "ranges", True)
+            check_lines(messages, folder / "out.bin", "ranges", "ranges", True)
         assert (len(found["gpu_activity"]), len(found["range"]), bool(found["wait"])) == (works, ranges, bool(waits)), what
 
 
@@ -126,9 +126,9 @@ def test_ends(folder):
 def test_processes(folder):
     """Each has a file of its own, in whichever way they are named."""
     for file, pattern, count in (("out.bin", "out*.bin", 2), ("each-%p.bin", "each-*.bin", 2)):
-        _, told = record(folder, PROGRAM, "children", code=5, what="gpu,ranges", file=file)
+        _, messages = record(folder, PROGRAM, "children", code=5, what="gpu,ranges", file=file)
         found = [len(rows(path)["gpu_activity"]) for path in folder.glob(pattern)]
-        assert found == [280] * count and told[0].count(f" and {count - 1} more: {2 * TRAIN} kernels and"), (file, found, told)
+        assert found == [280] * count and messages[0].count(f" and {count - 1} more: {2 * TRAIN} kernels and"), (file, found, messages)
 
 
 def test_beside_another(folder):
@@ -136,8 +136,8 @@ def test_beside_another(folder):
     flags = f"-bgworkprofile 1 -bgworkprofile_logfile {folder / 'each-1.bin'}"
     with subprocess.Popen([PROGRAM, "work", "100000"], stdout=subprocess.PIPE, text=True, env={**ENVIRONMENT, "RBWP_FLAGS": flags}) as other:
         other.stdout.readline()
-        _, told = record(folder, PROGRAM, "train", what="gpu,ranges", file="each-%p.bin")
-        assert told[0].count(f": {TRAIN} kernels and") and (folder / "each-1.bin.live").exists(), told
+        _, messages = record(folder, PROGRAM, "train", what="gpu,ranges", file="each-%p.bin")
+        assert messages[0].count(f": {TRAIN} kernels and") and (folder / "each-1.bin.live").exists(), messages
         other.terminate()
 
 
@@ -145,8 +145,8 @@ def test_windows(folder):
     record(folder, PROGRAM, "train", what="gpu,ranges", options=["--capture-range", "ProfilerStep#3"])
     found = rows(folder / "out.bin")
     assert len(found["gpu_activity"]) == 14 and len(found["range"]) == 4, len(found["gpu_activity"])
-    _, told = record(folder, PROGRAM, "train", what="gpu,ranges", options=["--after", "100s"])
-    assert told == ["rbwp record: nothing is recorded: no GPU was used, no range was marked"], told
+    _, messages = record(folder, PROGRAM, "train", what="gpu,ranges", options=["--after", "100s"])
+    assert messages == ["rbwp record: nothing is recorded: no GPU was used, no range was marked"], messages
 
 
 def waits_for_process(pid):
@@ -188,15 +188,15 @@ def test_not_there(folder):
     for words, code, more in ((["true"], 0, {}), ([PROGRAM, "cpu"], 0, {}), (["no such program"], 127, {}),
                               ([PROGRAM, "train"], 0, {"RBWP_INJECT": "/nowhere/lib.so"}), ([PROGRAM, "train"], 0, {"RBWP_CUPTI": "/nowhere", "RBWP_INJECT_EVENTS": "0"})):
         (folder / "out.bin").unlink(missing_ok=True)
-        _, told = record(folder, *words, code=code, what="gpu", **more)
-        said = [line for line in told if line.startswith("rbwp")]
-        assert 1 <= len(said) <= 2 and not (folder / "out.bin").exists(), (words, told)
+        _, messages = record(folder, *words, code=code, what="gpu", **more)
+        said = [line for line in messages if line.startswith("rbwp")]
+        assert 1 <= len(said) <= 2 and not (folder / "out.bin").exists(), (words, messages)
     # A program finds no driver where there is none, and all else as ever.
     asks = "import ctypes; c = ctypes.CDLL(None); assert not hasattr(c, 'cuLaunchKernel') and not hasattr(c, 'cuNothing') and c.strlen(b'abc') == 3"
     if STANDS_IN:
         record(folder, PYTHON, "-c", asks, what="gpu")
-    _, told = record(folder, "true")  # what is there is recorded, and what is not is no news
-    assert not any("GPU" in line for line in told), told
+    _, messages = record(folder, "true")  # what is there is recorded, and what is not is no news
+    assert not any("GPU" in line for line in messages), messages
 
 
 def test_events(folder):
@@ -204,10 +204,10 @@ def test_events(folder):
     theirs = {"CUDA_INJECTION64_PATH": "/nowhere/theirs.so"}
     for what, more in (("gpu,ranges", {"RBWP_CUPTI": "/nowhere"}), ("gpu,ranges", theirs), (None, {"RBWP_INJECT_EVENTS": "1"})):
         (folder / "out.bin").unlink(missing_ok=True)
-        _, told = record(folder, PROGRAM, "train", what=what, **more)
-        said = [line for line in told if line.startswith("rbwp")]
-        assert len(said) == (what is not None) and all("timed by events" in line for line in said), told
-        assert any(f": {TRAIN} kernels and 20 copies and sets on 1 GPU in " in line for line in told), told
+        _, messages = record(folder, PROGRAM, "train", what=what, **more)
+        said = [line for line in messages if line.startswith("rbwp")]
+        assert len(said) == (what is not None) and all("timed by events" in line for line in said), messages
+        assert any(f": {TRAIN} kernels and 20 copies and sets on 1 GPU in " in line for line in messages), messages
         is_good(folder / "out.bin")
         work = rows(folder / "out.bin")["gpu_activity"]
         assert all(row["begin"] <= row["start"] <= row["stop"] and row["begin"] <= row["end"] and row["thread"] and row["range"] for row in work)

@@ -189,7 +189,7 @@ static void test_asks_again(void **state)
     }
 }
 
-/* Answered with "no" for ever: counted, and told when somebody knows it in the end. */
+/* Answered with "no" for ever: counted, and emitted when it is known in the end. */
 static void test_unresolved(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static void test_wide_ids(void **state)
 }
 
 /* Work of an inner range belongs to those around it when that is asked for, and only then; circles
- * of parents, which a broken file may tell of, end. */
+ * of parents, which a broken file may have, end. */
 static void test_outer(void **state)
 {
     (void)state;
@@ -498,7 +498,7 @@ static void test_bounded(void **state)
     (void)state;
     enum { MOST = 8, ROUNDS = 4000 };
     const struct rbwp_annotation *list;
-    uint64_t told = 0, activities = 0;
+    uint64_t emitted = 0, activities = 0;
     struct rbwp_annotator *annotator =
         new_annotator((struct rbwp_annotator_config){.entries_max = MOST});
     for (uint64_t id = 1; id <= MOST + 2; id++)
@@ -510,7 +510,7 @@ static void test_bounded(void **state)
             rbwp_annotator_correlate(annotator, USER, correlation, 1 + below(MOST));
         } else {
             add(annotator, below(3), below(3), correlation, i, i + 1);
-            told++;
+            emitted++;
         }
     }
     size_t count = finish(annotator, &list);
@@ -520,7 +520,7 @@ static void test_bounded(void **state)
     assert_in_range(count, 1, MOST);
     assert_int_equal(counts.lost_ranges, 2);
     assert_true(counts.lost_correlations && counts.lost_annotations && counts.unclaimed);
-    assert_int_equal(activities + counts.lost_annotations + counts.unclaimed, told);
+    assert_int_equal(activities + counts.lost_annotations + counts.unclaimed, emitted);
     rbwp_annotator_free(annotator);
 }
 

@@ -2,7 +2,7 @@
 /*
  * test_channel_plan.c - properties of plans that a device which takes any address does not show:
  * every address that a kernel computes is a multiple of its unit, every index is done once, what a
- * launch is told fits, and partial results fit in scratch.
+ * launch is given fits, and partial results fit in scratch.
  */
 #include "../unit/test_channel_reference.h"
 #include "channel_plan.h"

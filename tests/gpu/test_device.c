@@ -124,7 +124,7 @@ static void test_capacity(void **state)
         check_capacity(max_records);
 }
 
-/* Guards: with the option, and only with it, the finalize record tells the drops. */
+/* Guards: with the option, and only with it, the finalize record has the drops. */
 static void test_drops_in_tag(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void test_drops_in_tag(void **state)
     }
 }
 
-/* Guards: a lane that is off, or has no room by what init is told, writes nothing at all. */
+/* Guards: a lane that is off, or has no room by what init is given, writes nothing at all. */
 static void test_lanes_off(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static struct seen decode(const void *buffer, size_t bytes, uint64_t anchor)
     return seen;
 }
 
-/* Guards: with heartbeats and an anchor 8-byte records tell times in full, in lanes that are silent
+/* Guards: with heartbeats and an anchor 8-byte records have times in full, in lanes that are silent
  * for long, that begin late, or both; without they do not. */
 static void test_heartbeat(void **state)
 {

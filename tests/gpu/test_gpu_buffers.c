@@ -99,7 +99,7 @@ static void test_clock_of_a_device(void **state)
     for (int round = 0; round < 2 && clock; round++) {
         struct rbwp_device_clock_line line = {.size = sizeof line};
         rbwp_device_clock_get(clock, &line);
-        assert_int_equal(line.hz, HZ); /* as HIP's driver tells, which is not the usual rate */
+        assert_int_equal(line.hz, HZ); /* as HIP's driver reports, which is not the usual rate */
         int64_t before_ns = rbwp_now_ns();
         int64_t told_ns = rbwp_device_clock_ns(&line, fake_timer());
         int64_t after_ns = rbwp_now_ns();
@@ -354,7 +354,7 @@ static void test_generations(void **state)
     assert_int_equal(stats.dropped, 0);
     assert_int_equal(stats.stale, 2); /* in the fourth slot */
 
-    /* A copy that was recorded tells when its anchor was, not when the buffer was reset. */
+    /* A copy that was recorded has the time of its anchor, not when the buffer was reset. */
     struct timespec now;
     size_t bytes;
     fake_timer_skip(5000000000);

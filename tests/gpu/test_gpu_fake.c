@@ -72,7 +72,7 @@ static void test_no_driver(void **state)
     assert_int_equal(count, 3);
 }
 
-/* What the driver does not tell about a device is 0, whatever it left behind. */
+/* What the driver does not report of a device is 0, whatever it left behind. */
 static void test_facts_not_told(void **state)
 {
     (void)state;
@@ -184,12 +184,12 @@ static void test_bracket_times(void **state)
     assert_in_range(work->stop_ns, started, ended);
     assert_int_equal(work->proc_id, (uint64_t)(test_gpu.api + 1) << 32);
     assert_works_whole(&works);
-    const struct work_fact *told = works.fact;
-    assert_in_range(told->launch_ns, before, waiting);
-    assert_int_equal(told->thread_id, thread_named(&recorded, "tester")->thread_id);
-    assert_true(told->start_ns + told->start_gap_ns >= waiting);
-    assert_true(told->stop_ns - told->stop_gap_ns <= running);
-    assert_true(told->stop_ns + told->stop_gap_ns >= running);
+    const struct work_fact *row = works.fact;
+    assert_in_range(row->launch_ns, before, waiting);
+    assert_int_equal(row->thread_id, thread_named(&recorded, "tester")->thread_id);
+    assert_true(row->start_ns + row->start_gap_ns >= waiting);
+    assert_true(row->stop_ns - row->stop_gap_ns <= running);
+    assert_true(row->stop_ns + row->stop_gap_ns >= running);
     works_free(&works);
     recorded_free(&recorded);
     close_stream(stream);
@@ -496,7 +496,8 @@ static void test_only_the_next_bracket_shares_an_event(void **state)
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
 }
 
-/* The start or stop of a slot's work happened between two times, and is told within its bound. */
+/* The start or stop of a slot's work happened between two times, and the time reported is within
+ * its bound. */
 static void assert_happened(const struct works *works, unsigned slot, bool stop, int64_t least_ns,
                             int64_t most_ns)
 {
@@ -1097,19 +1098,20 @@ static void test_waiting_leaves_no_trace(void **state)
 /* ---- the rest -----------------------------------------------------------------------------------
  */
 
-/* But on_cpu, which no file tells. */
-static void assert_same_facts(const struct rbwp_gpu_facts *told, const struct rbwp_gpu_facts *facts)
+/* But on_cpu, which is in no file. */
+static void assert_same_facts(const struct rbwp_gpu_facts *stored,
+                              const struct rbwp_gpu_facts *facts)
 {
-    assert_string_equal(told->name, facts->name);
-    assert_int_equal(told->proc_id, facts->proc_id);
-    assert_int_equal(told->multiprocessors, facts->multiprocessors);
-    assert_int_equal(told->memory_bytes, facts->memory_bytes);
-    assert_int_equal(told->bias_rounds, facts->bias_rounds);
-    assert_int_equal(told->bias_ns, facts->bias_ns);
-    assert_int_equal(told->bias_spread_ns, facts->bias_spread_ns);
-    assert_int_equal(told->idle_rounds, facts->idle_rounds);
-    assert_int_equal(told->idle_bias_ns, facts->idle_bias_ns);
-    assert_int_equal(told->idle_spread_ns, facts->idle_spread_ns);
+    assert_string_equal(stored->name, facts->name);
+    assert_int_equal(stored->proc_id, facts->proc_id);
+    assert_int_equal(stored->multiprocessors, facts->multiprocessors);
+    assert_int_equal(stored->memory_bytes, facts->memory_bytes);
+    assert_int_equal(stored->bias_rounds, facts->bias_rounds);
+    assert_int_equal(stored->bias_ns, facts->bias_ns);
+    assert_int_equal(stored->bias_spread_ns, facts->bias_spread_ns);
+    assert_int_equal(stored->idle_rounds, facts->idle_rounds);
+    assert_int_equal(stored->idle_bias_ns, facts->idle_bias_ns);
+    assert_int_equal(stored->idle_spread_ns, facts->idle_spread_ns);
 }
 
 /* Both biases, of busy and of idle streams, are measured at open, told in the facts and in the

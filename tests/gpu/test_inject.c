@@ -365,7 +365,7 @@ void __lsan_disable(void) __attribute__((weak));
 static void launches_what_waits(void)
 {
     if (__lsan_disable)
-        __lsan_disable(); /* the buffer that is given up is what LeakSanitizer would tell of */
+        __lsan_disable(); /* the buffer that is given up is what LeakSanitizer would report */
     void *module = load("rbwp_probed first second"), *stream;
     CHECK(cuStreamCreate(&stream, 0) == 0);
     CHECK(launch(function_of(module, "first"), stream) == 0);

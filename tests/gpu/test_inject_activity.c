@@ -1347,7 +1347,7 @@ static void test_events_lost(void **state)
 {
     static const struct {
         void (*scenario)(void);
-        unsigned told, lost;
+        unsigned rows_wanted, lost;
         const char *said; /* of what was lost */
     } cases[] = {
         {loses_a_context, 2, 3, "file: 3 had not ended when their context was destroyed\n"},
@@ -1366,7 +1366,7 @@ static void test_events_lost(void **state)
 #endif
         assert_int_equal(run(cases[i].scenario), 0);
         struct read_table work = read_work(file);
-        assert_int_equal(work.rows, cases[i].told);
+        assert_int_equal(work.rows, cases[i].rows_wanted);
         assert_int_equal(lost_rows(), cases[i].lost);
         if (cases[i].said)
             assert_said(cases[i].said);

@@ -313,7 +313,7 @@ static uint64_t tagged(unsigned dialect, uint32_t time, struct rbwp_lanes_tag ta
     return (uint64_t)time << 32 | rbwp_lanes_tag_make(dialect, &tag);
 }
 
-/* The tag has no group: the slot tells it. The dialect is seen from the tags. */
+/* The tag has no group: it is that of the slot. The dialect is seen from the tags. */
 static void flashinfer_with_two_groups(void **state)
 {
     (void)state;

@@ -37,6 +37,6 @@ for library in "${@:5}"; do
     runs "$component/by_pkg_config" "$library"
 done
 
-! configure mpi-other 2>told || { echo "a component that is not there was found"; exit 1; }
-tr -s ' \n' ' ' <told | grep -q 'without an MPI library for the component mpi-other; it has: mpi' ||
-    { cat told; echo "it was not said what is missing"; exit 1; }
+! configure mpi-other 2>errors || { echo "a component that is not there was found"; exit 1; }
+tr -s ' \n' ' ' <errors | grep -q 'without an MPI library for the component mpi-other; it has: mpi' ||
+    { cat errors; echo "it was not said what is missing"; exit 1; }

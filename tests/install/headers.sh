@@ -25,5 +25,5 @@ done
 
 # Who reads rbwp_record.h finds all calls before what they are made of.
 awk '/^\/\* ---- internals/ { internals = 1 } /^(RBWP_API|static inline).* rbwp_[a-z_]*[a-z]\(/ { match($0, /rbwp_[a-z_]*[a-z]\(/); name = substr($0, RSTART, RLENGTH)
-         if (internals && !(name in seen)) { print "rbwp_record.h: " name ") is first told of among internals"; bad = 1 } seen[name] }
+         if (internals && !(name in seen)) { print "rbwp_record.h: " name ") is first mentioned among internals"; bad = 1 } seen[name] }
      END { exit bad }' "$include/rbwp_record.h"

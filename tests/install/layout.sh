@@ -38,10 +38,10 @@ soname=$(objdump -p "$prefix/$LIBDIR/librbwp.so" | awk '$1 == "SONAME" { print $
 [[ $soname == "librbwp.so.$minor" ]] || { echo "SONAME is $soname"; exit 1; }
 [[ $("$prefix/bin/rbwp-dump" --version) == *"$version"* ]] || { echo "rbwp-dump: other version"; exit 1; }
 
-# rbwp-config tells of the moved tree.
+# rbwp-config knows the moved tree.
 for part in prefix: include:/include lib:/$LIBDIR python:/share/rbwp/python; do
-    told=$("$prefix/bin/rbwp-config" "--${part%%:*}")
-    [[ $told == "$prefix${part#*:}" && -d $told ]] || { echo "rbwp-config --${part%%:*} says $told"; exit 1; }
+    folder=$("$prefix/bin/rbwp-config" "--${part%%:*}")
+    [[ $folder == "$prefix${part#*:}" && -d $folder ]] || { echo "rbwp-config --${part%%:*} says $folder"; exit 1; }
 done
 [[ $("$prefix/bin/rbwp-config" --version) == "$version" ]] || { echo "rbwp-config: other version"; exit 1; }
 ! "$prefix/bin/rbwp-config" 2>/dev/null || { echo "rbwp-config without a word is good"; exit 1; }

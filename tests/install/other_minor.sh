@@ -16,7 +16,7 @@ minor=$(sed -n 's/^#define RBWP_VERSION_MINOR //p' other/include/rbwp_format.h)
 sed -i "s/^#define RBWP_VERSION_MINOR .*/#define RBWP_VERSION_MINOR $((minor + 1))/" other/include/rbwp_format.h
 "$compiler" -std=c11 -I other/include -c "$source/tests/consumer/consumer.c" -o other.o
 
-# The linker, for both kinds of library, names what tells the version.
+# The linker, for both kinds of library, names what has the version.
 for library in librbwp.a librbwp.so; do
     "$compiler" other.o "$lib/$library" -lz -pthread -o never 2>link.txt && fail "links with $library of another minor version"
     grep -q "undefined.*rbwp_self_0_$((minor + 1))" link.txt || fail "$library: the linker's words do not name the version:" link.txt

@@ -14,8 +14,8 @@ def lines_of(source, build):
     counts = collections.defaultdict(collections.Counter)
     notes = [str(path) for path in build.rglob("*.gcno")]
     for at in range(0, len(notes), 50):
-        told = subprocess.run(["gcov", "--json-format", "--stdout", *notes[at : at + 50]], capture_output=True, text=True, cwd=build, check=True)
-        for text in told.stdout.splitlines():
+        done = subprocess.run(["gcov", "--json-format", "--stdout", *notes[at : at + 50]], capture_output=True, text=True, cwd=build, check=True)
+        for text in done.stdout.splitlines():
             for file in json.loads(text)["files"]:
                 path = pathlib.Path(build, file["file"]).resolve()
                 if source in path.parents and path.relative_to(source).parts[0] in ("format", "runtime", "gpu", "tools"):

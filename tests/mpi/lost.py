@@ -16,8 +16,8 @@ def check(mode, why):
             assert "session ends with 0" in lines[node], text
             said = lines[node][: lines[node].index("session ends with 0")]  # behind it the survivors leave, one by one
             assert any(line.startswith("quiesce: ") and f"node {NODES - 1} " in line for line in said), text
-            told = [line for line in said if line.startswith("told that node")]
-            assert len(told) == 1 and told[0].startswith(f"told that node {NODES - 1} is lost: ") and why in told[0], text
+            loss_lines = [line for line in said if line.startswith("told that node")]
+            assert len(loss_lines) == 1 and loss_lines[0].startswith(f"told that node {NODES - 1} is lost: ") and why in loss_lines[0], text
             mpirun.rbwp("check", f"{folder}/node_{node}.bin")
         lost = f"{folder}/node_{NODES - 1}.bin"
         mpirun.rbwp("repair", lost, "-o", folder + "/repaired.bin")

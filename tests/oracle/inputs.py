@@ -102,7 +102,7 @@ def known_rows(node):
 
 
 def sections(node, first, second):
-    """One of each that tells of a recording whose threads have so many records."""
+    """One of each that describes a recording whose threads have so many records."""
     process = struct.pack("<16sqH6x", bytes(range(16)), 7 * S + node, 6)
     job = [struct.pack("<IH2xq", what, size, value) for what, size, value in ((1, 2, 0), (3, 5, 0), (4, 0, node), (5, 0, 2), (6, 5, 0), (8, 0, T - S), (9, 0, 4200))]
     samples = [struct.pack("<Qqqq", 1 + i * S, T + i * S, 900 * S + i * S + i * 10, T + 5 + i * S) for i in range(3)]

@@ -200,8 +200,8 @@ def sums(parts):
 def lines_of(case, parts, shown):
     """A case as frozen/ has it. shown: the texts that stand further up."""
     yield f"$ {case}"
-    for part, told in sums(parts).items():
-        yield f"  {part} {told}"
+    for part, checksum in sums(parts).items():
+        yield f"  {part} {checksum}"
         data = parts[part]
         if part in ("stdout", "stderr") and len(data) <= WHOLE_BYTES and not data.startswith((b"{", b"[")) and data not in shown:
             shown.add(data)

@@ -84,12 +84,12 @@ class Fake:
                   "command": "python3 t.py", "host": "h"})
 
     def collect(self, text, kernel, memory, dropped):
-        """As the collector does: the buffer, what it tells of losses behind compat cells, and a line."""
+        """As the collector does: the buffer, the losses behind compat cells, and a line."""
         map_path = max(self.collected.glob("*.map.json"), key=lambda path: path.stat().st_mtime_ns)
-        told = json.loads(map_path.read_text())
+        map_json = json.loads(map_path.read_text())
         raw = f"{os.getpid()}-{len(list(self.collected.glob('*.raw')))}.raw"
-        tail = b"" if told["cells"] == "wide" else dropped.to_bytes(8, "little") + int(told["hash"], 16).to_bytes(8, "little")
-        (self.collected / raw).write_bytes(bytes(memory[:told["buffer_bytes"]]) + tail)
+        tail = b"" if map_json["cells"] == "wide" else dropped.to_bytes(8, "little") + int(map_json["hash"], 16).to_bytes(8, "little")
+        (self.collected / raw).write_bytes(bytes(memory[:map_json["buffer_bytes"]]) + tail)
         self.say({"raw": raw, "map": map_path.name, "kernel": kernel, "pid": os.getpid(), "tid": 21, "thread": "main",
                   "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [2, 1, 1], "launch_ns": 10_000,
                   "launched_ns": 11_000, "done_ns": 20_000, "anchors": [], "start_ns": 0, "stop_ns": 0,
@@ -113,11 +113,11 @@ class JITFunction:
         if "kernel" not in compiled:
             compiled["kernel"] = self.compile()
         text = compiled["kernel"]
-        told = next(iter(self.fake.collected.glob("*.map.json")), None)
+        map_json = next(iter(self.fake.collected.glob("*.map.json")), None)
         size = max([json.loads(path.read_text())["buffer_bytes"] for path in self.fake.collected.glob("*.map.json")] or [0])
         memory = bytearray(size + 64) if buffer is None else memoryview(buffer).cast("B")
         probed = "rbwp_ptx_buffer" in text
-        machine = Machine(text, memory, {"rbwp_ptx_buffer": Machine.BASE if told else 0, "rbwp_ptx_dropped": 0},
+        machine = Machine(text, memory, {"rbwp_ptx_buffer": Machine.BASE if map_json else 0, "rbwp_ptx_dropped": 0},
                           {"k_param_0": Machine.BASE + len(memory) - 64, "k_param_1": count,
                            "k_param_2": Machine.BASE})
         for thread in range(threads):

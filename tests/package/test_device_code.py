@@ -27,7 +27,7 @@ class Events(unittest.TestCase):
         code.one_thread_acts = lambda: self.one_thread_acts
 
     def buffers(self, max_events, ranks=2, paired=True):
-        """Arrays with a guard cell behind each, their counters, and the context that tells of them."""
+        """Arrays with a guard cell behind each, their counters, and the context that describes them."""
         self.columns = {
             name: np.full(max_events + 1, GUARD, np.int64 if name in ("timestamp", "address", "duration_cycles")
                           else np.int32) for name in COLUMNS}

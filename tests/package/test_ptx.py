@@ -102,7 +102,7 @@ class Context(unittest.TestCase):
             self.kernel.run(0)
             self.fake.say({"skipped": "limit", "kernel": "k", "count": 7})
         self.assertEqual([launch.dropped for launch in inst.launches()], [11, 4])
-        self.assertEqual([told["count"] for told in inst.skipped()], [7])
+        self.assertEqual([skipped_launch["count"] for skipped_launch in inst.skipped()], [7])
         inst.export_chrome_trace(self.folder / "trace.json")
         events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
         self.assertEqual([(event["pid"], event["ph"]) for event in events],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of files as NumPy columns: mapped and not copied, what the command tells, filtered before Python sees them;
+"""Spans of files as NumPy columns: mapped and not copied, what the command prints, filtered before Python sees them;
 groups are what `rbwp stats` counts."""
 
 import dataclasses
@@ -27,7 +27,7 @@ def golden(name):
     return os.path.join(GOLDEN, name + ".bin")
 
 
-def told(*paths, options=()):
+def command_counts(*paths, options=()):
     """What rbwp stats counts, by category, item and name."""
     stats = json.loads(run_command(["stats", "--json", *options, *paths], good=(0, 3)))
     fields = ("count", "unfinished", "open", "total", "open_time", "mean", "min", "p50", "p90", "p99", "max")
@@ -118,11 +118,11 @@ class SpansOfFiles(unittest.TestCase):
 
     def test_groups_are_those_of_stats(self):
         for name in ("multi_thread", "level2_all_types", "gaps", "crash_killed"):
-            self.assertEqual(counted(rbwp.spans(golden(name))), told(golden(name)), name)
+            self.assertEqual(counted(rbwp.spans(golden(name))), command_counts(golden(name)), name)
         with open(FILE, "rb") as file:
             data = file.read()
         paths = [FILE, self.path("node4.bin", data[:8] + struct.pack("<I", 4) + data[12:])]
-        together = told(*paths)
+        together = command_counts(*paths)
         self.assertEqual(counted(rbwp.spans(paths)), together)
         merged = rbwp.Groups(("category", "item", "name"))
         for path in paths:
@@ -219,8 +219,8 @@ class SpansOfFiles(unittest.TestCase):
     @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("dask", "pandas")), "no Dask or pandas here")
     def test_frames_over_dask_have_the_types_of_frames(self):
         import rbwp.dask as rbwp_dask
-        real, told = rbwp.spans(FILE).to_pandas(), rbwp_dask.spans(FILE)._meta()
-        self.assertEqual({name: str(kind) for name, kind in told.dtypes.items()}, {
+        real, described = rbwp.spans(FILE).to_pandas(), rbwp_dask.spans(FILE)._meta()
+        self.assertEqual({name: str(kind) for name, kind in described.dtypes.items()}, {
             name: str(kind) for name, kind in real.dtypes.items()} | {name: "category" for name in columns.TEXT_COLUMNS})
 
     def test_lengths_of_any_size_have_the_bucket_of_stats(self):

@@ -77,9 +77,9 @@ def forms():
     check("CSV's names", lines[0], ",".join(f"t{t}_{name}" for t in range(2) for name in
                                            ["start_idx", "end_idx", "start_time", "end_time"]))
     # A probe that the map does not have, and mode entire, whose line is -1.
-    told = json.loads(MAP.read_text())
-    told["probes"] = [p for p in told["probes"] if p["id"] != 3]
-    MAP.write_text(json.dumps(told))
+    map_json = json.loads(MAP.read_text())
+    map_json["probes"] = [p for p in map_json["probes"] if p["id"] != 3]
+    MAP.write_text(json.dumps(map_json))
     decode(raw, "--dir", OUT)
     check("no line is known", '"name": "Probe 3"' in (OUT / "trace.json").read_text(), True)
     instrument("--mode", "entire", "--threads", "0", "--capacity", 1)
@@ -89,14 +89,14 @@ def forms():
 
 def wide():
     """The whole way: a kernel runs on machine.py, its wide buffer becomes the same records; the pair that
-    was timed is taken off; losses are told."""
-    told = instrument("--mode", "warp", "--threads", "0-1", "--capacity", 16)
-    memory = bytearray(told["buffer_bytes"]) + bytearray(256)
+    was timed is subtracted; losses are reported."""
+    map_json = instrument("--mode", "warp", "--threads", "0-1", "--capacity", 16)
+    memory = bytearray(map_json["buffer_bytes"]) + bytearray(256)
     machine = Machine((WORK / "out.ptx").read_text(), memory, {"rbwp_ptx_buffer": Machine.BASE},
-                      {"k_param_0": Machine.BASE + told["buffer_bytes"], "k_param_1": 2}, clock=(1 << 44) - 40, step=7)
+                      {"k_param_0": Machine.BASE + map_json["buffer_bytes"], "k_param_1": 2}, clock=(1 << 44) - 40, step=7)
     for thread in range(64):
         machine.thread(ntid_x=64, tid_x=thread)
-    raw = bytes(memory[:told["buffer_bytes"]])
+    raw = bytes(memory[:map_json["buffer_bytes"]])
     text = decode(raw, "--dir", OUT)[0].decode()
     found = [row[:2] for row in rows()]
     check("records", found, [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 6], [7, 7], [8, 6], [7, 7], [8, 8], [9, 9], [10, 10], [11, 11], [12, 12]])
@@ -118,7 +118,7 @@ def wide():
 
 
 def refused(raw):
-    """Cut, of another kernel, of other options: told by name and hash; nothing is written."""
+    """Cut, of another kernel, of other options: refused by name and hash; nothing is written."""
     hash_text = json.loads(MAP.read_text())["hash"]
     check("cut", f"the probes of kernel 'k' (hash {hash_text}) write" in decode(raw[:-1], code=1)[1], True)
     check("longer", "it is cut, or of another kernel" in decode(raw + b"x", code=1)[1], True)
@@ -200,18 +200,18 @@ DUMP_PTX = No
 mode = nonsense
 """)
     rbwp("instrument", "--config", "config.ini", "--map", MAP, "-f", "-o", "o.ptx", A)
-    told = json.loads(MAP.read_text())
-    check("from the file", (told["mode"], told["threads"], told["capacity"], [p["entry"] for p in told["probes"]]),
+    map_json = json.loads(MAP.read_text())
+    check("from the file", (map_json["mode"], map_json["threads"], map_json["capacity"], [p["entry"] for p in map_json["probes"]]),
           ("single", [[4, 7, 1]], 256, [24]))
     check("where files go", ((WORK / "made").exists(), json.loads((WORK / "analysis/loc_map.json").read_text())), (False, {"0": 40}))
     rbwp("instrument", "--config", "config.ini", "-m", "block", "-t", "0", "--capacity", 3, "--file", 1, "--map", MAP, "-f", "-o", "o.ptx", A)
-    told = json.loads(MAP.read_text())
-    check("options come first", (told["mode"], told["threads"], told["capacity"], len(told["probes"])), ("block", [[0, 0, 1]], 3, 12))
+    map_json = json.loads(MAP.read_text())
+    check("options come first", (map_json["mode"], map_json["threads"], map_json["capacity"], len(map_json["probes"])), ("block", [[0, 0, 1]], 3, 12))
     for word, value in [("1", 1), ("yes", 1), ("TRUE", 1), ("on", 1), ("0", 0), ("no", 0), ("False", 0), ("oFF", 0)]:
         (WORK / "b.ini").write_text(f"[output]\noutput_dir = dump_{word}\ndump_ptx = {word}\n[analysis]\nanalysis_dir =\n")
         rbwp("instrument", "--config", "b.ini", "-f", "-o", "o.ptx", A)
         check(f"boolean {word}", (WORK / f"dump_{word}" / "original.ptx").exists(), bool(value))
-    # A buffer of compatible tools, told by the configuration alone; no section [sanitizer]: nothing goes.
+    # A buffer of compatible tools, described by the configuration alone; no section [sanitizer]: nothing is removed.
     (WORK / "c.ini").write_text("[instrument]\nt_end = 0\nn_probes_estimate = 2\n")
     rbwp("instrument", "--config", "c.ini", "-f", "-o", "o.ptx", A)
     check("both texts", (WORK / "output/original.ptx").read_bytes() == A.read_bytes()

@@ -40,22 +40,22 @@ def instrument(name, *options):
     text = WORK / "with_file.ptx"
     text.write_text(A.read_text() + f'\n.file 1 "{SOURCE}"\n')
     rbwp("instrument", "-f", "-o", WORK / f"{name}.ptx", "--map", WORK / "map.json", *options, text)
-    told = json.loads((WORK / "map.json").read_text())
-    path = f"{told['hash']}.map.json"
+    map_json = json.loads((WORK / "map.json").read_text())
+    path = f"{map_json['hash']}.map.json"
     (FOLDER / path).write_text((WORK / "map.json").read_text())
-    return told, path, (WORK / f"{name}.ptx").read_text()
+    return map_json, path, (WORK / f"{name}.ptx").read_text()
 
 
-def run(told, text, host_ns, loops=2, clock=1000, ns=0.5, specials=(), off={}):
+def run(map_json, text, host_ns, loops=2, clock=1000, ns=0.5, specials=(), off={}):
     """A launch of one block of 64 threads; the buffer."""
-    memory = bytearray(told["buffer_bytes"]) + bytearray(256)
+    memory = bytearray(map_json["buffer_bytes"]) + bytearray(256)
     gpu = Gpu(text, memory, {"rbwp_ptx_buffer": Machine.BASE, "rbwp_ptx_dropped": 0},
-              {"k_param_0": Machine.BASE + told["buffer_bytes"], "k_param_1": loops}, clock=clock, step=10,
+              {"k_param_0": Machine.BASE + map_json["buffer_bytes"], "k_param_1": loops}, clock=clock, step=10,
               timer=DEVICE + host_ns, ns=ns, off=off)
     for thread in range(64):
         gpu.clock, gpu.readings = clock, 0
         gpu.thread(ntid_x=64, tid_x=thread, smid=3 + thread // 32, warpid=thread // 32, **dict(specials))
-    return bytes(memory[:told["buffer_bytes"]])
+    return bytes(memory[:map_json["buffer_bytes"]])
 
 
 def line(number, path, at, **more):
@@ -93,10 +93,10 @@ def fresh():
     FOLDER.mkdir()
 
 
-def wide_cells(raw, told, lane):
+def wide_cells(raw, map_json, lane):
     """start id, end id, start, end of a lane's records."""
-    at = 32 + lane * 32 * (told["capacity"] + 1)
-    for row in range(told["capacity"]):
+    at = 32 + lane * 32 * (map_json["capacity"] + 1)
+    for row in range(map_json["capacity"]):
         start, end = struct.unpack_from("<QQ", raw, at + 32 * (row + 1))
         if start:
             clock = lambda stamp: stamp & 0xFFFFFFFF | stamp >> 52 << 32
@@ -106,10 +106,10 @@ def wide_cells(raw, told, lane):
 def wide():
     """Two warps, two launches: each record is a row, at the time when it was, within its bound; in the kernel."""
     fresh()
-    told, path, text = instrument("wide", "--mode", "warp", "--threads", "0-1", "--capacity", 16)
+    map_json, path, text = instrument("wide", "--mode", "warp", "--threads", "0-1", "--capacity", 16)
     raws, starts = [], [100_000_000, 100_500_000]
     for number, at in enumerate(starts):
-        raws.append(run(told, text, at + 3000, loops=2 * (1 - number)))
+        raws.append(run(map_json, text, at + 3000, loops=2 * (1 - number)))
         (FOLDER / f"12-{number}.raw").write_bytes(raws[-1])
     write([CLOCK] + [line(number, path, at) for number, at in enumerate(starts)])
     decode()
@@ -121,8 +121,8 @@ def wide():
     for number, (raw, at) in enumerate(zip(raws, starts)):
         for lane in range(2):
             mine = [row for row in made if row["launch"] == number + 1 and row["thread"] == 32 * lane]
-            cells = list(wide_cells(raw, told, lane))
-            cost = min(struct.unpack_from("<I", raw, 32 + 28 + 32 * n * (told["capacity"] + 1))[0] for n in range(2))
+            cells = list(wide_cells(raw, map_json, lane))
+            cost = min(struct.unpack_from("<I", raw, 32 + 28 + 32 * n * (map_json["capacity"] + 1))[0] for n in range(2))
             check(f"records {number} {lane}", [(row["first"], row["last"], row["cycles"]) for row in mine],
                   [(a, b, max(end - start - cost, 0)) for a, b, start, end in cells])
             check("some", len(cells) >= 6 and any(row["cycles"] for row in mine), True)
@@ -139,31 +139,31 @@ def wide():
     info = json.loads(command("info", "--json", OUT))
     check("whose it is", (info["session"]["command"], info["session"]["host"], [t["name"] for t in info["threads"]]), (["python3 of/t.py"], "h", ["main"]))
     check("what it is called", {span["process"] for span in map(json.loads, command("export", "--to=ndjson", OUT).splitlines())}, {"python3 12"})
-    return told, path, raws[0]
+    return map_json, path, raws[0]
 
 
 
 def timer():
     """A timer that is off: the line through a lane's head is moved to where it is as much too early as too late, and that is the bound."""
     fresh()
-    told, path, text = instrument("timer", "--mode", "warp", "--threads", "0-1", "--capacity", 16)
+    map_json, path, text = instrument("timer", "--mode", "warp", "--threads", "0-1", "--capacity", 16)
     at = 100_000_000
     for off in {}, {3: 300}, {3: 300, 4: -101}, {2: -50, 5: -102}, {4: 7, 5: 8, 6: 4}, {0: 400}, {0: -401}:
-        raw = run(told, text, at + 3000, ns=1, off=off)
+        raw = run(map_json, text, at + 3000, ns=1, off=off)
         (FOLDER / "12-0.raw").write_bytes(raw)
         write([CLOCK, line(0, path, at, clock_hz=1_000_000_000)])
         decode()
         for lane in range(2):
-            head = 32 + lane * 32 * (told["capacity"] + 1)
+            head = 32 + lane * 32 * (map_json["capacity"] + 1)
             first, clock = struct.unpack_from("<QQ", raw, head)
-            cells = list(wide_cells(raw, told, lane))
+            cells = list(wide_cells(raw, map_json, lane))
             errors = [0] + [struct.unpack_from("<Q", raw, head + 32 * (n + 1) + 16)[0] - first - (cell[3] - clock) for n, cell in enumerate(cells)]
             shift, bound = min(errors) + (max(errors) - min(errors)) // 2, (max(errors) - min(errors) + 1) // 2
             check(f"times with {off}", [(row["start"], row["bound"]) for row in rows("kernel_block") if row["thread"] == 32 * lane],
                   [(WALL + first - DEVICE + cell[2] - clock + shift, bound + 20) for cell in cells])
 
 
-def model(told):
+def model(map_json):
     """By source line and by edge, as this reader adds them up; the blocks lie below their GPU and make it no busier; every
     exporter takes them."""
     made, lanes = rows("kernel_block"), {}
@@ -230,9 +230,9 @@ def model(told):
 def compat():
     """Cells without a timer: in order and as long as the clock says, somewhere in the kernel, and the bound says where."""
     fresh()
-    told, path, text = instrument("compat", "--mode", "block", "--threads", "33,2", "--capacity", 16)
+    map_json, path, text = instrument("compat", "--mode", "block", "--threads", "33,2", "--capacity", 16)
     at = 200_000_000
-    (FOLDER / "12-0.raw").write_bytes(run(told, text, at + 3000) + struct.pack("<QQ", 3, int(told["hash"], 16)))
+    (FOLDER / "12-0.raw").write_bytes(run(map_json, text, at + 3000) + struct.pack("<QQ", 3, int(map_json["hash"], 16)))
     device = {"start_ns": DEVICE + at + 3000, "stop_ns": DEVICE + at + 5000}
     write([CLOCK, line(0, path, at, clock_hz=2_000_000_000, device_name="H200", sms=132, **device)])
     check("losses", "3 records found no room" in decode(), True)
@@ -277,35 +277,35 @@ def second_pass():
     """The list of all launches with a map, as sanitize has it of their records side by side: what any launch needs stays, what
     lost records keeps dead probes; rbwp-ptxas takes it, and the second run's map has those probes alone."""
     fresh()
-    told, path, text = instrument("pass", "--mode", "cfg", "--kernel", "k", "--threads", "0", "--capacity", 64)
+    map_json, path, text = instrument("pass", "--mode", "cfg", "--kernel", "k", "--threads", "0", "--capacity", 64)
     at = 300_000_000
     def lists(*loops):
         for number, loop in enumerate(loops):
-            (FOLDER / f"12-{number}.raw").write_bytes(run(told, text, at, loops=loop))
+            (FOLDER / f"12-{number}.raw").write_bytes(run(map_json, text, at, loops=loop))
         write([CLOCK] + [line(number, path, at) for number in range(len(loops))])
         rbwp("sanitize", "--dir", WORK / "active", FOLDER)
-        made = json.loads((WORK / "active" / f"{told['hash']}.active.json").read_text())
+        made = json.loads((WORK / "active" / f"{map_json['hash']}.active.json").read_text())
         return made["active_start"]["list"], made["active_end"]["list"]
     def expected(*loops):
-        cells = [list(wide_cells(run(told, text, at, loops=loop), told, 0)) for loop in loops]
+        cells = [list(wide_cells(run(map_json, text, at, loops=loop), map_json, 0)) for loop in loops]
         rows = [[n for lane in cells for n in ((lane[r][0], lane[r][1], lane[r][2], lane[r][3]) if r < len(lane) else (0,) * 4)]
                 for r in range(max(map(len, cells)))]
         (WORK / "side.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
-        (WORK / "locs.json").write_text(json.dumps({str(p["id"]): p["loc"] for p in told["probes"]}))
+        (WORK / "locs.json").write_text(json.dumps({str(p["id"]): p["loc"] for p in map_json["probes"]}))
         made = json.loads(rbwp("sanitize", "--loc-map", WORK / "locs.json", WORK / "side.csv")[0])
         return made["active_start"]["list"], made["active_end"]["list"]
     check("one launch", lists(0), expected(0))
     check("both ways", lists(0, 2), expected(0, 2))
     check("more is needed", set(lists(0)[0]) < set(lists(0, 2)[0]), True)
     rbwp("sanitize", "--dir", WORK / "all", "--keep-dead", "--keep-neighbours", FOLDER)
-    made = json.loads((WORK / "all" / f"{told['hash']}.active.json").read_text())
-    check("nothing is left out", made["active_start"]["list"], sorted(probe["id"] for probe in told["probes"]))
-    lossy = bytearray(run(told, text, at, loops=0))
+    made = json.loads((WORK / "all" / f"{map_json['hash']}.active.json").read_text())
+    check("nothing is left out", made["active_start"]["list"], sorted(probe["id"] for probe in map_json["probes"]))
+    lossy = bytearray(run(map_json, text, at, loops=0))
     lossy[32 + 24] = 1
     wanted = lists(0)
     (FOLDER / "12-0.raw").write_bytes(lossy)
     rbwp("sanitize", FOLDER)
-    made = json.loads((FOLDER / f"{told['hash']}.active.json").read_text())["active_start"]["list"]
+    made = json.loads((FOLDER / f"{map_json['hash']}.active.json").read_text())["active_start"]["list"]
     check("losses keep dead probes", set(made) > set(wanted[0]), True)
     # The stand-in: its ptxas takes anything.
     lists(0)
@@ -319,15 +319,15 @@ def second_pass():
     check("stand-in", (done.returncode, done.stderr), (0, ""))
     (kept,) = [json.loads(path.read_text()) for path in (WORK / "maps").glob("*.map.json")]
     check("its probes", (sorted(p["id"] for p in kept["probes"] if p["start"]), sorted(p["id"] for p in kept["probes"] if p["end"]),
-                         kept["hash"] == told["hash"]), (wanted[0], wanted[1], False))
+                         kept["hash"] == map_json["hash"]), (wanted[0], wanted[1], False))
     for name in FOLDER.glob("*.raw"):
         name.unlink()
     check("nothing to go by", "no launch with records is in it" in rbwp("sanitize", FOLDER, code=1)[1], True)
 
 
-def hostile(told, path, raw):
+def hostile(map_json, path, raw):
     """What does not fit is refused by name and hash; the launch and all others are there; the exit status is 3."""
-    at, hash_text, maps = 100_000_000, told["hash"], (FOLDER / path).read_text()
+    at, hash_text, maps = 100_000_000, map_json["hash"], (FOLDER / path).read_text()
     good = line(0, path, at)
     def attempt(what, wanted, lines, blocks, works, code=3):
         write([CLOCK] + lines)
@@ -338,7 +338,7 @@ def hostile(told, path, raw):
     (FOLDER / "12-0.raw").write_bytes(raw)
     (FOLDER / "12-1.raw").write_bytes(raw[:-1])
     (FOLDER / "12-2.raw").write_bytes(raw[:8] + bytes(8) + raw[16:])
-    count = len(list(wide_cells(raw, told, 0))) * 2
+    count = len(list(wide_cells(raw, map_json, 0))) * 2
     attempt("cut", f"12-1.raw: it has {len(raw) - 1} bytes, and the probes of kernel 'k' (hash {hash_text}) write", [good, line(1, path, at)], count, 2)
     attempt("foreign", f"12-2.raw: it has the hash {0:016x}, and the probes of kernel 'k' have {hash_text}", [line(2, path, at), good], count, 2)
     attempt("missing", "12-9.raw: No such file", [line(9, path, at), good], count, 2)
@@ -362,7 +362,7 @@ def hostile(told, path, raw):
     # Clocks and timers of nobody: they stay in their launch.
     wild = bytearray(raw)
     for offset in range(32, len(wild), 8):
-        if offset % 32 not in (16, 24) or offset % (32 * (told["capacity"] + 1)) != 32:
+        if offset % 32 not in (16, 24) or offset % (32 * (map_json["capacity"] + 1)) != 32:
             struct.pack_into("<Q", wild, offset, (0xFFFFFFFFFFFFFFFF if offset % 64 else 0x7FFFFFFFFFFFFFFF) & 0xFFF00000FFFFFFFF | offset)
     (FOLDER / "12-4.raw").write_bytes(wild)
     write([CLOCK, line(4, path, at)])
@@ -387,12 +387,12 @@ def hostile(told, path, raw):
     check("in the way", "exists" in rbwp("decode", "--rbwp", OUT, FOLDER, code=1)[1], True)
 
 
-told, path, raw = wide()
-model(told)
-hostile(told, path, raw)
+map_json, path, raw = wide()
+model(map_json)
+hostile(map_json, path, raw)
 compat()
 timer()
 second_pass()
-told, path, raw = wide()
+map_json, path, raw = wide()
 anchors(path, raw)
 finish()

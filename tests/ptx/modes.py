@@ -43,7 +43,7 @@ def plans():
           [(107, 109, "mma"), (111, 112, "tcgen05"), (114, 116, "cp.async"), (118, 119, "tma")])
     rbwp("instrument", "--loc-map", WORK / "loc.json", "-o", WORK / "x.ptx", B)
     check("loc_map.json", (WORK / "loc.json").read_text(), '{\n  "0": 5,\n  "1": 6,\n  "2": 6,\n  "3": 7\n}')
-    # All kernels of a module: numbers go on, and each is told whose it is.
+    # All kernels of a module: numbers go on, and each names its kernel.
     found = instrument(CORPUS / "nvcc_k.ptx", "--kernel", "*")[1]
     check("numbers go on", [p["id"] for p in found["probes"]], list(range(found["ids"])))
     check("kernels", sorted(found["kernels"].values()), ["empty", "gtres", "reduce", "spin", "transpose"])
@@ -93,8 +93,8 @@ def ends():
     for text in ENDS, ENDS.replace("3;\n\tret", "3;\n\t.loc 1 16 1\n\tret"), second:
         path.write_text(text)
         for way in range(3):
-            memory, _, told = run(["--mode", "entire", "--threads", "0", "--capacity", 4, "--cells", "compat"], way, path=path)
-            check(f"way {way}", [cell[:2] for cell in cells(memory, told)], [(0, 0)])
+            memory, _, map_json = run(["--mode", "entire", "--threads", "0", "--capacity", 4, "--cells", "compat"], way, path=path)
+            check(f"way {way}", [cell[:2] for cell in cells(memory, map_json)], [(0, 0)])
 
 
 def active():
@@ -174,8 +174,8 @@ GUARD = b"\xa5" * 64
 
 def run(options, loops, threads=1, buffer=True, memory_bytes=None, path=A, **clock):
     """Runs fixture A, or another; (memory without the guard behind it, the machine, the map)."""
-    text, told = instrument(path, *options)
-    size = told["buffer_bytes"] if memory_bytes is None else memory_bytes
+    text, map_json = instrument(path, *options)
+    size = map_json["buffer_bytes"] if memory_bytes is None else memory_bytes
     result = bytearray(256)
     memory = bytearray(size) + bytearray(GUARD) + result
     machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE if buffer else 0, "rbwp_ptx_dropped": 0},
@@ -183,14 +183,14 @@ def run(options, loops, threads=1, buffer=True, memory_bytes=None, path=A, **clo
     for thread in range(threads):
         machine.thread(ntid_x=threads, tid_x=thread)
     check(f"guard intact: {options}", bytes(memory[size:size + 64]), GUARD)
-    return memory[:size], machine, told
+    return memory[:size], machine, map_json
 
 
-def cells(memory, told, lane=0):
+def cells(memory, map_json, lane=0):
     """The records of a lane of compat cells."""
     found = []
-    for slot in range(told["capacity"]):
-        words = struct.unpack_from("<4I", memory, (slot * told["lanes"] + lane) * 16)
+    for slot in range(map_json["capacity"]):
+        words = struct.unpack_from("<4I", memory, (slot * map_json["lanes"] + lane) * 16)
         if any(words):
             found.append((words[1] >> 16, words[3] >> 16, words[0] | (words[1] & 0xFFFF) << 32, words[2] | (words[3] & 0xFFFF) << 32))
     return found
@@ -198,17 +198,17 @@ def cells(memory, told, lane=0):
 
 def records():
     """The records of both runs of the fixture, edges of taken branches among them; each thread in its lane."""
-    memory, machine, told = run(["--threads", "0-3", "--capacity", 16], 2, threads=4)
+    memory, machine, map_json = run(["--threads", "0-3", "--capacity", 16], 2, threads=4)
     for lane in range(4):
-        check("13 records", [cell[:2] for cell in cells(memory, told, lane)], EXPECTED_13)
+        check("13 records", [cell[:2] for cell in cells(memory, map_json, lane)], EXPECTED_13)
     check("nothing dropped", machine.variables["rbwp_ptx_dropped"], 0)
-    memory, _, told = run(["--threads", "0-3", "--capacity", 16], 0)
-    check("6 records", [cell[:2] for cell in cells(memory, told)], EXPECTED_6)
-    check("times go on", all(c[2] < c[3] for c in cells(memory, told)), True)
+    memory, _, map_json = run(["--threads", "0-3", "--capacity", 16], 0)
+    check("6 records", [cell[:2] for cell in cells(memory, map_json)], EXPECTED_6)
+    check("times go on", all(c[2] < c[3] for c in cells(memory, map_json)), True)
     # Only every second thread of a set, and a set of two parts.
-    memory, _, told = run(["--threads", "1-5/2,7", "--capacity", 16], 0, threads=8)
-    check("lanes of a set", (told["lanes"], [len(cells(memory, told, lane)) for lane in range(4)]), (4, [6] * 4))
-    memory, _, told = run(["--threads", "100-103", "--capacity", 16], 0, threads=8)
+    memory, _, map_json = run(["--threads", "1-5/2,7", "--capacity", 16], 0, threads=8)
+    check("lanes of a set", (map_json["lanes"], [len(cells(memory, map_json, lane)) for lane in range(4)]), (4, [6] * 4))
+    memory, _, map_json = run(["--threads", "100-103", "--capacity", 16], 0, threads=8)
     check("no thread of the set", any(memory), False)
     memory, machine, _ = run(["--capacity", 2], 2, buffer=False)
     check("no buffer: nothing is stored, nothing counted", (any(memory), machine.variables["rbwp_ptx_dropped"]), (False, 0))
@@ -216,8 +216,8 @@ def records():
 
 def early_records(path, limit, kind, capacity):
     """Records of thread 1 of 3, and how many were dropped."""
-    text, told = instrument(path, "--mode", "block", "--threads", "1", "--capacity", capacity, "--cells", kind)
-    memory = bytearray(told["buffer_bytes"])
+    text, map_json = instrument(path, "--mode", "block", "--threads", "1", "--capacity", capacity, "--cells", kind)
+    memory = bytearray(map_json["buffer_bytes"])
     machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE, "rbwp_ptx_dropped": 0}, {"k_param_0": limit})
     for thread in range(3):
         machine.thread(ntid_x=3, tid_x=thread)
@@ -228,23 +228,23 @@ def early_records(path, limit, kind, capacity):
 
 def full():
     """P6: what finds no room is counted and not stored, in either kind of cells."""
-    memory, machine, told = run(["--threads", "0", "--capacity", 2], 2)
-    check("2 rows", [cell[:2] for cell in cells(memory, told)], EXPECTED_13[:2])
+    memory, machine, map_json = run(["--threads", "0", "--capacity", 2], 2)
+    check("2 rows", [cell[:2] for cell in cells(memory, map_json)], EXPECTED_13[:2])
     check("11 dropped", machine.variables["rbwp_ptx_dropped"], 11)
-    # Told where the kernel may end, once, whether it ends there or not; and by threads of the set alone.
+    # Written where the kernel may end, once, whether it ends there or not; and by threads of the set alone.
     early = WORK / "early.ptx"
     early.write_text(EARLY)
     for limit in (0, 9):
         for kind in ("compat", "wide"):
             fired, dropped = [early_records(early, limit, kind, capacity) for capacity in (16, 1)]
             check(f"{kind}, {limit}: all but one", (fired[1], dropped, fired[0] > 1), (0, (1, fired[0] - 1), True))
-    memory, _, told = run(["--threads", "0-1", "--capacity", 2, "--cells", "wide"], 2, threads=2)
+    memory, _, map_json = run(["--threads", "0-1", "--capacity", 2, "--cells", "wide"], 2, threads=2)
     for lane in range(2):
         at = 32 + lane * 96
         check("wide: 11 dropped", struct.unpack_from("<I", memory, at + 24)[0], 11)
         stamps = [struct.unpack_from("<2Q", memory, at + 32 + 32 * cell) for cell in range(2)]
         check("wide: 2 cells", [tuple(stamp >> 32 & 0xFFFFF for stamp in cell) for cell in stamps], EXPECTED_13[:2])
-    check("wide: magic and hash", struct.unpack_from("<8sQ", memory), (b"RBWPPTX1", int(told["hash"], 16)))
+    check("wide: magic and hash", struct.unpack_from("<8sQ", memory), (b"RBWPPTX1", int(map_json["hash"], 16)))
 
 
 WAYS = """.version 8.0
@@ -274,13 +274,13 @@ WAYS = """.version 8.0
 
 
 def ways_out():
-    """What found no room is told on each way out of a kernel, once, whichever guard that has."""
+    """What found no room is counted on each way out of a kernel, once, whichever guard that has."""
     (WORK / "ways.ptx").write_text(WAYS)
 
     def fired(way, capacity, cells):
         """(records, dropped) of one thread."""
-        text, told = instrument(WORK / "ways.ptx", "--threads", "0", "--capacity", capacity, "--cells", cells)
-        memory = bytearray(told["buffer_bytes"])
+        text, map_json = instrument(WORK / "ways.ptx", "--threads", "0", "--capacity", capacity, "--cells", cells)
+        memory = bytearray(map_json["buffer_bytes"])
         machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE, "rbwp_ptx_dropped": 0}, {"n": way})
         for thread in range(2):
             machine.thread(ntid_x=2, tid_x=thread)
@@ -300,9 +300,9 @@ def clock():
     """P15: the low word of the clock wraps in the middle; no record is 2^32 cycles off."""
     for begin in range(0x1FFFFFF00, 0x1FFFFFFFF, 24):
         for kind in ["compat", "wide"]:
-            memory, _, told = run(["--threads", "0", "--capacity", 16, "--cells", kind], 2, clock=begin, step=13)
+            memory, _, map_json = run(["--threads", "0", "--capacity", 16, "--cells", kind], 2, clock=begin, step=13)
             if kind == "compat":
-                times = [cell[2:] for cell in cells(memory, told)]
+                times = [cell[2:] for cell in cells(memory, map_json)]
             else:
                 stamps = [struct.unpack_from("<2Q", memory, 64 + 32 * cell) for cell in range(13)]
                 times = [tuple(s & 0xFFFFFFFF | s >> 52 << 32 for s in cell) for cell in stamps]
@@ -312,22 +312,22 @@ def clock():
 
 def others():
     """Modes whose records are not by line: basic blocks follow each other, one span of all, warps."""
-    ids = lambda memory, told: [cell[:2] for cell in cells(memory, told)]
+    ids = lambda memory, map_json: [cell[:2] for cell in cells(memory, map_json)]
     compat = ["--threads", "0", "--capacity", 32, "--cells", "compat"]
-    memory, _, told = run([*compat, "--mode", "cfg"], 2)
-    check("cfg", ids(memory, told), [(0, 0), (1, 1), (2, 2), (2, 2), (3, 3), (4, 4)])
-    memory, _, told = run([*compat, "--mode", "entire"], 2)
-    check("entire", ids(memory, told), [(0, 0)])
-    memory, _, told = run([*compat, "--mode", "single"], 0)
-    check("single", ids(memory, told), [(0, 0), (1, 1), (2, 2), (3, 3), (11, 11), (12, 12)])
-    memory, _, told = run(["--mode", "warp", "--threads", "0-1", "--capacity", 16], 0, threads=64)
-    check("warp: two lanes of 64 threads", told["lanes"], 2)
+    memory, _, map_json = run([*compat, "--mode", "cfg"], 2)
+    check("cfg", ids(memory, map_json), [(0, 0), (1, 1), (2, 2), (2, 2), (3, 3), (4, 4)])
+    memory, _, map_json = run([*compat, "--mode", "entire"], 2)
+    check("entire", ids(memory, map_json), [(0, 0)])
+    memory, _, map_json = run([*compat, "--mode", "single"], 0)
+    check("single", ids(memory, map_json), [(0, 0), (1, 1), (2, 2), (3, 3), (11, 11), (12, 12)])
+    memory, _, map_json = run(["--mode", "warp", "--threads", "0-1", "--capacity", 16], 0, threads=64)
+    check("warp: two lanes of 64 threads", map_json["lanes"], 2)
     for lane in range(2):
         head = struct.unpack_from("<QQIIII", memory, 32 + lane * 17 * 32)
         check("warp: its first thread", head[2:5], (0, 32 * lane, 0))
         check("warp: an empty pair was timed", head[5], 1)
-    text, told = instrument(A, "--mode", "config")
-    check("config's buffer", told["buffer_bytes"], 56)
+    text, map_json = instrument(A, "--mode", "config")
+    check("config's buffer", map_json["buffer_bytes"], 56)
     memory = bytearray(56) + bytearray(8)
     machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE}, {"k_param_0": BASE + 56, "k_param_1": 0})
     for thread in range(4):

@@ -23,14 +23,14 @@ def program():
         assert not os.listdir(os.environ[name]) and not os.environ[name].startswith("user"), os.environ[name]
     assert "TRITON_CACHE_MANAGER" not in os.environ
     text = cubin.read_text()
-    told = json.loads(next(folder.glob("*.map.json")).read_text())
-    memory = bytearray(told["buffer_bytes"]) + bytearray(256)
+    map_json = json.loads(next(folder.glob("*.map.json")).read_text())
+    memory = bytearray(map_json["buffer_bytes"]) + bytearray(256)
     gpu = Machine(text, memory, {"rbwp_ptx_buffer": Machine.BASE, "rbwp_ptx_dropped": 0},
-                  {"k_param_0": Machine.BASE + told["buffer_bytes"], "k_param_1": 2}, clock=1000, step=10)
+                  {"k_param_0": Machine.BASE + map_json["buffer_bytes"], "k_param_1": 2}, clock=1000, step=10)
     for thread in range(64):
         gpu.thread(ntid_x=64, tid_x=thread, smid=3, warpid=thread // 32)
-    (folder / "1-1.raw").write_bytes(memory[:told["buffer_bytes"]])
-    launch = {"raw": "1-1.raw", "map": f"{told['hash']}.map.json", "kernel": "k", "pid": 1, "device": 0, "stream": 7, "grid": [1, 1, 1],
+    (folder / "1-1.raw").write_bytes(memory[:map_json["buffer_bytes"]])
+    launch = {"raw": "1-1.raw", "map": f"{map_json['hash']}.map.json", "kernel": "k", "pid": 1, "device": 0, "stream": 7, "grid": [1, 1, 1],
               "block": [64, 1, 1], "launch_ns": 1000, "launched_ns": 2000, "done_ns": 90000,
               "anchors": [{"device_ns": 500, "host_ns": 1500, "bound_ns": 20}]}
     skipped = {"skipped": "limit", "map": launch["map"], "kernel": "k", "count": 4}

@@ -63,12 +63,12 @@ def as_triton():
     check("what it said", errors, "ptxas info: 32 registers\n")
     check("its output", (WORK / "out.cubin").read_text(), "cubin")
     maps = list((WORK / "maps").iterdir())
-    told = json.loads(maps[0].read_text())
-    check("its map", (maps[0].name, len(maps), told["lanes"]), (f"{told['hash']}.map.json", 1, 4))
+    map_json = json.loads(maps[0].read_text())
+    check("its map", (maps[0].name, len(maps), map_json["lanes"]), (f"{map_json['hash']}.map.json", 1, 4))
     # The module says itself which map it has and what buffer it needs (gpu/ptx/include/ptx_shape.h).
     words = re.search(r"rbwp_ptx_shape\[8\] = \{([^}]*)\}", calls[0]["text"])[1]
     check("the shape", [int(word, 16) for word in words.split(", ")],
-          [int.from_bytes(b"RXSHAPE1", "little"), int(told["hash"], 16), told["buffer_bytes"], told["capacity"], 4, 1, 1, 0])
+          [int.from_bytes(b"RXSHAPE1", "little"), int(map_json["hash"], 16), map_json["buffer_bytes"], map_json["capacity"], 4, 1, 1, 0])
     kept = call(A, RBWP_PTX_DIR=WORK / "kept", RBWP_PTX_KEEP=1)[0][0]["text"]
     texts = {path.name.partition(".")[2]: path.read_text() for path in (WORK / "kept").iterdir()}
     check("both texts", (texts["original.ptx"], texts["probes.ptx"]), (A.read_text(), kept))

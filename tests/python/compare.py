@@ -80,7 +80,7 @@ def run_dump(dump, path):
         raise Difference(f"rbwp-dump does not print one JSON document: {error}") from None
 
 
-def told(problem):
+def problem_text(problem):
     return "{rule} at offset {offset}: {text}".format(**problem)
 
 
@@ -88,7 +88,7 @@ def check_status(status, result):
     """A cut file is no damage, yet partly read: either status is right for it."""
     needed = [problem for problem in result["problems"] if problem["rule"] not in CHECK_ONLY]
     if needed and status == 0:
-        raise Difference(f"rbwp-dump finds nothing wrong, the reader {told(needed[0])}")
+        raise Difference(f"rbwp-dump finds nothing wrong, the reader {problem_text(needed[0])}")
     if status != 0 and not result["problems"] and not result["incomplete_tail"]:
         raise Difference(f"rbwp-dump ends with status {status}, the reader finds nothing wrong")
 
@@ -108,7 +108,7 @@ def compare_file(dump, path, must_be_good=False):
         file = rbwp_archive.plain(file, rbwp_reader.crc32c)
     result = rbwp_reader.parse(file)
     if must_be_good and result["problems"]:
-        raise Difference(f"not a good file: {told(result['problems'][0])}")
+        raise Difference(f"not a good file: {problem_text(result['problems'][0])}")
     status, dumped = run_dump(dump, path)
     check_status(status, result)
     if result["refused"]:
@@ -124,7 +124,7 @@ def compare_file(dump, path, must_be_good=False):
     return "".join((f"{result['block_count']} blocks, {result['record_count']} records; ",
                     f"{comparison.values} values agree",
                     f"; not printed: {', '.join(unseen)}" if unseen else "",
-                    f"; {len(result['problems'])} problems, first {told(result['problems'][0])}"
+                    f"; {len(result['problems'])} problems, first {problem_text(result['problems'][0])}"
                     if result["problems"] else ""))
 
 

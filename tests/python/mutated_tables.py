@@ -94,10 +94,10 @@ def judge(commands, path, blocks):
     file = finalised(blocks)
     path.write_bytes(file)
     compare.compare_file(dump, str(path))
-    told = [(problem["rule"], problem["offset"]) for problem in rbwp_reader.parse(file)["problems"]]
+    parsed = [(problem["rule"], problem["offset"]) for problem in rbwp_reader.parse(file)["problems"]]
     checked = rules_of_check(rbwp, str(path))
-    assert told == checked, f"the reader finds {told}, rbwp check {checked}"
-    return [rule for rule, _ in told]
+    assert parsed == checked, f"the reader finds {parsed}, rbwp check {checked}"
+    return [rule for rule, _ in parsed]
 
 
 def main(dump, rbwp):

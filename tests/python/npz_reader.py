@@ -44,8 +44,8 @@ class File:
             data = file.read()
         self.arrays = {info.filename[:-len(".npy")]: member(data, info) for info in members}
         assert len(self.arrays) == len(members)
-        told = texts(self.arrays, "facts")
-        self.facts = dict(zip(told[::2], told[1::2]))
+        words = texts(self.arrays, "facts")
+        self.facts = dict(zip(words[::2], words[1::2]))
         self.columns = {name: self.column(name) for name in self.arrays if "." not in name}
         assert len({len(values) for values in self.columns.values()}) == 1
         self.rows = len(self.columns["start"]) if "start" in self.columns else None
@@ -55,7 +55,7 @@ class File:
         known = self.arrays.get(name + ".known", [1] * len(values))
         assert len(known) == len(values) and not any(v for v, k in zip(values, known) if not k)
         if name + ".texts" in self.arrays:
-            told = texts(self.arrays, name)
-            assert set(values) | {0} == set(range(len(told))) | {0}  # none that nobody has
-            values = [told[value] if k else None for value, k in zip(values, known)]
+            words = texts(self.arrays, name)
+            assert set(values) | {0} == set(range(len(words))) | {0}  # none that nobody has
+            values = [words[value] if k else None for value, k in zip(values, known)]
         return [value if k else None for value, k in zip(values, known)]

@@ -93,7 +93,7 @@ class Sections(unittest.TestCase):
         self.assertEqual(processes, [{"boot_id": "000102030405060708090a0b0c0d0e0f", "start_since_boot": -5, "name": "srv"}])
 
     def test_job(self):
-        """Texts and numbers; what a later version tells is kept."""
+        """Texts and numbers; what a later version adds is kept."""
         entries = [struct.pack("<IH2xq", *entry) for entry in ((1, 2, 0), (4, 0, 7), (99, 1, -1))]
         job = self.values(table_section(b"JOBM", entries, 16, b"12x"))["job"]
         self.assertEqual([(fact["what"], fact["number"], fact["name"]) for fact in job],

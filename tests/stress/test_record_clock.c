@@ -118,9 +118,9 @@ static void test_counter_is_doubted(void **state)
         stop(session);
         clock_replace_list(NULL);
         struct recorded recorded = read_back(config.logfile);
-        const bool told = doubted && expected_kind() == RBWP_CLOCK_TSC;
-        assert_int_equal(recorded.trailer->clock_flags, told ? RBWP_CLOCK_DOUBTED : 0);
-        assert_true(!told || recorded.trailer->clock_error_ns >= CLOCK_DOUBT_NS);
+        const bool noted = doubted && expected_kind() == RBWP_CLOCK_TSC;
+        assert_int_equal(recorded.trailer->clock_flags, noted ? RBWP_CLOCK_DOUBTED : 0);
+        assert_true(!noted || recorded.trailer->clock_error_ns >= CLOCK_DOUBT_NS);
         recorded_free(&recorded);
     }
 }

@@ -171,7 +171,7 @@ static void test_ring_is_opened_again(void **state)
     }
 }
 
-/* Neither FILE nor FILE.live is where it was: that is told, and nobody else is blamed. */
+/* Neither FILE nor FILE.live is where it was: that is reported, and nobody else is blamed. */
 static void test_file_is_not_there_any_more(void **state)
 {
     (void)state;

@@ -269,7 +269,7 @@ static bool only_garbage(void *context, const struct rbwp_problem *problem)
 
 /*
  * Guards: whoever can write to FILE.live cannot crash the process, lead it to other memory, or make
- * it write a file that cannot be read; what was overwritten is told. Chunks of all sizes.
+ * it write a file that cannot be read; what was overwritten is reported. Chunks of all sizes.
  */
 static void test_scribbling(void **state)
 {

@@ -4,9 +4,10 @@
  * the n-th on, for each n that there is. Requests are allocations, mappings, space for the live
  * file, and threads.
  *
- * Whatever fails: nothing crashes or leaks; who calls is told, with a text where there is room for
- * one; each call of the recorder is in the file, or told as lost or refused; and a session after it
- * is as good as any. When not even the tables could be written, FILE and FILE.live have it all.
+ * Whatever fails: nothing crashes or leaks; the caller gets an error, with a text where there is
+ * room for one; each call of the recorder is in the file, or reported as lost or refused; and a
+ * session after it is as good as any. When not even the tables could be written, FILE and FILE.live
+ * have it all.
  */
 #include "record_support.h"
 
@@ -198,11 +199,11 @@ static void assert_all_there(const struct life *life, const char *path, unsigned
         recorded = read_recovered(path);
         assert_int_equal(unlink(file_live), 0);
     }
-    uint64_t told = recorded.events + life->summary.lost_records +
-                    2 * life->summary.misuse_calls; /* begin and end are one call */
+    uint64_t accounted = recorded.events + life->summary.lost_records +
+                         2 * life->summary.misuse_calls; /* begin and end are one call */
     /* The counts are in the tables, and those could not be made. */
-    if (life->stopped == RBWP_OK && told != 4 * PAIRS)
-        fail_msg("request %u: %llu of %d calls", number, (unsigned long long)told, 4 * PAIRS);
+    if (life->stopped == RBWP_OK && accounted != 4 * PAIRS)
+        fail_msg("request %u: %llu of %d calls", number, (unsigned long long)accounted, 4 * PAIRS);
     if (life->stopped != RBWP_OK)
         assert_true(recorded.events <= 4 * PAIRS);
     recorded_free(&recorded);

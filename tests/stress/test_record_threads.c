@@ -64,7 +64,7 @@ static void check_threads(const char *path, unsigned count)
         assert_true(ids[i] != ids[i - 1]);
     free(ids);
 
-    /* Names tell the number, the number tells the records. */
+    /* The name has the number, the number has the records. */
     for (unsigned i = 0; i < count; i++) {
         char name[20] = "";
         unsigned number;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What others do to the file while it is written, and folders that cannot be written to: the host
- * program goes on, what can be kept is kept, and the rest is told.
+ * program goes on, what can be kept is kept, and the rest is reported.
  */
 #include "record_support.h"
 

@@ -32,47 +32,47 @@ def kinds(folder, file="out.bin"):
 
 
 def test_streams_and_status(folder):
-    out, told = record(folder, "sh", "-c", "cat; sleep 0.02; exit 7", stdin="in", code=7, options=["--report", folder / "page"])
+    out, messages = record(folder, "sh", "-c", "cat; sleep 0.02; exit 7", stdin="in", code=7, options=["--report", folder / "page"])
     assert out == "in" and "child process" in kinds(folder), (out, kinds(folder))
-    assert any(line.startswith(f"{folder}/out.bin: 1 thread in ") for line in told), told
+    assert any(line.startswith(f"{folder}/out.bin: 1 thread in ") for line in messages), messages
     assert "<html" in (folder / "page").read_text()[:200], "no page"
 
 
 def test_executed_last(folder):
     """Programs that only start others, as env does, are not what is recorded."""
-    out, told = record(folder, "env", "sh", "-c", f"true; exec {WITNESS} odd")
+    out, messages = record(folder, "env", "sh", "-c", f"true; exec {WITNESS} odd")
     recording = recorded.Recording(folder / "out.bin")
     assert pathlib.Path(WITNESS).name in {thread["name"] for thread in recording.threads.values()}, recording.threads
-    assert not list(folder.glob("*crashed*")) and out.count("wait ") > 4, (out, told)
+    assert not list(folder.glob("*crashed*")) and out.count("wait ") > 4, (out, messages)
 
 
 def test_executed_earlier(folder):
     """A name for each process: what it executed before is kept as well, whole, and none of it crashed."""
     first = f"import os, time\ntime.sleep(0.02)\nos.execv('{PYTHON}', ['{PYTHON}', '-c', 'import time; [time.sleep(0.02) for _ in range(2)]'])"
-    _, told = record(folder, PYTHON, "-c", first, file="%p.bin")
+    _, messages = record(folder, PYTHON, "-c", first, file="%p.bin")
     last, = folder.glob("*.bin")
     before, = folder.glob("*.bin.*")
     assert before.name == f"{last.name}.earlier-{last.stem}", list(folder.iterdir())
-    assert [kinds(folder, path.name).count("sleep") for path in (before, last)] == [1, 2], told
-    assert any(" and 1 more: " in line for line in told), told
+    assert [kinds(folder, path.name).count("sleep") for path in (before, last)] == [1, 2], messages
+    assert any(" and 1 more: " in line for line in messages), messages
 
 
 def test_killed(folder):
-    _, told = record(folder, "sh", "-c", "sleep 0.02; kill -9 $$", code=-signal.SIGKILL)
-    assert "child process" in kinds(folder) and not (folder / "out.bin.live").exists(), told
+    _, messages = record(folder, "sh", "-c", "sleep 0.02; kill -9 $$", code=-signal.SIGKILL)
+    assert "child process" in kinds(folder) and not (folder / "out.bin.live").exists(), messages
 
 
 def test_ends(folder):
     """However a program ends, what a thread does until then is in the profile, and no thread of it is hung."""
     for way, code in {"exit": 3, "_exit": 3, "quick": 3, "abort": -signal.SIGABRT, "kill": -signal.SIGKILL,
                       "term": -signal.SIGTERM}.items():
-        _, told = record(folder, LONE, "end", way, code=code)
+        _, messages = record(folder, LONE, "end", way, code=code)
         recording = recorded.Recording(folder / "out.bin")
         main, spinner = sorted(recording.threads)
         stretches = [stretch for stretch in recording.stretches if stretch[0] == spinner]
         assert len(stretches) == 1 and stretches[0][3], (way, stretches)
         assert stretches[0][3] - stretches[0][2] > 150_000_000, (way, stretches)
-        assert not any("open" in line for line in told), (way, told)
+        assert not any("open" in line for line in messages), (way, messages)
         shown = subprocess.run([RBWP, "stats", "--findings", folder / "out.bin"], capture_output=True, text=True, check=True)
         assert "hung" not in shown.stdout, (way, shown.stdout)
 
@@ -156,17 +156,17 @@ print([number for number in theirs if os.fstat(number).st_size])
 def test_closes_all_descriptors(folder):
     """A daemon closes all descriptors, ours too, and gets their numbers for its own files, which stay as they are."""
     (folder / "theirs").mkdir()
-    out, told = record(folder, PYTHON, "-c", CLOSES, folder / "theirs")
-    assert out == "[]\n" and len(kinds(folder)) > 90, (out, told)
+    out, messages = record(folder, PYTHON, "-c", CLOSES, folder / "theirs")
+    assert out == "[]\n" and len(kinds(folder)) > 90, (out, messages)
 
 
 def test_part(folder):
     """One end of the time alone is heeded, too: nothing lies that late, or that early; and the whole in what is long enough."""
     for options, said in ((["--after", "100s"], "nothing was recorded at --from or later"), (["--for", "1ms"], "nothing was recorded before the end"),
                           (["--after", "1ms"], None), (["--for", "100s"], None)):
-        _, told = record(folder, "sh", "-c", "sleep 0.05; exec sh -c 'sleep 0.01; exit 0'", options=options)
-        assert said in str(told) if said else "nothing" not in str(told), (options, told)
-        assert "child process" in kinds(folder), (options, told)
+        _, messages = record(folder, "sh", "-c", "sleep 0.05; exec sh -c 'sleep 0.01; exit 0'", options=options)
+        assert said in str(messages) if said else "nothing" not in str(messages), (options, messages)
+        assert "child process" in kinds(folder), (options, messages)
 
 
 FORKS = """
@@ -186,12 +186,12 @@ os._exit(5)
 
 def test_forked(folder):
     """A file for each child that waits; or who has none, also of one that the program does not wait for."""
-    _, told = record(folder, PYTHON, "-c", FORKS, code=5, TMPDIR=str(folder))
-    line, = [line for line in told if "forked" in line]
-    assert line.startswith("4 processes that it forked are not recorded (python"), told
+    _, messages = record(folder, PYTHON, "-c", FORKS, code=5, TMPDIR=str(folder))
+    line, = [line for line in messages if "forked" in line]
+    assert line.startswith("4 processes that it forked are not recorded (python"), messages
     assert f"-o {folder}/out.%p.bin" in line and line.count(", ") in (2, 3), line
-    _, told = record(folder, PYTHON, "-c", FORKS, code=5, file="forked-%p.bin")
-    assert not [line for line in told if "forked " in line], told
+    _, messages = record(folder, PYTHON, "-c", FORKS, code=5, file="forked-%p.bin")
+    assert not [line for line in messages if "forked " in line], messages
     sleeps = sorted(kinds(folder, path.name).count("sleep") for path in folder.glob("forked-*.bin"))
     assert sleeps == [0, 1, 1, 1], sleeps
     assert not list(folder.glob("rbwp-children-*")), "the list stays"
@@ -212,10 +212,10 @@ def test_not_recorded(folder):
         os.chmod(folder / "privileged", 0o4755)
         cases.append(([folder / "privileged"], 0))
     for words, code in cases:
-        _, told = record(folder, *words, code=code, file="none.bin")
-        assert len(told) == 1 and not (folder / "none.bin").exists(), (words, told)
-    _, told = record(folder, "true", file="no folder/out.bin")
-    assert len(told) == 1, told
+        _, messages = record(folder, *words, code=code, file="none.bin")
+        assert len(messages) == 1 and not (folder / "none.bin").exists(), (words, messages)
+    _, messages = record(folder, "true", file="no folder/out.bin")
+    assert len(messages) == 1, messages
 
 
 def link(words, program):
@@ -246,13 +246,13 @@ def test_ranks(folder):
     """Ranks that record side by side tell each of its own; a script of a job, of all."""
     for rank in range(3):
         rank_is = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "3"}
-        _, told = record(folder, "sh", "-c", f"sleep 0.01; touch {folder}/rank-*.bin; exit 0", file="rank-%p.bin", **rank_is)
-        summary, = [line for line in told if " thread" in line and " in " in line]
-        assert summary.startswith(f"{folder}/rank-") and " and 2 more: 3 threads" in summary, told
+        _, messages = record(folder, "sh", "-c", f"sleep 0.01; touch {folder}/rank-*.bin; exit 0", file="rank-%p.bin", **rank_is)
+        summary, = [line for line in messages if " thread" in line and " in " in line]
+        assert summary.startswith(f"{folder}/rank-") and " and 2 more: 3 threads" in summary, messages
     script = {"SLURM_PROCID": "0", "SLURM_NTASKS": "3"}
     ranks = "for r in 0 1 2; do OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=3 sleep 0.01; done"
-    _, told = record(folder, "sh", "-c", ranks, file="job-%p.bin", **script)
-    assert any(" and 3 more: 4 threads" in line for line in told), told
+    _, messages = record(folder, "sh", "-c", ranks, file="job-%p.bin", **script)
+    assert any(" and 3 more: 4 threads" in line for line in messages), messages
 
 
 def test_usage(folder):

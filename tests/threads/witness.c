@@ -2,12 +2,12 @@
 /*
  * witness - a program that knows its own waits.
  *
- *     witness          waits for everything that a thread can wait for, and tells what it saw
+ *     witness          waits for everything that a thread can wait for, and prints what it saw
  *     witness forever  the same, and then waits until it is killed
  *     witness odd      leaves waits by cancellation and by longjmp, forks, and waits in handlers
  *     witness ready    finds something each time it looks, many times, and then waits in vain
  *     witness others   waits by calls that others wait by seldom, none of which another thread ends
- *     witness crowds   wakes several threads at once, and tells nothing
+ *     witness crowds   wakes several threads at once, and prints nothing
  *
  * A line for each wait, in the order of its thread, times of CLOCK_MONOTONIC in ns around the call:
  *     wait THREAD KIND BEFORE AFTER [WAKER BEFORE AFTER]

@@ -103,9 +103,9 @@ def test_shown(folder):
     events = json.loads(text)["traceEvents"]
     woken = [row for row in recording.waits if row["waker"]]
     delays = [event for event in events if event["name"] == "queue delay"]
-    lasted, told = sorted(event["dur"] * 1000 for event in delays), sorted(row["delay"] for row in woken)
+    lasted, row_delays = sorted(event["dur"] * 1000 for event in delays), sorted(row["delay"] for row in woken)
     # A delay is counted by another rate than the times around it, which bound what is shown.
-    assert len(lasted) == len(told) and all(abs(a - b) <= 1 + b / 1000 for a, b in zip(lasted, told)), (delays, told)
+    assert len(lasted) == len(row_delays) and all(abs(a - b) <= 1 + b / 1000 for a, b in zip(lasted, row_delays)), (delays, row_delays)
     wakes = {kind: [event for event in events if event["name"] == "wake" and event["ph"] == kind] for kind in "sf"}
     assert len(wakes["s"]) == len(wakes["f"]) == len(woken), wakes
     starts = {event["id"]: event for event in wakes["s"]}

@@ -101,12 +101,12 @@ void job_free(struct job *job)
 
 void note_problem(void *argument, const struct rbwp_message_problem *problem)
 {
-    struct told *told = argument;
-    told->count++;
-    told->kind = (int)problem->kind;
-    told->node = problem->node;
-    snprintf(told->handler, sizeof told->handler, "%s", problem->handler);
-    snprintf(told->text, sizeof told->text, "%s", problem->error.text);
+    struct problems_seen *problems_seen = argument;
+    problems_seen->count++;
+    problems_seen->kind = (int)problem->kind;
+    problems_seen->node = problem->node;
+    snprintf(problems_seen->handler, sizeof problems_seen->handler, "%s", problem->handler);
+    snprintf(problems_seen->text, sizeof problems_seen->text, "%s", problem->error.text);
 }
 
 void note_done(void *argument, enum rbwp_status status)

@@ -31,8 +31,8 @@ void job_start(struct job *job);
 void job_quiesce(struct job *job);
 void job_free(struct job *job);
 
-/* What was told of problems; the last one. */
-struct told {
+/* Problems that were reported: how many, and the last one. */
+struct problems_seen {
     int count, kind;
     uint32_t node;
     char handler[64], text[256];

@@ -37,7 +37,7 @@ struct rbwp_rectangle random_rectangle(unsigned dimensions);
 /* A space of up to so many random rectangles, and the same as a cube. */
 struct rbwp_space *random_space(unsigned dimensions, unsigned rectangles, struct cube *cube_out);
 
-/* Fails unless the space is just the cube, through every call that tells what is in it, and has
+/* Fails unless the space is just the cube, through every call that reads what is in it, and has
  * the one form that such a set has. */
 void check_space(const struct rbwp_space *space, const struct cube *cube);
 

@@ -2,7 +2,7 @@
 /*
  * An archive gives back the file that it was made of: the same bytes where no block was compressed,
  * else equal content; and reads like it by memory, file and stream. Whatever is changed or missing
- * behind its header is told, and never gives other records.
+ * behind its header is reported, and never gives other records.
  */
 #include "archive.h"
 #include "archive_file.h"
@@ -481,8 +481,8 @@ static struct bytes large_archive(uint64_t *records_out)
     return archive;
 }
 
-/* Guards: each byte behind the header is under a sum; each cut is told; a damaged chunk loses its
- * own records alone; and nothing is read beyond the bytes (the sanitizers look). */
+/* Guards: each byte behind the header is under a sum; each cut is reported; a damaged chunk loses
+ * its own records alone; and nothing is read beyond the bytes (the sanitizers look). */
 static void test_damage(void **state)
 {
     (void)state;
@@ -510,8 +510,8 @@ static void test_damage(void **state)
     bytes_free(&example);
 }
 
-/* Guards: the file's header, under no sum in either form, tells no other records when it is wrong:
- * each bit of it changes nothing but what it says, or is told. */
+/* Guards: the file's header, under no sum in either form, gives no other records when it is wrong:
+ * each bit of it changes nothing but what it says, or is reported. */
 static void test_damaged_header(void **state)
 {
     (void)state;
@@ -524,8 +524,8 @@ static void test_damaged_header(void **state)
         for (enum way way = BY_MEMORY; way <= BY_STREAM; way++) {
             uint64_t found = read_damaged(&archive, way, &problems);
             assert_true(problems ? found <= records : found == records);
-            bool told = at < 6 || at >= 28; /* magic, version, place of the tables */
-            assert_true(problems || !told);
+            bool reported = at < 6 || at >= 28; /* magic, version, place of the tables */
+            assert_true(problems || !reported);
         }
         *byte = as_it_was;
     }

@@ -31,7 +31,7 @@ static void use_fake(uint64_t start, int64_t by)
     clock_replace(fake);
 }
 
-/* Ticks never decrease on a thread, and their rate is the one that is told. */
+/* Ticks never decrease on a thread, and their rate is the one reported. */
 static void test_rate(void **state)
 {
     (void)state;
@@ -43,9 +43,9 @@ static void test_rate(void **state)
         assert_true(ticks >= last);
         last = ticks;
     }
-    double told = (double)(last - first) / (double)hz;
+    double by_rate = (double)(last - first) / (double)hz;
     double real = (double)(system_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9;
-    assert_true(told > real / 2 && told < real * 1.1 + 0.001);
+    assert_true(by_rate > real / 2 && by_rate < real * 1.1 + 0.001);
     assert_true(clock_kind() == RBWP_CLOCK_TSC || clock_kind() == RBWP_CLOCK_MONOTONIC);
 }
 

@@ -282,7 +282,7 @@ static void test_usual(void **state)
     check_quiet("2 ppm of warmth", warm);
 }
 
-/* Rates that change: not told by the line but at the next sample, and the bound says so. */
+/* Rates that change: not in the line before the next sample, and the bound says so. */
 static void test_rates_change(void **state)
 {
     (void)state;

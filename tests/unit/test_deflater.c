@@ -252,7 +252,7 @@ static void test_check_sum(void **state)
 
 /* ---- the inflater ------------------------------------------------------------------ */
 
-/* Of memory of just the sizes told, so that a step beyond is seen. True: both take it. */
+/* Of memory of just the sizes given, so that a step beyond is seen. True: both take it. */
 static bool agree(struct inflater *inflater, const uint8_t *stream, size_t size, size_t data_size)
 {
     uint8_t *in = malloc(size + !size), *out = malloc(data_size + !data_size);

@@ -50,7 +50,7 @@ static unsigned check(const uint32_t *frequency, unsigned count, unsigned bits_m
     unsigned used = 0, longest = 0;
     uint64_t kraft = 0, bits = 0;
     memset(length, 0xff, sizeof length);
-    unsigned told = huffman_lengths(frequency, count, bits_max, length);
+    unsigned longest_code = huffman_lengths(frequency, count, bits_max, length);
     for (unsigned i = 0; i < count; i++) {
         assert_int_equal(length[i] != 0, frequency[i] != 0);
         if (length[i] == 0)
@@ -61,7 +61,7 @@ static unsigned check(const uint32_t *frequency, unsigned count, unsigned bits_m
         bits += (uint64_t)frequency[i] * length[i];
         longest = length[i] > longest ? length[i] : longest;
     }
-    assert_int_equal(told, used);
+    assert_int_equal(longest_code, used);
     if (used >= 2)
         assert_int_equal(kraft, 1 << HUFFMAN_BITS_MAX); /* inflate refuses any other */
     if (used == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbwp_job.h and the trailer's sections JOBM and NCLK: a file tells which job it is of, as the
+/* rbwp_job.h and the trailer's sections JOBM and NCLK: a file says which job it is of, as the
  * launcher or the program says it, and how far other nodes' clocks were; also when the process
  * died. */
 #include "rbwp_job.h"
@@ -157,7 +157,7 @@ static void test_refused(void **state)
     assert_int_equal(facts.rank, 3);
 }
 
-/* Comparisons of clocks are those of the session that runs, in order, each as it was told. */
+/* Comparisons of clocks are those of the session that runs, in order, each as it was given. */
 static void test_clocks(void **state)
 {
     (void)state;

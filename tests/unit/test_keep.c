@@ -433,8 +433,8 @@ static const char *dump_path(const struct rbwp_session_config *config, unsigned 
     return path;
 }
 
-/* Guards: what cannot be dumped is told in one line, and the session goes on; all numbers that are
- * tried being taken, too. */
+/* Guards: what cannot be dumped is reported in one line, and the session goes on; all numbers that
+ * are tried being taken, too. */
 static void refused_dumps(void **state)
 {
     (void)state;
@@ -842,7 +842,7 @@ static void first_write_is_killed(void **state)
     recorded_free(&recorded);
 }
 
-/* Guards: each part tells of the losses since the part before, so that their sum is right; a dump
+/* Guards: each part reports the losses since the part before, so that their sum is right; a dump
  * between two parts, too. */
 static void a_part_has_its_own_losses(void **state)
 {

@@ -192,9 +192,9 @@ static void no_memory_for_an_endpoint(void **state)
 static void unknown_handlers_are_told(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct problems_seen problems_seen = {0};
     const struct rbwp_endpoint_config config = {
-        .size = sizeof config, .problem = note_problem, .argument = &told};
+        .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
     struct job job = job_new(2, 0, &config);
     struct seen seen = {0};
     char big[10000] = {0};
@@ -207,15 +207,15 @@ static void unknown_handlers_are_told(void **state)
     send_to(job.endpoint[0], 1, both, NULL, 0);
     run_rounds(job.manager);
     assert_int_equal(seen.count, 1);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.kind, RBWP_MESSAGE_NO_HANDLER);
-    assert_int_equal(told.node, 1);
-    assert_string_equal(told.handler, "only here");
-    assert_non_null(strstr(told.text, "node 1 has no handler \"only here\""));
+    assert_int_equal(problems_seen.count, 1);
+    assert_int_equal(problems_seen.kind, RBWP_MESSAGE_NO_HANDLER);
+    assert_int_equal(problems_seen.node, 1);
+    assert_string_equal(problems_seen.handler, "only here");
+    assert_non_null(strstr(problems_seen.text, "node 1 has no handler \"only here\""));
     send_to(job.endpoint[0], 1, mute, big, sizeof big);
     run_rounds(job.manager);
-    assert_int_equal(told.count, 2);
-    assert_string_equal(told.handler, "nowhere");
+    assert_int_equal(problems_seen.count, 2);
+    assert_string_equal(problems_seen.handler, "nowhere");
     struct rbwp_error error;
     assert_int_equal(rbwp_endpoint_problem(job.endpoint[0], &error), RBWP_MESSAGE_NO_HANDLER);
     assert_non_null(strstr(error.text, "only here")); /* the first */
@@ -675,9 +675,9 @@ static void quiet_waits_for_every_node(void **state)
 static void who_leaves_early_is_named(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct problems_seen problems_seen = {0};
     const struct rbwp_endpoint_config config = {
-        .size = sizeof config, .problem = note_problem, .argument = &told};
+        .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
     struct job job = job_new(3, 0, &config);
     struct seen seen = {0};
     struct ended ended = {0};
@@ -694,8 +694,8 @@ static void who_leaves_early_is_named(void **state)
     assert_non_null(strstr(error.text, "node 2 of 3 is lost to node 0"));
     assert_int_equal(ended.count, 1);
     assert_int_equal(ended.status, RBWP_E_IO);
-    assert_int_equal(told.kind, RBWP_MESSAGE_NODE_LOST);
-    assert_non_null(strstr(told.text, "before the job was quiet"));
+    assert_int_equal(problems_seen.kind, RBWP_MESSAGE_NODE_LOST);
+    assert_non_null(strstr(problems_seen.text, "before the job was quiet"));
     assert_int_equal(rbwp_message_send(job.endpoint[0], 2, handler, "", 0, RBWP_WAIT, &error),
                      RBWP_E_IO);
     assert_non_null(strstr(error.text, "node 2 is lost"));

@@ -93,7 +93,7 @@ static void the_window_bounds_what_is_under_way(void **state)
         while (rbwp_message_send(wired.job.endpoint[round % 3 == 0], round % 3 != 0, handler, "x",
                                  1, 0, NULL) == RBWP_OK)
             went++;
-        /* What was taken is told when it is half the window. */
+        /* The sender gets its credits back at half the window. */
         assert_true(went >= WINDOW / 2 && went <= WINDOW);
         sent += went;
         run_all(&wired);
@@ -219,14 +219,14 @@ static void quiet_is_when_payloads_are_back(void **state)
 
 struct through {
     struct rbwp_endpoint *endpoint;
-    _Atomic int told;
+    _Atomic int problems_seen;
 };
 
 static void *tell_through(void *argument)
 {
     struct through *through = argument;
     rbwp_transport_payload_done(through->endpoint, 0, RBWP_OK);
-    atomic_store_explicit(&through->told, 1, memory_order_relaxed);
+    atomic_store_explicit(&through->problems_seen, 1, memory_order_relaxed);
     return NULL;
 }
 
@@ -249,7 +249,7 @@ static void payloads_are_through_on_two_threads(void **state)
     struct through through = {.endpoint = wired.job.endpoint[0]};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, tell_through, &through), 0);
-    while (!atomic_load_explicit(&through.told, memory_order_relaxed))
+    while (!atomic_load_explicit(&through.problems_seen, memory_order_relaxed))
         sched_yield();
     rbwp_transport_payload_done(through.endpoint, 1, RBWP_OK);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -263,9 +263,9 @@ static void payloads_are_through_on_two_threads(void **state)
 static void refused_payloads_come_back(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct problems_seen problems_seen = {0};
     struct rbwp_endpoint_config config = {
-        .size = sizeof config, .problem = note_problem, .argument = &told};
+        .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
     struct rbwp_transport *transports[2];
     struct wired wired = {.wire = wire_new(2, transports),
                           .job = {.manager = message_manager(0), .nodes = 2}};
@@ -285,12 +285,13 @@ static void refused_payloads_come_back(void **state)
     run_all(&wired);
     assert_int_equal(ended.count, 1);
     assert_int_equal(ended.status, RBWP_E_INVALID);
-    assert_int_equal(told.kind, RBWP_MESSAGE_TOO_LONG);
-    assert_non_null(strstr(told.text, "node 1 takes no payload as long as one for \"narrow\""));
+    assert_int_equal(problems_seen.kind, RBWP_MESSAGE_TOO_LONG);
+    assert_non_null(
+        strstr(problems_seen.text, "node 1 takes no payload as long as one for \"narrow\""));
     assert_int_equal(lend_out(wired.job.endpoint[0], 1, here, big, 4000, &ended), RBWP_OK);
     run_all(&wired);
     assert_int_equal(ended.count, 2);
-    assert_int_equal(told.kind, RBWP_MESSAGE_NO_HANDLER);
+    assert_int_equal(problems_seen.kind, RBWP_MESSAGE_NO_HANDLER);
     assert_int_equal(seen.count, 0);
     free(big);
     quiesce_all(&wired);
@@ -302,9 +303,9 @@ static void refused_payloads_come_back(void **state)
 static void a_lost_node_ends_what_waits_for_it(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct problems_seen problems_seen = {0};
     const struct rbwp_endpoint_config config = {
-        .size = sizeof config, .problem = note_problem, .argument = &told};
+        .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
     struct wired wired = wired_new(3, 0, &config);
     struct seen seen = {0};
     struct ended ended = {0};
@@ -321,9 +322,9 @@ static void a_lost_node_ends_what_waits_for_it(void **state)
     run_rounds(wired.job.manager);
     assert_int_equal(ended.count, 1);
     assert_int_equal(ended.status, RBWP_E_IO);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.node, 2);
-    assert_non_null(strstr(told.text, "node 2 of 3 is lost to node 0: connection reset"));
+    assert_int_equal(problems_seen.count, 1);
+    assert_int_equal(problems_seen.node, 2);
+    assert_non_null(strstr(problems_seen.text, "node 2 of 3 is lost to node 0: connection reset"));
     struct rbwp_error error;
     assert_int_equal(rbwp_endpoint_quiesce(from, RBWP_WAIT, &error), RBWP_E_IO);
     assert_int_equal(rbwp_message_send(from, 2, handler, "x", 1, RBWP_WAIT, &error), RBWP_E_IO);
@@ -331,8 +332,8 @@ static void a_lost_node_ends_what_waits_for_it(void **state)
     wire_cut(wired.wire, 1);
     assert_int_equal(rbwp_message_send(from, 1, handler, "x", 1, RBWP_WAIT, &error), RBWP_E_IO);
     run_rounds(wired.job.manager);
-    assert_int_equal(told.count, 2);
-    assert_int_equal(told.node, 1);
+    assert_int_equal(problems_seen.count, 2);
+    assert_int_equal(problems_seen.node, 1);
     job_free(&wired.job);
 }
 
@@ -422,9 +423,9 @@ static void leaving_in_turn_is_no_problem(void **state)
 {
     (void)state;
     for (int heard = 0; heard < 2; heard++) {
-        struct told told = {0};
+        struct problems_seen problems_seen = {0};
         const struct rbwp_endpoint_config config = {
-            .size = sizeof config, .problem = note_problem, .argument = &told};
+            .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
         struct wired wired = wired_new(10, 0, &config);
         job_start(&wired.job);
         quiesce_all(&wired);
@@ -437,7 +438,7 @@ static void leaving_in_turn_is_no_problem(void **state)
                 (void)wire_deliver(wired.wire); /* into inboxes whose items do not run any more */
         }
         run_all(&wired);
-        assert_int_equal(told.count, 0);
+        assert_int_equal(problems_seen.count, 0);
         job_free(&wired.job);
     }
 }
@@ -596,11 +597,11 @@ static void make_packet(uint32_t *seed, uint64_t hash, uint8_t *bytes, uint32_t 
 static void packets_of_strangers(void **state)
 {
     (void)state;
-    struct told told = {0};
+    struct problems_seen problems_seen = {0};
     const struct rbwp_endpoint_config config = {.size = sizeof config,
                                                 .payload_bytes_max = BIG,
                                                 .problem = note_problem,
-                                                .argument = &told};
+                                                .argument = &problems_seen};
     struct wired wired = wired_new(2, 0, &config);
     struct seen seen = {0};
     static const uint8_t big[BIG];
@@ -622,7 +623,7 @@ static void packets_of_strangers(void **state)
             (void)!lend_out(wired.job.endpoint[0], 1, handler, big, BIG, &ended);
         run_rounds(wired.job.manager);
     }
-    assert_true(told.count > 0);
+    assert_true(problems_seen.count > 0);
     const uint64_t before = seen.count;
     send_to(wired.job.endpoint[0], 0, handler, NULL, 0);
     run_rounds(wired.job.manager);
@@ -637,9 +638,9 @@ static void counts_of_others_are_refused(void **state)
 {
     (void)state;
     enum { GRANDCHILD = QUIESCE_FAN + 1 };
-    struct told told = {0};
+    struct problems_seen problems_seen = {0};
     const struct rbwp_endpoint_config config = {
-        .size = sizeof config, .problem = note_problem, .argument = &told};
+        .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
     struct wired wired = wired_new(GRANDCHILD + 1, 0, &config);
     struct rbwp_endpoint *root = wired.job.endpoint[0];
     job_start(&wired.job);
@@ -652,16 +653,16 @@ static void counts_of_others_are_refused(void **state)
     for (uint32_t node = 0; node <= GRANDCHILD; node += GRANDCHILD) {
         assert_int_equal(rbwp_transport_arrived(root, node, &packet), RBWP_OK);
         run_rounds(wired.job.manager);
-        assert_int_equal(told.kind, RBWP_MESSAGE_BROKEN);
-        assert_int_equal(told.node, node);
+        assert_int_equal(problems_seen.kind, RBWP_MESSAGE_BROKEN);
+        assert_int_equal(problems_seen.node, node);
         assert_int_equal(root->quiesce.missing, QUIESCE_FAN);
     }
-    assert_int_equal(told.count, 2);
+    assert_int_equal(problems_seen.count, 2);
     quiesce_all(&wired);
     head.word = root->quiesce.round;
     assert_int_equal(rbwp_transport_arrived(root, 1, &packet), RBWP_OK);
     run_rounds(wired.job.manager);
-    assert_int_equal(told.count, 3);
+    assert_int_equal(problems_seen.count, 3);
     job_free(&wired.job);
 }
 
@@ -672,17 +673,17 @@ static void refusals_without_a_reason(void **state)
     (void)state;
     static const uint8_t reasons[] = {0, RBWP_MESSAGE_NO_MEMORY + 1, UINT8_MAX};
     for (size_t i = 0; i < sizeof reasons; i++) {
-        struct told told = {0};
+        struct problems_seen problems_seen = {0};
         const struct rbwp_endpoint_config config = {
-            .size = sizeof config, .problem = note_problem, .argument = &told};
+            .size = sizeof config, .problem = note_problem, .argument = &problems_seen};
         struct wired wired = wired_new(2, 0, &config);
         job_start(&wired.job);
         const struct packet_head head = {.kind = PACKET_REFUSED, .reason = reasons[i]};
         const struct rbwp_packet packet = packet_of_head(&head);
         assert_int_equal(rbwp_transport_arrived(wired.job.endpoint[0], 1, &packet), RBWP_OK);
         run_rounds(wired.job.manager);
-        assert_int_equal(told.count, 1);
-        assert_int_equal(told.kind, RBWP_MESSAGE_BROKEN);
+        assert_int_equal(problems_seen.count, 1);
+        assert_int_equal(problems_seen.kind, RBWP_MESSAGE_BROKEN);
         job_free(&wired.job);
     }
 }
@@ -709,9 +710,11 @@ static void payloads_go_to_whom_they_were_offered(void **state)
                  {1, number | most, 0}, {1, number, WIRE_TAGS}, {1, number, 1u << 31}};
     static const uint8_t big[BIG];
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct told told = {0};
-        const struct rbwp_endpoint_config config = {
-            .size = sizeof config, .long_max = most, .problem = note_problem, .argument = &told};
+        struct problems_seen problems_seen = {0};
+        const struct rbwp_endpoint_config config = {.size = sizeof config,
+                                                    .long_max = most,
+                                                    .problem = note_problem,
+                                                    .argument = &problems_seen};
         struct wired wired = wired_new(3, 0, &config);
         struct seen seen = {0};
         struct ended ended = {0};
@@ -723,10 +726,10 @@ static void payloads_go_to_whom_they_were_offered(void **state)
         run_rounds(wired.job.manager); /* it is offered */
         ask_for(from, wrong[i].node, wrong[i].number, wrong[i].tag);
         run_rounds(wired.job.manager);
-        assert_int_equal(told.count, 1);
-        assert_int_equal(told.kind, RBWP_MESSAGE_BROKEN);
-        assert_int_equal(told.node, wrong[i].node);
-        assert_non_null(strstr(told.text, "it asks for a payload that is none"));
+        assert_int_equal(problems_seen.count, 1);
+        assert_int_equal(problems_seen.kind, RBWP_MESSAGE_BROKEN);
+        assert_int_equal(problems_seen.node, wrong[i].node);
+        assert_non_null(strstr(problems_seen.text, "it asks for a payload that is none"));
         rbwp_transport_payload_done(from, number, RBWP_OK);
         rbwp_transport_payload_done(from, number | most, RBWP_OK);
         rbwp_transport_payload_done(from, UINT64_C(1) << 63, RBWP_OK);
@@ -738,7 +741,7 @@ static void payloads_go_to_whom_they_were_offered(void **state)
         assert_int_equal(seen.count, 1);
         ask_for(from, 1, number, 0); /* it has gone already; a node's first such packet is told */
         run_rounds(wired.job.manager);
-        assert_int_equal(told.count, wrong[i].node == 1 ? 1 : 2);
+        assert_int_equal(problems_seen.count, wrong[i].node == 1 ? 1 : 2);
         wire_tell_senders(wired.wire, true);
         run_all(&wired);
         assert_int_equal(ended.count, 1);

@@ -91,7 +91,7 @@ static const struct rbwp_slot_use *use_named(const struct recorded *recorded, co
 }
 
 /*
- * A slot that is used by several items in turn: the file tells who had it when, so that each
+ * A slot that is used by several items in turn: the file says which had it when, so that each
  * record gets its own name; the table has the last one.
  */
 static void test_reuse(void **state)

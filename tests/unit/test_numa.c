@@ -93,7 +93,7 @@ static void test_domains(void **state)
     make_node(0, "\n");
     make_node(1, "60000-60010\n");
     make_node(2, cpus);
-    make_node(3, cpus); /* told twice: the first domain has it */
+    make_node(3, cpus); /* listed twice: the first domain has it */
     struct numa_map map;
     assert_int_equal(numa_read(folder, true, &map), RBWP_OK);
     assert_int_equal(map.count, 1);
@@ -132,7 +132,7 @@ cpu_set_t *__wrap___sched_cpualloc(size_t cpus)
 #endif
 #pragma GCC visibility pop
 
-/* Too little memory for what the kernel tells is no machine of one domain. */
+/* Too little memory for what the kernel lists is no machine of one domain. */
 static void test_no_memory(void **state)
 {
     (void)state;

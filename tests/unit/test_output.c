@@ -87,7 +87,7 @@ static void test_limit(void **state)
     free(bytes);
 }
 
-/* Guards against a cut that nobody is told of: one that a write follows, one of a file that ends in
+/* Guards against a cut that is not reported: one that a write follows, one of a file that ends in
  * zeros or in a short write, and one just before the end. What brings back the same is none. */
 static void test_cut(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.h and the trailer's PROC section: a file tells which process it is of, also when the
+/* job.h and the trailer's PROC section: a file says which process it is of, also when the
  * process died, and no two processes look the same. */
 #include "job.h"
 #include "record_support.h"

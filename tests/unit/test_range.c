@@ -101,7 +101,7 @@ static void test_nested(void **state)
     read_table_free(&table);
 }
 
-/* Its row goes to the file while it is open: a second one tells the stop. */
+/* Its row goes to the file while it is open: a second one has the stop. */
 static void test_long_range(void **state)
 {
     (void)state;

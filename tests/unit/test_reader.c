@@ -143,7 +143,7 @@ static void unfinished_files_may_stop_anywhere(void **state)
     bytes_free(&file);
 }
 
-/* Guards: the same of a file that says it is whole is no mere cut: R5 tells that its end is gone.
+/* Guards: the same of a file that says it is whole is no mere cut: R5 says that its end is gone.
  */
 static void finalised_files_may_not_stop(void **state)
 {

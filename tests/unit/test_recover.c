@@ -502,7 +502,7 @@ static void slot_used_again(void **state)
     bytes_free(&file);
 }
 
-/* Guards: more samples than are kept. Those that remain tell the same times: those of the clock's
+/* Guards: more samples than are kept. Those that remain give the same times: those of the clock's
  * late steps, too. */
 static void many_samples(void **state)
 {
@@ -552,7 +552,7 @@ static void samples_that_go_back(void **state)
 }
 
 /* Guards: without any sample of the clock the records are there all the same, from the zero time
- * on, and it is told. */
+ * on, and it is reported. */
 static void no_sample(void **state)
 {
     (void)state;
@@ -686,7 +686,8 @@ static uint64_t rows_recovered(struct live_chunk_head head, uint64_t *damaged_ou
 }
 
 /* Guards: rows of a live file are in the result as far as they can be: of a table that is known, as
- * wide as it is, no more than the chunk has. The rest is told, and the other chunks are read. */
+ * wide as it is, no more than the chunk has. The rest is reported, and the other chunks are read.
+ */
 static void rows_of_live_file(void **state)
 {
     uint64_t damaged;
@@ -831,8 +832,9 @@ static void cut_live_files(void **state)
     bytes_free(&file);
 }
 
-/* Guards: what its process counted as in neither file is told, is in the losses of the result, and
- * keeps it from being called whole; a count that the log's entries reach adds nothing to them. */
+/* Guards: what its process counted as in neither file is reported, is in the losses of the result,
+ * and keeps it from being called whole; a count that the log's entries reach adds nothing to them.
+ */
 static void counted_as_missing(void **state)
 {
     (void)state;
@@ -1009,7 +1011,7 @@ static void damaged_segment_entry(void **state)
 }
 
 /* Guards: FILE is shorter than the live file says, or damaged inside of what was committed: the
- * rest is kept, the loss is told and is in the trailer. */
+ * rest is kept, the loss is reported and is in the trailer. */
 static void file_lost_bytes(void **state)
 {
     (void)state;
@@ -1065,7 +1067,8 @@ static void finalised_beside_live(void **state)
     bytes_free(&file);
 }
 
-/* Guards: the live file of a running process, which holds its lock, is told from a dead one's. */
+/* Guards: the live file of a running process, which holds its lock, is not taken for a dead one's.
+ */
 static void running_process(void **state)
 {
     (void)state;
@@ -1321,8 +1324,8 @@ static enum rbwp_status shrinking_write(void *context, const void *bytes, size_t
     return status;
 }
 
-/* Guards: a file that gets shorter while it is copied is told as one that cannot be read, not by
- * whatever errno was before. */
+/* Guards: a file that gets shorter while it is copied is reported as one that cannot be read, not
+ * by whatever errno was before. */
 static void file_that_shrinks(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 /*
  * Limits of a slot decide which items are recorded: one that lasted less than the slot's least
  * leaves no trace, wherever its events lie, one of a disabled slot neither, and what was dropped
- * is counted; one as long as the alarm is recorded and told of. To the tick, by a clock of the
+ * is counted; one as long as the alarm is recorded and reported. To the tick, by a clock of the
  * test.
  */
 #include "record_support.h"

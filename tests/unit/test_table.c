@@ -62,14 +62,14 @@ static void finish(struct rbwp_writer *writer)
 }
 
 /* What a catalog says of all blocks: rows read, and the rule of the first error. */
-struct told {
+struct problems_found {
     uint64_t rows;
     unsigned rule, errors;
 };
 
-static struct told take_all(const struct bytes *file)
+static struct problems_found take_all(const struct bytes *file)
 {
-    struct told told = {0};
+    struct problems_found problems_found = {0};
     struct rbwp_reader *reader;
     struct rbwp_block block;
     struct rbwp_catalog *catalog = rbwp_catalog_new();
@@ -79,37 +79,38 @@ static struct told take_all(const struct bytes *file)
         struct rbwp_error error;
         enum rbwp_status status = rbwp_catalog_take(catalog, &block, &rows, &error);
         if (status == RBWP_OK)
-            told.rows += rows.rows;
-        else if (status < 0 && told.errors++ == 0)
-            told.rule = error.rule;
+            problems_found.rows += rows.rows;
+        else if (status < 0 && problems_found.errors++ == 0)
+            problems_found.rule = error.rule;
     }
     rbwp_catalog_free(catalog);
     rbwp_reader_close(reader);
-    return told;
+    return problems_found;
 }
 
 static bool note_rule(void *context, const struct rbwp_problem *problem)
 {
-    struct told *told = context;
-    if (told->errors++ == 0)
-        told->rule = problem->error.rule;
+    struct problems_found *problems_found = context;
+    if (problems_found->errors++ == 0)
+        problems_found->rule = problem->error.rule;
     return true;
 }
 
 /* The verifier finds the same. */
-static struct told check_all(const struct bytes *file)
+static struct problems_found check_all(const struct bytes *file)
 {
-    struct told told = {0};
+    struct problems_found problems_found = {0};
     struct rbwp_verify_result result;
-    assert_int_equal(rbwp_verify_memory(file->data, file->size, note_rule, &told, &result, NULL),
-                     RBWP_OK);
-    told.rows = result.table_rows;
-    return told;
+    assert_int_equal(
+        rbwp_verify_memory(file->data, file->size, note_rule, &problems_found, &result, NULL),
+        RBWP_OK);
+    problems_found.rows = result.table_rows;
+    return problems_found;
 }
 
 static void expect(const struct bytes *file, uint64_t rows, unsigned rule)
 {
-    struct told taken = take_all(file), checked = check_all(file);
+    struct problems_found taken = take_all(file), checked = check_all(file);
     assert_int_equal(taken.rows, rows);
     assert_int_equal(taken.rule, rule);
     assert_int_equal(checked.rows, rows);

@@ -105,25 +105,25 @@ static struct bytes mixed_file(void)
     return file;
 }
 
-struct told {
+struct problems_found {
     unsigned count, rule;
 };
 
 static bool note(void *context, const struct rbwp_problem *problem)
 {
-    struct told *told = context;
-    if (told->count++ == 0)
-        told->rule = problem->error.rule;
+    struct problems_found *problems_found = context;
+    if (problems_found->count++ == 0)
+        problems_found->rule = problem->error.rule;
     return true;
 }
 
-static struct told verify(const struct bytes *file)
+static struct problems_found verify(const struct bytes *file)
 {
-    struct told told = {0};
+    struct problems_found problems_found = {0};
     struct rbwp_verify_result result;
-    assert_int_equal(rbwp_verify_memory(file->data, file->size, note, &told, &result, NULL),
-                     RBWP_OK);
-    return told;
+    assert_int_equal(
+        rbwp_verify_memory(file->data, file->size, note, &problems_found, &result, NULL), RBWP_OK);
+    return problems_found;
 }
 
 static struct rbwp_reader *open_bytes(const struct bytes *file)
@@ -301,7 +301,7 @@ static void heads_are_checked(void **state)
 }
 
 /* Guards: a reader goes where a range begins, back and forth, also when it was at the end; what is
- * wrong behind the blocks is told once however often the end is reached. */
+ * wrong behind the blocks is reported once however often the end is reached. */
 static void reader_goes_where_a_range_is(void **state)
 {
     (void)state;

@@ -102,7 +102,7 @@ static void window_is_bounded(void **state)
     free(data);
 }
 
-/* Put in order up to exactly the width of the window, and told beyond it. */
+/* Put in order up to exactly the width of the window, and counted beyond it. */
 static void window_has_its_width(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* span_sorter.h: any number of spans comes out by track and in order, through temporary files, each
- * with its detail, and what cannot be sorted is told. row_stream.h: rows of blocks that overlap in
- * time come out by track and in order as soon as nothing can come before them, and a wrong index
+ * with its detail, and what cannot be sorted is counted. row_stream.h: rows of blocks that overlap
+ * in time come out by track and in order as soon as nothing can come before them, and a wrong index
  * loses none. */
 #include "row_stream.h"
 #include "span_detail.h"

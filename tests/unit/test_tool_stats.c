@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stats.h: what counts where, told span by span: nesting, lanes, late and unfinished spans, links
+/* stats.h: what counts where, span by span: nesting, lanes, late and unfinished spans, links
  * to filters, the longest calls, losses. Sums over files are tested on the command (cli). */
 #include "stats.h"
 #include "trace_span.h"
@@ -101,17 +101,17 @@ static void waits_are_no_busy_time(void **state)
         int64_t start_ns, stop_ns;
         uint16_t depth;
         uint8_t category;
-    } told[] = {
+    } added_spans[] = {
         {0, 100, 0, TRACE_CALL},      {0, 30, 1, TRACE_WAITING},  {10, 20, 2, TRACE_WAITING},
         {40, 60, 1, TRACE_AM},        {50, 60, 2, TRACE_WAITING}, {90, 100, 1, TRACE_WAITING},
         {120, 150, 0, TRACE_WAITING}, {130, 140, 1, TRACE_CALL},  {160, 200, 0, TRACE_CALL}};
     struct fixture f;
     start(&f, false);
     f.stats.options.cells = true;
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+    for (size_t i = 0; i < sizeof added_spans / sizeof added_spans[0]; i++) {
         struct trace_span added =
-            span(&f, "span", told[i].start_ns, told[i].stop_ns, told[i].depth);
-        added.category = told[i].category;
+            span(&f, "span", added_spans[i].start_ns, added_spans[i].stop_ns, added_spans[i].depth);
+        added.category = added_spans[i].category;
         add(&f, added);
     }
     stats_finish(&f.stats);
@@ -305,7 +305,7 @@ static void ranges_are_no_work(void **state)
     stop(&f);
 }
 
-/* Launches that the source tells count, inferred ones and those after the start do not; certain is
+/* Launches that the source has count, inferred ones and those after the start do not; certain is
  * what bounds leave of the busy time. */
 static void launches_and_bounds_of_a_gpu(void **state)
 {

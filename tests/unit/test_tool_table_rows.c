@@ -2,7 +2,7 @@
 /*
  * What the roles of columns make of rows: spans, points in time and counters on their tracks, with
  * category, item, links and arguments; a role twice, columns of the wrong type, tables of fewer
- * columns. All the same whether the trailer tells the order of rows, so that they are passed on as
+ * columns. All the same whether the trailer has the order of rows, so that they are passed on as
  * they come, or not, so that they are sorted.
  */
 #include "known_tables.h"

@@ -8,26 +8,27 @@
 #include <stdio.h>
 #include <string.h>
 
-struct told {
+struct names_seen {
     uint32_t names;
     struct trace_text first;
 };
 
 static void take_name(void *context, uint32_t number, struct trace_text name)
 {
-    struct told *told = context;
-    assert_int_equal(number, told->names++);
+    struct names_seen *names_seen = context;
+    assert_int_equal(number, names_seen->names++);
     if (number == 0)
-        told->first = name;
+        names_seen->first = name;
 }
 
-/* Equal texts have one number, told once; texts stay where they are however many follow. */
+/* Equal texts have one number, announced once; texts stay where they are however many follow. */
 static void names_are_told_once(void **state)
 {
     (void)state;
     enum { NAMES = 20000 };
-    struct told told = {0};
-    struct trace *trace = trace_new(&(struct trace_sink){.context = &told, .name = take_name}, 0);
+    struct names_seen names_seen = {0};
+    struct trace *trace =
+        trace_new(&(struct trace_sink){.context = &names_seen, .name = take_name}, 0);
     assert_non_null(trace);
     for (int round = 0; round < 2; round++)
         for (uint32_t i = 0; i < NAMES; i++) {
@@ -35,12 +36,12 @@ static void names_are_told_once(void **state)
             uint32_t bytes = (uint32_t)snprintf(text, sizeof text, "name %u", (unsigned)i);
             assert_int_equal(trace_add_name(trace, text, bytes), i);
         }
-    assert_int_equal(told.names, NAMES);
+    assert_int_equal(names_seen.names, NAMES);
     assert_int_equal(trace_add_name(trace, "a\0b", 3), NAMES);
     assert_int_equal(trace_add_name(trace, "a\0c", 3), NAMES + 1); /* bytes, not C strings */
     assert_int_equal(trace_add_name(trace, "", 0), NAMES + 2);
     assert_int_equal(trace_add_name(trace, "", 0), NAMES + 2);
-    assert_memory_equal(told.first.text, "name 0", 6);
+    assert_memory_equal(names_seen.first.text, "name 0", 6);
     assert_int_equal(trace_name_of(trace, 777).bytes, 8);
     assert_memory_equal(trace_name_of(trace, 777).text, "name 777", 8);
     trace_free(trace);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """merged.py RBWP HERE WORK PACKAGE MAKE_MODEL MODULES QUEUE_DEPTH BGPACK: what our own sums say of two runs, and what
-programs of others and readers that share no code with the exporters find in each format that tells of spans: the same
+programs of others and readers that share no code with the exporters find in each format that has spans: the same
 counts and sums by category and name, ends of time, links, launches with their latency, bounds, samples and sums of
 counters, rows of tables.
 

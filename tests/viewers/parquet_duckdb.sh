@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # parquet_duckdb: DuckDB, which shares no code and no author with us, reads our Parquet files and
-# finds in them what the dump tells: counts, sums, ends of time, names; and uses the bounds of row
+# finds in them what the dump has: counts, sums, ends of time, names; and uses the bounds of row
 # groups. DuckDB is fetched with npm (version and hashes in duckdb/package-lock.json) into
 # VIEWERS_DIR, once; without npm or a network the test is skipped.
 set -u

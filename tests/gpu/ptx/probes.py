@@ -48,14 +48,14 @@ class Made:
 
 
 def instrument(text, *options):
-    source, out, told = new_path(".ptx"), new_path(".out.ptx"), new_path(".json")
+    source, out, map_json = new_path(".ptx"), new_path(".out.ptx"), new_path(".json")
     source.write_text(text)
-    done = subprocess.run([RBWP, "ptx", "instrument", "-f", "-o", out, "--map", told, *map(str, options), source],
+    done = subprocess.run([RBWP, "ptx", "instrument", "-f", "-o", out, "--map", map_json, *map(str, options), source],
                           capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"instrument {options}: {done.stderr.strip()}")
-    probes = None if NOTHING_FOUND in done.stderr else json.loads(told.read_text())
-    return Made(out.read_text(), probes, told)
+    probes = None if NOTHING_FOUND in done.stderr else json.loads(map_json.read_text())
+    return Made(out.read_text(), probes, map_json)
 
 
 @dataclass
@@ -180,10 +180,10 @@ def _compat_lane(cells):
     return Lane(cells[:, 1] >> 16, cells[:, 3] >> 16, stamp(0), stamp(2))
 
 
-def lanes(raw, told):
+def lanes(raw, map_json):
     """All lanes of a buffer."""
-    count, capacity = told["lanes"], told["capacity"]
-    if told["cells"] == "wide":
+    count, capacity = map_json["lanes"], map_json["capacity"]
+    if map_json["cells"] == "wide":
         assert raw[:8] in (b"RBWPPTX1", bytes(8)), "the buffer's magic is wrong"
         size = WIDE_HEAD + WIDE_CELL * capacity
         return [_wide_lane(raw[32 + i * size:32 + (i + 1) * size], capacity) for i in range(count)]
