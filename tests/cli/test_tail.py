@@ -264,7 +264,9 @@ class Tail:
 def by_thread(lines):
     seen = collections.defaultdict(list)
     for line in lines:
-        seen[line["thread_id"], line["thread"]].append((line.get("type") or line["kind"], line.get("name")))
+        what = line.get("type") or line["kind"]
+        if what not in ("TABLE", "ROW"):  # which tail does not show
+            seen[line["thread_id"], line["thread"]].append((what, line.get("name")))
     return seen
 
 

@@ -25,7 +25,7 @@ expected() {
             "pkgconfig/$library.pc" "cmake/rbwp/$library-library.cmake" "cmake/rbwp/$library-library-$config.cmake"
     done
     ((cross)) || printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \
-        zsh/site-functions/_rbwp rbwp/schema/{check,critical-path,ctl,diff,dump,events,export,info,lanes,processes,records,repair,spans,split,stacks,stats,tables,timeline,top,why}.json
+        zsh/site-functions/_rbwp rbwp/schema/{check,critical-path,ctl,diff,dump,events,export,info,lanes,processes,records,repair,spans,split,stacks,stats,tables,timeline,top,what-if,why}.json
     printf 'share/doc/rbwp/%s\n' LICENSE NEWS.md README.md SPEC.md
     for page in "$source"/docs/man/*.[1-9]; do
         printf 'share/man/man%s/%s\n' "${page##*.}" "$(basename "$page")"

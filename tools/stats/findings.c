@@ -340,7 +340,8 @@ static void find_helpers(struct search *search)
     const struct stats *stats = search->stats;
     uint32_t helpers = 0;
     for (uint32_t i = 0; i < stats->track_count; i++)
-        helpers += stats_is_helper(stats, &stats->tracks[i]);
+        helpers += stats_is_helper(stats, &stats->tracks[i]) &&
+                   !process_of(search, &stats->tracks[i])->has_gap;
     if (helpers == 0 || !findings_begin(search, FINDING_IDLE, 0.0001))
         return;
     fprintf(search->text, "%" PRIu32 " thread%s ran for less than %d %% of the run", helpers,

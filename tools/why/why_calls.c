@@ -4,6 +4,7 @@
 
 #include "arg_text.h"
 #include "grow.h"
+#include "trace_link.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
@@ -142,7 +143,8 @@ static struct why_call *call_around(const struct why_calls *calls, uint32_t thre
     return call && (time_ns < call->end_ns || call->end_ns == call->begin_ns) ? call : NULL;
 }
 
-uint32_t why_calls_windows_until(const struct why_calls *calls, int64_t stop_ns)
+/* So many of the windows, from the first on, began before that time. */
+static uint32_t windows_until(const struct why_calls *calls, int64_t stop_ns)
 {
     uint32_t low = 0, high = calls->kept_slow;
     while (low < high) {
@@ -157,7 +159,7 @@ uint32_t why_calls_windows_until(const struct why_calls *calls, int64_t stop_ns)
 
 static bool is_in_window(const struct why_calls *calls, int64_t start_ns, int64_t stop_ns)
 {
-    const uint32_t count = why_calls_windows_until(calls, stop_ns);
+    const uint32_t count = windows_until(calls, stop_ns);
     return count && calls->windows[count - 1].until_ns > start_ns;
 }
 
@@ -606,6 +608,50 @@ static bool calls_are_full(void *context)
 {
     const struct why_calls *calls = context;
     return calls->failed;
+}
+
+/* ---- messages ---------------------------------------------------------------------------------
+ */
+
+enum { SHARP = 10 }; /* times are to be as good as that part of a wait */
+
+static bool is_near(int64_t a, int64_t b, uint64_t most_ns)
+{
+    return (a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a) <= most_ns;
+}
+
+/* No table says which message ended a wait: it is the one to the process whose handler ended with
+ * it. Where clocks are not known well enough, nobody is said to be late. */
+static bool message_ended(const struct why_part *part, const struct trace_message *message)
+{
+    const uint64_t sharp_ns = part->longest_ns / SHARP;
+    const bool sharp = message->from_process == message->to_process ||
+                       (message->bounded && message->bound_ns <= sharp_ns);
+    return (part->kind == WHY_WAIT || part->kind == WHY_WAITING_ITEM) && sharp &&
+           message->handled.start_ns <= part->stop_ns &&
+           is_near(message->handled.stop_ns, part->stop_ns, sharp_ns);
+}
+
+static void why_calls_on_message(void *context, const struct trace_message *message)
+{
+    struct why_calls *calls = context;
+    const struct why_track *sender = why_tracks_of(&calls->tracks, message->sent.track);
+    uint32_t i = windows_until(calls, message->handled.stop_ns);
+    while (sender && i-- > 0 && calls->windows[i].until_ns >= message->handled.start_ns) {
+        const struct why_call *call = &calls->list[calls->windows[i].call];
+        if (calls->tracks.list[call->thread].track.process != message->to_process ||
+            message->handled.start_ns > call->end_ns)
+            continue;
+        for (uint32_t at = call->parts; at; at = calls->parts[at - 1].next) {
+            struct why_part *part = &calls->parts[at - 1];
+            if (!message_ended(part, message))
+                continue;
+            part->messages++;
+            part->sender = sender->thread;
+            part->sent_ns = message->sent.start_ns;
+            part->arrived_ns = message->handled.arrived_ns;
+        }
+    }
 }
 
 struct trace_sink why_calls_sink(struct why_calls *calls)

@@ -123,6 +123,20 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
     return by_of_item(calls, call->thread, part);
 }
 
+bool why_message_of(const struct why_calls *calls, const struct why_part *part, struct why_by *by)
+{
+    const int64_t half_ns = (int64_t)(part->longest_ns / 2);
+    if (part->messages != 1 || part->sender == TRACE_NONE)
+        return false;
+    if (why_overlap_ns(part->start_ns, part->stop_ns, part->start_ns, part->sent_ns) >= half_ns) {
+        *by = why_by_thread(calls, part->sender, part->start_ns, part->sent_ns);
+        return true;
+    }
+    *by = (struct why_by){part->sender, TRACE_NONE, TRACE_NONE, true};
+    return why_overlap_ns(part->start_ns, part->stop_ns, part->sent_ns, part->arrived_ns) >=
+           half_ns;
+}
+
 /* ---- all stand still ---------------------------------------------------------------------------
  */
 

@@ -165,7 +165,7 @@ static size_t put_utf8(char *to, uint32_t c)
     const size_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
     for (size_t i = more; i > 0; i--, c >>= 6)
         to[i] = (char)(0x80 | (c & 0x3f));
-    to[0] = (char)((0xf0 << (3 - more)) | c);
+    to[0] = (char)(UINT32_C(0xf0) << (3 - more) | c);
     return more + 1;
 }
 

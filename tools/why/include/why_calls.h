@@ -126,11 +126,6 @@ struct why_calls {
     bool failed;
 };
 
-/* So many of the windows, from the first on, began before that time. */
-uint32_t why_calls_windows_until(const struct why_calls *calls, int64_t stop_ns);
-struct trace_message;
-void why_calls_on_message(void *context, const struct trace_message *message);
-
 /* Of the name that was chosen. False without memory. */
 bool why_calls_start(struct why_calls *calls, const struct why_names *names,
                      const struct why_name *name);
