@@ -469,7 +469,9 @@ void rbwp_extend_ask_cpu(uint64_t ticks)
 void rbwp_ask_cpu_(uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    if (!self->thread || !rbwp_enter_(self, 1))
+    /* Who asks counts it. */
+    const bool refused = __atomic_load_n(&self->in_call, __ATOMIC_RELAXED) != 0;
+    if (!self->thread || refused || !rbwp_enter_(self, 1))
         return;
     rbwp_extend_ask_cpu(ticks);
     rbwp_leave_(self);
