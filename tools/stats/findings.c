@@ -594,8 +594,9 @@ static void add_name(struct search *search, const struct why_view *view,
     if (chosen) {
         slow.count = why_slow_calls(view);
         slow.excess_ns = view->split->excess_ns;
-    } else if (why_is_scheduling(slow.excess_ns, slow.count, (uint64_t)search->run_ns)) {
-        return;
+    } else if (name->wait || why_is_run(name->name) ||
+               why_is_scheduling(slow.excess_ns, slow.count, (uint64_t)search->run_ns)) {
+        return; /* of waits and what is between them the engine alone says whether they are news */
     }
     if (!begin_slow(search, &slow))
         return;
@@ -615,6 +616,19 @@ static void add_name(struct search *search, const struct why_view *view,
     findings_end(search);
 }
 
+/* A run in which a GPU waits for launches is nobody's slow call. */
+static void add_launch_bound(struct search *search, const struct why_cause *cause)
+{
+    if (!findings_begin(search, FINDING_SLOW, part(search, cause->excess_ns)))
+        return;
+    search->now.cause = why_cause_words[cause->cause];
+    fputs("launch-bound: a GPU in use was idle for ", search->text);
+    say_time(search, cause->excess_ns);
+    fprintf(search->text, " because what came next of %" PRIu32 " launches was not launched yet",
+            cause->calls);
+    findings_end(search);
+}
+
 static enum exit_code take_answer(const struct why_view *view, void *context)
 {
     struct search *search = context;
@@ -623,6 +637,8 @@ static enum exit_code take_answer(const struct why_view *view, void *context)
             add_name(search, view, &view->names->list[i]);
     if (view->name)
         add_causes(search, view);
+    else if (view->split->count)
+        add_launch_bound(search, &view->split->list[0]);
     return EXIT_GOOD;
 }
 
