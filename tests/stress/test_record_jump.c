@@ -85,7 +85,6 @@ static void test_out_of_a_recording_call(void **state)
 {
     (void)state;
     struct rbwp_session_config config = small_chunks(1);
-    config.no_cpu = false; /* a begin that is refused counts once, though it asks first */
     struct rbwp_session *session = start(&config);
     assert_int_equal(rbwp_extend_at_end(note_moment), RBWP_OK);
     assert_true(record_until_jump() > 0);

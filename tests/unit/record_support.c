@@ -67,7 +67,6 @@ struct rbwp_session_config small_chunks(int level)
 {
     struct rbwp_session_config config = test_config(level);
     config.cap_bytes = 64 << 10;
-    config.no_cpu = true; /* whose rows would take chunks of it */
     return config;
 }
 

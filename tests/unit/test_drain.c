@@ -33,6 +33,14 @@ _Atomic(test_point_fn) test_point_hook;
 /* Words of a 4 KiB chunk that a begin may use. */
 enum { CHUNK_EVENTS = (4096 - 64) / 8 - 32 };
 
+/* Rows of call_cpu would take chunks of the cap. */
+static struct rbwp_session_config chunks_counted(int level)
+{
+    struct rbwp_session_config config = small_chunks(level);
+    config.no_cpu = true;
+    return config;
+}
+
 static const int64_t second_ns = 1000000000;
 
 /* ---- a place where the first thread that comes is held ----------------------------------------
@@ -245,7 +253,7 @@ static void test_writer_gives_way(void **state)
     (void)state;
     const int own = (int)syscall(SYS_sched_getscheduler, 0);
     const bool usual = own == SCHED_OTHER || own == SCHED_BATCH;
-    struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session_config config = chunks_counted(1);
     unsigned records;
     struct rbwp_session *session = start_with_stalled_sink(&config, &records);
     assert_int_equal(policy_of_writer(), own);
@@ -341,7 +349,7 @@ static void test_pace(void **state)
 static void test_drop(void **state)
 {
     (void)state;
-    struct rbwp_session_config config = small_chunks(2);
+    struct rbwp_session_config config = chunks_counted(2);
     config.at_cap = RBWP_AT_CAP_DROP;
     config.stall_ns = (uint64_t)(3600 * second_ns); /* if it waited, it would wait for ever */
     unsigned records;
@@ -363,7 +371,7 @@ static void test_drop(void **state)
 static void test_stall(void **state)
 {
     (void)state;
-    struct rbwp_session_config config = small_chunks(2);
+    struct rbwp_session_config config = chunks_counted(2);
     config.stall_ns = (uint64_t)second_ns / 5;
     unsigned records;
     struct rbwp_session *session = start_with_stalled_sink(&config, &records);
@@ -400,7 +408,7 @@ static void test_helps_near_the_cap(void **state)
     (void)state;
     enum { CHUNKS = 13 }; /* of 16 */
     for (int drops = 0; drops < 2; drops++) {
-        struct rbwp_session_config config = small_chunks(1);
+        struct rbwp_session_config config = chunks_counted(1);
         config.at_cap = drops ? RBWP_AT_CAP_DROP : RBWP_AT_CAP_WAIT;
         unsigned records;
         struct rbwp_session *session = start_with_stalled_sink(&config, &records);
@@ -424,7 +432,7 @@ static void test_helps_near_the_cap(void **state)
 static void test_recovers_from_stall(void **state)
 {
     (void)state;
-    struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session_config config = chunks_counted(1);
     config.stall_ns = 1000000;
     unsigned records;
     struct rbwp_session *session = start_with_stalled_sink(&config, &records);
@@ -453,7 +461,7 @@ static void test_empty_item_beyond_the_cap(void **state)
 {
     (void)state;
     for (int policy = RBWP_AT_CAP_WAIT; policy <= RBWP_AT_CAP_DROP; policy++) {
-        struct rbwp_session_config config = small_chunks(2);
+        struct rbwp_session_config config = chunks_counted(2);
         config.at_cap = (enum rbwp_at_cap)policy;
         struct rbwp_session *session = start(&config);
         uint64_t made = 2;
@@ -487,7 +495,7 @@ static void test_deep_item_at_the_cap(void **state)
     (void)state;
     /* So that the cap falls everywhere. */
     for (unsigned depth = 1; depth < 500; depth += PART_UNDER_TSAN(36, 9)) {
-        struct rbwp_session_config config = small_chunks(2);
+        struct rbwp_session_config config = chunks_counted(2);
         config.at_cap = RBWP_AT_CAP_DROP;
         unsigned records;
         struct rbwp_session *session = start_with_stalled_sink(&config, &records);
@@ -525,7 +533,7 @@ static void test_time_across_chunks(void **state)
     fake_now = UINT64_C(1) << 40;
     fake_step = 0;
     clock_replace(fake_clock);
-    struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session_config config = chunks_counted(1);
     struct rbwp_session *session = start(&config);
     hold_at("drain: job taken");
     for (unsigned i = 0; i < CHUNK_EVENTS; i += 2) {
