@@ -118,6 +118,8 @@ def _declare(library: ctypes.CDLL) -> None:
         ("rbwp_durations_take_lanes", ctypes.c_bool, [pointer, pointer, size]),
         ("rbwp_durations_take_events", ctypes.c_bool, [pointer, pointer, size]),
         ("rbwp_durations_rows", at(CDuration), [pointer, at(size)]),
+        ("rbwp_foreign_start", status, [ctypes.c_int, pointer, pointer, pointer]),
+        ("rbwp_session_stop_sized", status, [pointer, pointer, size]),
     ):
         function = getattr(library, name)
         function.restype = result

@@ -12,10 +12,11 @@ The outermost item of a thread is a call (level 1), what is inside of it sub-ite
 level 2). `async with` and coroutine functions record a range instead, since other tasks run on the thread meanwhile;
 record_tasks records each step of asyncio's tasks as a call.
 
-Without a session an item costs a call into the library. Nothing here raises into the program but start; what cannot be
-recorded is counted in the file."""
+Without a session an item costs a call into the library. Nothing here raises into the program but start and stop; what
+cannot be recorded is counted in the file. Without the library a warning says so, once."""
 
 import asyncio
+import contextvars
 import ctypes
 import functools
 import inspect
@@ -54,6 +55,34 @@ class Summary(ctypes.Structure):
 
     def __repr__(self) -> str:
         return f"<rbwp.Summary {self.path!r}: {self.records} records{', ' + self.problem if self.problem else ''}>"
+
+
+class _NoCalls:
+    """In place of a library that is not there: nothing is recorded."""
+
+    @staticmethod
+    def begin(_slot: int, _sub_item: int) -> int:
+        return 0
+
+    @staticmethod
+    def end() -> None:
+        pass
+
+    @staticmethod
+    def range_start(_name: int, _number: int) -> int:
+        return 0
+
+    @staticmethod
+    def range_stop(_range: int) -> None:
+        pass
+
+    @staticmethod
+    def numbers(_name: str) -> "tuple[int, int]":
+        return 0, 0
+
+    @staticmethod
+    def name_number(_name: str) -> int:
+        return 0
 
 
 class _Calls:
@@ -126,8 +155,16 @@ class _Calls:
 
 
 @functools.lru_cache(maxsize=None)
-def _calls() -> _Calls:
-    return _Calls()
+def _calls() -> Any:
+    try:
+        return _Calls()
+    except OSError as error:
+        warnings.warn(f"nothing is recorded: {error}", RbwpWarning, stacklevel=3)
+        return _NoCalls()
+
+
+# Ranges that the current task of asyncio has open, the innermost last: several may be inside of one item.
+_open_ranges: "contextvars.ContextVar[tuple[int, ...]]" = contextvars.ContextVar("rbwp ranges", default=())
 
 
 _session = ctypes.c_void_p()
@@ -148,9 +185,8 @@ def start(flags: Union[str, Sequence[str]] = (), **options: Any) -> bool:
     argv = (ctypes.c_char_p * (len(words) + 2))(b"python", *(word.encode() for word in words), None)
     _kept.append(argv)  # strings of the session's config point into it
     error = CError()
-    function = library().rbwp_foreign_start
-    function.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    refuse(function(len(words) + 1, argv, ctypes.byref(_session), ctypes.byref(error)), error, "rbwp.start")
+    status = library().rbwp_foreign_start(len(words) + 1, argv, ctypes.byref(_session), ctypes.byref(error))
+    refuse(status, error, "rbwp.start")
     if error.text:
         warnings.warn(error.text.decode(errors="replace"), RbwpWarning, stacklevel=2)
     return bool(_session.value)
@@ -164,9 +200,7 @@ def stop() -> Optional[Summary]:
     if not _session.value:
         return None
     summary = Summary()
-    function = library().rbwp_session_stop_sized
-    function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
-    status = function(_session, ctypes.byref(summary), ctypes.sizeof(summary))
+    status = library().rbwp_session_stop_sized(_session, ctypes.byref(summary), ctypes.sizeof(summary))
     _session.value = None
     refuse(status, summary._error, "rbwp.stop")
     return summary
@@ -176,7 +210,7 @@ class item:  # pylint: disable=invalid-name
     """A call by name: `with`, `async with`, or a decorator. One object may be used again and by any thread; calling it
     with arguments gives one with these: `parse = rbwp.item("parse")`, then `with parse(tenant=7):`."""
 
-    __slots__ = ("name", "arguments", "_slot", "_sub_item", "_library", "_begin", "_end", "_ranges")
+    __slots__ = ("name", "arguments", "_slot", "_sub_item", "_library", "_begin", "_end")
 
     def __init__(self, name: str, **arguments: Argument) -> None:
         self.name = name
@@ -184,7 +218,6 @@ class item:  # pylint: disable=invalid-name
         self._library = _calls()
         self._begin, self._end = self._library.begin, self._library.end
         self._slot, self._sub_item = self._library.numbers(name)
-        self._ranges: "list[int]" = []
 
     def __repr__(self) -> str:
         return f"rbwp.item({', '.join([repr(self.name)] + [f'{key}={value!r}' for key, value in self.arguments.items()])})"
@@ -202,12 +235,15 @@ class item:  # pylint: disable=invalid-name
         self._end()
 
     async def __aenter__(self) -> "item":
-        self._ranges.append(self._library.range_start(self._library.name_number(self.name), 0))
+        opened = self._library.range_start(self._library.name_number(self.name), 0)
+        _open_ranges.set((*_open_ranges.get(), opened))
         return self
 
     async def __aexit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                         trace: Optional[TracebackType]) -> None:
-        self._library.range_stop(self._ranges.pop())
+        *around, opened = _open_ranges.get()
+        _open_ranges.set(tuple(around))
+        self._library.range_stop(opened)
 
     def __call__(self, function: Optional[Function] = None, **arguments: Argument) -> Any:
         if function is None:

@@ -337,6 +337,8 @@ def test_launch_bound(rbwp, work):
     assert gpu["busy_ns"] == 20000 * 8000 and gpu["used_ns"] == pytest.approx(20000 * 20000, rel=0.01)
     text = rbwp("why", work / "w.bin").text
     assert text.startswith("launch-bound: GPU 0x5 was busy for 40 % of the 400 ms in which it was used, and idle for 240 ms because t1 had not"), text
+    first = rbwp("stats", "--findings", "--json", work / "w.bin").json["findings"][0]
+    assert first["what"] == "slow" and first["cause"] == "launch" and first["text"].startswith("launch-bound: "), first
     assert "(20,000 launches, one every 20.0 us)" in text and "  1. launch: the CPU launched GPU work too slowly; 240 ms, 100 %" in text, text
 
 

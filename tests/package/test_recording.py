@@ -122,6 +122,45 @@ assert stop().misuse_calls == 0
         self.assertEqual((counts["hop"], counts["request"], counts["sleep"]), (4 + 6, 1, 2))
         self.assertEqual([span["category"] for span in self.spans() if span["name"] == "request"], ["range"])
 
+    def test_tasks_that_share_an_item(self) -> None:
+        """The one that begins first ends first: each has its own time."""
+        self.run_program("""
+start(logfile=sys.argv[1])
+async def main():
+    shared, order = item("shared"), [asyncio.Event() for _ in range(3)]
+    async def first():
+        async with shared:
+            order[0].set()
+            await order[1].wait()
+        order[2].set()
+    async def second():
+        await order[0].wait()
+        async with shared:
+            order[1].set()
+            await order[2].wait()
+    await asyncio.gather(first(), second())
+asyncio.run(main())
+stop()
+""")
+        first, second = sorted((int(span["start_ns"]), int(span["start_ns"]) + int(span["duration_ns"]))
+                               for span in self.spans())
+        self.assertLess(first[1], second[1])
+
+    def test_without_the_library_the_program_runs(self) -> None:
+        printed = self.run_program("""
+@item("nobody")
+def run(): print("ran")
+run()
+async def main():
+    async with item("nobody", x=1): run()
+asyncio.run(main())
+try:
+    start()
+except OSError:
+    print("refused")
+""", RBWP_LIBRARY="/nowhere/librbwp.so")
+        self.assertEqual((printed.count("ran\n"), printed.count("refused"), printed.count("nothing is recorded")), (2, 1, 1))
+
     def test_without_a_session_the_program_is_what_it_was(self) -> None:
         self.assertEqual(self.run_program("""
 assert start() is False and stop() is None

@@ -23,9 +23,9 @@ struct why {
     int64_t zero_ns;
     bool is_news;
     bool failed;
-    why_teller tell;
+    why_receiver receive;
     void *context;
-    bool quiet, told;
+    bool quiet, answered;
 };
 
 /* ---- the answer ---------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ static enum exit_code why_print(const struct why_view *view, void *context)
     return out_close(&out);
 }
 
-static enum exit_code tell(struct why *why, const struct trace *trace)
+static enum exit_code hand_on(struct why *why, const struct trace *trace)
 {
     struct why_view view = {
         .options = why->options,
@@ -58,8 +58,8 @@ static enum exit_code tell(struct why *why, const struct trace *trace)
         .causes = result_array(why->split.list, sizeof *why->split.list, why->split.count)};
     why_find_doubts(&view);
     why->failed |= !why_find_texts(&view);
-    why->told = !why->failed;
-    const enum exit_code code = why->failed ? EXIT_PARTIAL : why->tell(&view, why->context);
+    why->answered = !why->failed;
+    const enum exit_code code = why->failed ? EXIT_PARTIAL : why->receive(&view, why->context);
     for (uint32_t i = 0; i < view.doubt_count; i++)
         free(view.doubts[i]);
     for (uint32_t i = 0; view.texts && i < view.causes.count; i++)
@@ -105,7 +105,7 @@ static enum exit_code names_end(struct trace_pass *pass)
         why_names_finish(&why->names, options->name, given_ns > 0 ? (uint64_t)given_ns : 0);
     why->failed |= why->names.failed;
     why->is_news = !why->failed && !pass->nothing && is_launch_bound(why);
-    return why->is_news ? tell(why, pass->trace) : EXIT_GOOD;
+    return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;
 }
 
 static bool calls_begin(struct trace_pass *pass)
@@ -135,7 +135,7 @@ static enum exit_code calls_end(struct trace_pass *pass)
                                      (uint64_t)names->last_ns - (uint64_t)names->first_ns);
     if (why->failed)
         return EXIT_PARTIAL;
-    return why->is_news ? tell(why, pass->trace) : EXIT_GOOD;
+    return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;
 }
 
 /* What is read twice is a file. NULL: all are. */
@@ -198,7 +198,7 @@ static enum exit_code find(struct why *why)
         why_calls_free(&why->calls);
     }
     why->name = NULL;
-    return exit_worse(code, tell(why, NULL));
+    return exit_worse(code, hand_on(why, NULL));
 }
 
 static void why_free(struct why *why)
@@ -208,21 +208,21 @@ static void why_free(struct why *why)
     why_names_free(&why->names);
 }
 
-enum exit_code why_find(const struct why_options *options, struct operands files, why_teller teller,
-                        void *context)
+enum exit_code why_find(const struct why_options *options, struct operands files,
+                        why_receiver receive, void *context)
 {
     struct why why = {
-        .options = options, .files = files, .tell = teller, .context = context, .quiet = true};
+        .options = options, .files = files, .receive = receive, .context = context, .quiet = true};
     if (no_file_of(files))
         return EXIT_USAGE;
     (void)find(&why);
     why_free(&why);
-    return why.told && !why.failed ? EXIT_GOOD : EXIT_PARTIAL;
+    return why.answered && !why.failed ? EXIT_GOOD : EXIT_PARTIAL;
 }
 
 enum exit_code why_show(const struct why_options *options, struct operands files)
 {
-    struct why why = {.options = options, .files = files, .tell = why_print, .context = &why};
+    struct why why = {.options = options, .files = files, .receive = why_print, .context = &why};
     const char *no_file = no_file_of(files);
     if (no_file)
         return message_usage("%s: is read twice, so it must be a file", no_file);

@@ -245,8 +245,8 @@ static void check_counters(struct on_cpu *on, int64_t file_ns)
 /*
  * The program's errno stays as it is. A thread is switched out best at the end of a system call, so
  * the time that it was ready to run is asked first; a switch behind that is taken off the counts,
- * and what it took, as far as the shortest asking shows, is away_ns. False: a
- * sandbox does not let the kernel say it.
+ * and what it took, as far as the shortest asking shows, is away_ns. False: a sandbox
+ * refuses to ask.
  */
 static bool ask(struct on_cpu *on, const struct rseq_area *area)
 {

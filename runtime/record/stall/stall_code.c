@@ -305,7 +305,7 @@ uint64_t code_name(const char *text, size_t bytes)
     return number;
 }
 
-static bool say(struct code *code)
+static bool say_code(struct code *code)
 {
     char digits[CODE_BUILD_ID_MAX];
     if (!code || code->is_said)
@@ -328,10 +328,10 @@ static bool say(struct code *code)
 
 bool code_say(uint64_t address)
 {
-    return say(stall_find_code(address));
+    return say_code(stall_find_code(address));
 }
 
 bool code_say_below(uint64_t address)
 {
-    return say(code_up_to(address));
+    return say_code(code_up_to(address));
 }

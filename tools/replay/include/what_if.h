@@ -7,7 +7,7 @@
 
 enum { WHAT_IF_CHANGES = 8 };
 
-/* What is to be different in a run that is replayed. */
+/* What changes in the replay. */
 struct what_if_ask {
     struct {
         const char *name; /* NAME=FACTOR, or OUTER:NAME=FACTOR */

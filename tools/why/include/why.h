@@ -20,9 +20,9 @@ extern const struct result_column why_columns[]; /* the document */
  * are dropped: who calls it has read them, too. EXIT_USAGE: a file can be read once alone, and
  * nobody was asked; EXIT_PARTIAL: there was no memory. */
 struct why_view;
-typedef enum exit_code (*why_teller)(const struct why_view *view, void *context);
-enum exit_code why_find(const struct why_options *options, struct operands files, why_teller tell,
-                        void *context);
+typedef enum exit_code (*why_receiver)(const struct why_view *view, void *context);
+enum exit_code why_find(const struct why_options *options, struct operands files,
+                        why_receiver receive, void *context);
 
 enum exit_code why_show(const struct why_options *options, struct operands files);
 
