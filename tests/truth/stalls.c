@@ -477,13 +477,15 @@ static void *work(void *argument)
         rbwp_begin(keeper->slot);
         const int64_t behind_ns = rbwp_now_ns();
         keeper->stalls(keeper);
+        const int64_t end_ns = rbwp_now_ns();
         rbwp_end();
         if (writer_pauses() - pauses < PAUSES_MIN)
             continue;
         good++;
-        printf("call %s %lld %lld\n", keeper->name, (long long)before_ns, (long long)behind_ns);
+        printf("call %s %lld %lld %lld\n", keeper->name, (long long)before_ns, (long long)behind_ns,
+               (long long)end_ns);
         if (keeper->keeps_recorder) /* nobody looks meanwhile */
-            printf("kept %lld %lld\n", (long long)behind_ns, (long long)rbwp_now_ns());
+            printf("kept %lld %lld\n", (long long)behind_ns, (long long)end_ns);
     }
     printf("kind %s %ld %ld\n", keeper->name, syscall(SYS_gettid), keeper->eintr);
     keeper->is_done = true;

@@ -65,7 +65,7 @@ class Run:
         self.program = program
         threads = threads_of(path)
         self.kinds = {line[1]: line for line in printed if line[0] == "kind"}
-        self.begins = [(line[1], int(line[2]), int(line[3])) for line in printed if line[0] == "call"]
+        self.begins = [(line[1], *map(int, line[2:])) for line in printed if line[0] == "call"]
         self.kept = [(int(line[1]), int(line[2])) for line in printed if line[0] == "kept"]
         self.missing = {line[1] for line in printed if line[0] == "none"}
         opened = table(path, "open_call")
@@ -126,8 +126,8 @@ def test_nearly_each_call_has_a_look_with_its_stack(runs, capsys):
         calls = {kind: run.calls(kind) for kind in run.kinds}
         begins += len(run.begins)
         kept += len(run.kept)
-        without += [(kind, begun) for kind, begun, until in run.begins if not any(looks for since, looks in calls[kind].items() if begun - 1_000_000 <= since <= until + 1_000_000)
-                    and not any(start < until and begun < stop for start, stop in run.kept)]
+        without += [(kind, begun) for kind, begun, until, end in run.begins if not any(looks for since, looks in calls[kind].items() if begun - 1_000_000 <= since <= until + 1_000_000)
+                    and not any(start < end and begun < stop for start, stop in run.kept)]
     with capsys.disabled():
         print(f"{begins} calls of {sum(len(run.kinds) for run in set(runs.values()))} kinds, {len(without)} without a stack {without}, {kept} times the recorder waited for malloc's lock")
     assert begins >= 180 and kept <= 4 and len(without) <= begins // 100
