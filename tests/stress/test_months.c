@@ -34,7 +34,7 @@ enum { IS_SANITIZED = 0, STEP_S = 216, EACH_STEP = 10 };
 #endif
 enum { STEPS_A_DAY = 86400 / STEP_S, SLOT = 5 };
 
-static unsigned days = 20;
+static unsigned days = 8;
 static const int64_t second_ns = 1000000000;
 
 /* ---- the world -------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "record_support.h"
 #include "rotate.h"
 #include "running.h"
+#include "sanitized.h"
 #include "session_parts.h"
 #include "test_point.h"
 
@@ -959,7 +960,11 @@ static void a_part_is_cut_at_the_end(void **state)
 static void parts_that_cannot_be_written(void **state)
 {
     (void)state;
+#ifdef SANITIZED
+    enum { CALLS = 1000000 };
+#else
     enum { CALLS = 3000000 };
+#endif
     struct rbwp_session_config config = cut_config();
     struct rbwp_session_summary summary;
     struct running running;

@@ -377,7 +377,7 @@ static void test_encodings(void **state)
 /* ---- the cap ----------------------------------------------------------------------------------
  */
 
-enum { CAP_THREADS = 4, CAP_ITEMS = 60000 };
+enum { CAP_THREADS = 4, CAP_ITEMS = PART_UNDER_TSAN(20000, 60000) };
 
 static void *record_items(void *slot)
 {
@@ -440,7 +440,7 @@ static void test_wait_at_the_cap(void **state)
 /* More than `limit` bytes, uncompressed; losses and all must add up, and the file be whole. */
 static void fill_disk(const char *path, uint64_t limit_bytes)
 {
-    enum { ITEMS = 400000 };
+    enum { ITEMS = PART_UNDER_TSAN(200000, 400000) };
     struct rbwp_session_config config = test_config(1);
     config.logfile = path;
     config.stored = true;
