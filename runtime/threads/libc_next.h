@@ -54,26 +54,18 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
  * threads takes a hundredth less CPU time by that (bench_threads). */
 #define SHOWN __attribute__((visibility("default"), hot))
 
+/* clang-format off */
 #if __GLIBC_PREREQ(2, 31)
-#define REAL_CLOCK_NAMES(X)                                                                        \
-    X(pthread_mutex_clocklock)                                                                     \
-    X(pthread_rwlock_clockrdlock)                                                                  \
-    X(pthread_rwlock_clockwrlock) X(sem_clockwait) X(pthread_clockjoin_np)
+#define REAL_CLOCK_NAMES(X) \
+    X(pthread_mutex_clocklock) X(pthread_rwlock_clockrdlock) X(pthread_rwlock_clockwrlock) \
+    X(sem_clockwait) X(pthread_clockjoin_np)
 #else
 #define REAL_CLOCK_NAMES(X)
 #endif
 #if __GLIBC_PREREQ(2, 28)
-#define REAL_C11_NAMES(X)                                                                          \
-    X(fcntl64)                                                                                     \
-    X(mtx_lock)                                                                                    \
-    X(mtx_timedlock)                                                                               \
-    X(mtx_trylock)                                                                                 \
-    X(mtx_unlock)                                                                                  \
-    X(cnd_wait)                                                                                    \
-    X(cnd_timedwait)                                                                               \
-    X(cnd_signal)                                                                                  \
-    X(cnd_broadcast)                                                                               \
-    X(thrd_sleep)
+#define REAL_C11_NAMES(X) \
+    X(fcntl64) X(mtx_lock) X(mtx_timedlock) X(mtx_trylock) X(mtx_unlock) X(cnd_wait) \
+    X(cnd_timedwait) X(cnd_signal) X(cnd_broadcast) X(thrd_sleep)
 #else
 #define REAL_C11_NAMES(X)
 #endif
@@ -83,104 +75,25 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
 #define REAL_2_35_NAMES(X)
 #endif
 
-#define REAL_NAMES(X)                                                                              \
-    X(pthread_mutex_lock)                                                                          \
-    X(pthread_mutex_trylock)                                                                       \
-    X(pthread_mutex_timedlock)                                                                     \
-    X(pthread_mutex_unlock)                                                                        \
-    X(pthread_rwlock_rdlock)                                                                       \
-    X(pthread_rwlock_tryrdlock)                                                                    \
-    X(pthread_rwlock_timedrdlock)                                                                  \
-    X(pthread_rwlock_wrlock)                                                                       \
-    X(pthread_rwlock_trywrlock)                                                                    \
-    X(pthread_rwlock_timedwrlock)                                                                  \
-    X(pthread_rwlock_unlock)                                                                       \
-    X(pthread_barrier_wait)                                                                        \
-    X(sem_wait)                                                                                    \
-    X(sem_trywait)                                                                                 \
-    X(sem_timedwait)                                                                               \
-    X(sem_post)                                                                                    \
-    X(pthread_create)                                                                              \
-    X(pthread_join)                                                                                \
-    X(pthread_tryjoin_np)                                                                          \
-    X(pthread_timedjoin_np)                                                                        \
-    X(pthread_setname_np)                                                                          \
-    X(prctl)                                                                                       \
-    X(sleep)                                                                                       \
-    X(usleep)                                                                                      \
-    X(nanosleep)                                                                                   \
-    X(clock_nanosleep)                                                                             \
-    X(poll)                                                                                        \
-    X(ppoll)                                                                                       \
-    X(select)                                                                                      \
-    X(pselect)                                                                                     \
-    X(epoll_wait)                                                                                  \
-    X(epoll_pwait)                                                                                 \
-    X(wait)                                                                                        \
-    X(waitpid)                                                                                     \
-    X(waitid)                                                                                      \
-    X(wait3)                                                                                       \
-    X(wait4)                                                                                       \
-    X(read)                                                                                        \
-    X(readv)                                                                                       \
-    X(pread)                                                                                       \
-    X(pread64)                                                                                     \
-    X(recv)                                                                                        \
-    X(recvfrom)                                                                                    \
-    X(recvmsg)                                                                                     \
-    X(accept)                                                                                      \
-    X(accept4)                                                                                     \
-    X(connect)                                                                                     \
-    X(write)                                                                                       \
-    X(writev)                                                                                      \
-    X(pwrite)                                                                                      \
-    X(pwrite64)                                                                                    \
-    X(send)                                                                                        \
-    X(sendto)                                                                                      \
-    X(sendmsg)                                                                                     \
-    X(fsync)                                                                                       \
-    X(fdatasync)                                                                                   \
-    X(recvmmsg)                                                                                    \
-    X(sendmmsg)                                                                                    \
-    X(splice)                                                                                      \
-    X(sendfile)                                                                                    \
-    X(sendfile64)                                                                                  \
-    X(mq_receive)                                                                                  \
-    X(mq_timedreceive)                                                                             \
-    X(mq_send)                                                                                     \
-    X(mq_timedsend)                                                                                \
-    X(msgrcv)                                                                                      \
-    X(msgsnd)                                                                                      \
-    X(semop)                                                                                       \
-    X(semtimedop)                                                                                  \
-    X(aio_suspend)                                                                                 \
-    X(aio_suspend64)                                                                               \
-    X(flock)                                                                                       \
-    X(fcntl)                                                                                       \
-    X(lockf)                                                                                       \
-    X(lockf64)                                                                                     \
-    X(pause)                                                                                       \
-    X(sigsuspend)                                                                                  \
-    X(sigwait)                                                                                     \
-    X(sigwaitinfo)                                                                                 \
-    X(sigtimedwait)                                                                                \
-    X(system)                                                                                      \
-    X(pclose)                                                                                      \
-    X(__read_chk)                                                                                  \
-    X(__pread_chk)                                                                                 \
-    X(__pread64_chk)                                                                               \
-    X(__recv_chk)                                                                                  \
-    X(__recvfrom_chk)                                                                              \
-    X(__poll_chk)                                                                                  \
-    X(__ppoll_chk)                                                                                 \
-    X(syscall)                                                                                     \
-    X(longjmp)                                                                                     \
-    X(_longjmp)                                                                                    \
-    X(siglongjmp)                                                                                  \
-    X(__longjmp_chk)                                                                               \
-    REAL_C11_NAMES(X)                                                                              \
-    REAL_CLOCK_NAMES(X)                                                                            \
+#define REAL_NAMES(X) \
+    X(pthread_mutex_lock) X(pthread_mutex_trylock) X(pthread_mutex_timedlock) \
+    X(pthread_mutex_unlock) X(pthread_rwlock_rdlock) X(pthread_rwlock_tryrdlock) \
+    X(pthread_rwlock_timedrdlock) X(pthread_rwlock_wrlock) X(pthread_rwlock_trywrlock) \
+    X(pthread_rwlock_timedwrlock) X(pthread_rwlock_unlock) X(pthread_barrier_wait) X(sem_wait) \
+    X(sem_trywait) X(sem_timedwait) X(sem_post) X(pthread_create) X(pthread_join) \
+    X(pthread_tryjoin_np) X(pthread_timedjoin_np) X(pthread_setname_np) X(prctl) X(sleep) \
+    X(usleep) X(nanosleep) X(clock_nanosleep) X(poll) X(ppoll) X(select) X(pselect) \
+    X(epoll_wait) X(epoll_pwait) X(wait) X(waitpid) X(waitid) X(wait3) X(wait4) X(read) X(readv) \
+    X(pread) X(pread64) X(recv) X(recvfrom) X(recvmsg) X(accept) X(accept4) X(connect) X(write) \
+    X(writev) X(pwrite) X(pwrite64) X(send) X(sendto) X(sendmsg) X(fsync) X(fdatasync) \
+    X(recvmmsg) X(sendmmsg) X(splice) X(sendfile) X(sendfile64) X(mq_receive) X(mq_timedreceive) \
+    X(mq_send) X(mq_timedsend) X(msgrcv) X(msgsnd) X(semop) X(semtimedop) X(aio_suspend) \
+    X(aio_suspend64) X(flock) X(fcntl) X(lockf) X(lockf64) X(pause) X(sigsuspend) X(sigwait) \
+    X(sigwaitinfo) X(sigtimedwait) X(system) X(pclose) X(__read_chk) X(__pread_chk) \
+    X(__pread64_chk) X(__recv_chk) X(__recvfrom_chk) X(__poll_chk) X(__ppoll_chk) X(syscall) \
+    X(longjmp) X(_longjmp) X(siglongjmp) X(__longjmp_chk) REAL_C11_NAMES(X) REAL_CLOCK_NAMES(X) \
     REAL_2_35_NAMES(X)
+/* clang-format on */
 
 enum libc_next_name {
 #define REAL_NUMBER(name) REAL_##name,

@@ -17,188 +17,95 @@
         return result;                                                                             \
     } while (0)
 
-SHOWN ssize_t read(int fd, void *to, size_t bytes)
-{
-    MOVE(WAIT_READ, fd, REAL(read)(fd, to, bytes));
-}
+/* A function that does nothing else. */
+#define MOVES(type, name, parameters, arguments, kind, fd)                                         \
+    SHOWN type name parameters                                                                     \
+    {                                                                                              \
+        MOVE(kind, fd, REAL(name) arguments);                                                      \
+    }
 
-SHOWN ssize_t readv(int fd, const struct iovec *parts, int count)
-{
-    MOVE(WAIT_READ, fd, REAL(readv)(fd, parts, count));
-}
-
-SHOWN ssize_t pread(int fd, void *to, size_t bytes, off_t at)
-{
-    MOVE(WAIT_READ, fd, REAL(pread)(fd, to, bytes, at));
-}
-
-SHOWN ssize_t pread64(int fd, void *to, size_t bytes, off64_t at)
-{
-    MOVE(WAIT_READ, fd, REAL(pread64)(fd, to, bytes, at));
-}
-
-SHOWN ssize_t recv(int fd, void *to, size_t bytes, int flags)
-{
-    MOVE(WAIT_READ, fd, REAL(recv)(fd, to, bytes, flags));
-}
-
-SHOWN ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
-                       struct sockaddr *restrict address, socklen_t *restrict address_bytes)
-{
-    MOVE(WAIT_READ, fd, REAL(recvfrom)(fd, to, bytes, flags, address, address_bytes));
-}
-
-SHOWN ssize_t recvmsg(int fd, struct msghdr *message, int flags)
-{
-    MOVE(WAIT_READ, fd, REAL(recvmsg)(fd, message, flags));
-}
-
-SHOWN int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict address_bytes)
-{
-    MOVE(WAIT_ACCEPT, fd, REAL(accept)(fd, address, address_bytes));
-}
-
-SHOWN int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict address_bytes,
-                  int flags)
-{
-    MOVE(WAIT_ACCEPT, fd, REAL(accept4)(fd, address, address_bytes, flags));
-}
-
-SHOWN int connect(int fd, const struct sockaddr *address, socklen_t address_bytes)
-{
-    MOVE(WAIT_CONNECT, fd, REAL(connect)(fd, address, address_bytes));
-}
-
-SHOWN ssize_t write(int fd, const void *from, size_t bytes)
-{
-    MOVE(WAIT_WRITE, fd, REAL(write)(fd, from, bytes));
-}
-
-SHOWN ssize_t writev(int fd, const struct iovec *parts, int count)
-{
-    MOVE(WAIT_WRITE, fd, REAL(writev)(fd, parts, count));
-}
-
-SHOWN ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
-{
-    MOVE(WAIT_WRITE, fd, REAL(pwrite)(fd, from, bytes, at));
-}
-
-SHOWN ssize_t pwrite64(int fd, const void *from, size_t bytes, off64_t at)
-{
-    MOVE(WAIT_WRITE, fd, REAL(pwrite64)(fd, from, bytes, at));
-}
-
-SHOWN ssize_t send(int fd, const void *from, size_t bytes, int flags)
-{
-    MOVE(WAIT_WRITE, fd, REAL(send)(fd, from, bytes, flags));
-}
-
-SHOWN ssize_t sendto(int fd, const void *from, size_t bytes, int flags,
-                     const struct sockaddr *address, socklen_t address_bytes)
-{
-    MOVE(WAIT_WRITE, fd, REAL(sendto)(fd, from, bytes, flags, address, address_bytes));
-}
-
-SHOWN ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    MOVE(WAIT_WRITE, fd, REAL(sendmsg)(fd, message, flags));
-}
-
-SHOWN int fsync(int fd)
-{
-    MOVE(WAIT_FSYNC, fd, REAL(fsync)(fd));
-}
-
-SHOWN int fdatasync(int fd)
-{
-    MOVE(WAIT_FSYNC, fd, REAL(fdatasync)(fd));
-}
-
-SHOWN int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags,
-                   struct timespec *timeout)
-{
-    MOVE(WAIT_READ, fd, REAL(recvmmsg)(fd, messages, count, flags, timeout));
-}
-
-SHOWN int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
-{
-    MOVE(WAIT_WRITE, fd, REAL(sendmmsg)(fd, messages, count, flags));
-}
-
-SHOWN ssize_t splice(int from, off64_t *from_at, int to, off64_t *to_at, size_t bytes,
-                     unsigned flags)
-{
-    MOVE(WAIT_READ, from, REAL(splice)(from, from_at, to, to_at, bytes, flags));
-}
-
-SHOWN ssize_t sendfile(int to, int from, off_t *at, size_t bytes)
-{
-    MOVE(WAIT_WRITE, to, REAL(sendfile)(to, from, at, bytes));
-}
-
-SHOWN ssize_t sendfile64(int to, int from, off64_t *at, size_t bytes)
-{
-    MOVE(WAIT_WRITE, to, REAL(sendfile64)(to, from, at, bytes));
-}
-
-SHOWN int aio_suspend(const struct aiocb *const requests[], int count,
-                      const struct timespec *restrict timeout)
-{
-    MOVE(WAIT_READ, 0, REAL(aio_suspend)(requests, count, timeout));
-}
-
-SHOWN int aio_suspend64(const struct aiocb64 *const requests[], int count,
-                        const struct timespec *restrict timeout)
-{
-    MOVE(WAIT_READ, 0, REAL(aio_suspend64)(requests, count, timeout));
-}
+MOVES(ssize_t, read, (int fd, void *to, size_t bytes), (fd, to, bytes), WAIT_READ, fd)
+MOVES(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), WAIT_READ,
+      fd)
+MOVES(ssize_t, pread, (int fd, void *to, size_t bytes, off_t at), (fd, to, bytes, at), WAIT_READ,
+      fd)
+MOVES(ssize_t, pread64, (int fd, void *to, size_t bytes, off64_t at), (fd, to, bytes, at),
+      WAIT_READ, fd)
+MOVES(ssize_t, recv, (int fd, void *to, size_t bytes, int flags), (fd, to, bytes, flags), WAIT_READ,
+      fd)
+MOVES(ssize_t, recvfrom,
+      (int fd, void *restrict to, size_t bytes, int flags, struct sockaddr *restrict address,
+       socklen_t *restrict address_bytes),
+      (fd, to, bytes, flags, address, address_bytes), WAIT_READ, fd)
+MOVES(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
+      WAIT_READ, fd)
+MOVES(int, accept, (int fd, struct sockaddr *restrict address, socklen_t *restrict address_bytes),
+      (fd, address, address_bytes), WAIT_ACCEPT, fd)
+MOVES(int, accept4,
+      (int fd, struct sockaddr *restrict address, socklen_t *restrict address_bytes, int flags),
+      (fd, address, address_bytes, flags), WAIT_ACCEPT, fd)
+MOVES(int, connect, (int fd, const struct sockaddr *address, socklen_t address_bytes),
+      (fd, address, address_bytes), WAIT_CONNECT, fd)
+MOVES(ssize_t, write, (int fd, const void *from, size_t bytes), (fd, from, bytes), WAIT_WRITE, fd)
+MOVES(ssize_t, writev, (int fd, const struct iovec *parts, int count), (fd, parts, count),
+      WAIT_WRITE, fd)
+MOVES(ssize_t, pwrite, (int fd, const void *from, size_t bytes, off_t at), (fd, from, bytes, at),
+      WAIT_WRITE, fd)
+MOVES(ssize_t, pwrite64, (int fd, const void *from, size_t bytes, off64_t at),
+      (fd, from, bytes, at), WAIT_WRITE, fd)
+MOVES(ssize_t, send, (int fd, const void *from, size_t bytes, int flags), (fd, from, bytes, flags),
+      WAIT_WRITE, fd)
+MOVES(ssize_t, sendto,
+      (int fd, const void *from, size_t bytes, int flags, const struct sockaddr *address,
+       socklen_t address_bytes),
+      (fd, from, bytes, flags, address, address_bytes), WAIT_WRITE, fd)
+MOVES(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
+      WAIT_WRITE, fd)
+MOVES(int, fsync, (int fd), (fd), WAIT_FSYNC, fd)
+MOVES(int, fdatasync, (int fd), (fd), WAIT_FSYNC, fd)
+MOVES(int, recvmmsg,
+      (int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout),
+      (fd, messages, count, flags, timeout), WAIT_READ, fd)
+MOVES(int, sendmmsg, (int fd, struct mmsghdr *messages, unsigned count, int flags),
+      (fd, messages, count, flags), WAIT_WRITE, fd)
+MOVES(ssize_t, splice,
+      (int from, off64_t *from_at, int to, off64_t *to_at, size_t bytes, unsigned flags),
+      (from, from_at, to, to_at, bytes, flags), WAIT_READ, from)
+MOVES(ssize_t, sendfile, (int to, int from, off_t *at, size_t bytes), (to, from, at, bytes),
+      WAIT_WRITE, to)
+MOVES(ssize_t, sendfile64, (int to, int from, off64_t *at, size_t bytes), (to, from, at, bytes),
+      WAIT_WRITE, to)
+MOVES(int, aio_suspend,
+      (const struct aiocb *const requests[], int count, const struct timespec *restrict timeout),
+      (requests, count, timeout), WAIT_READ, 0)
+MOVES(int, aio_suspend64,
+      (const struct aiocb64 *const requests[], int count, const struct timespec *restrict timeout),
+      (requests, count, timeout), WAIT_READ, 0)
 
 /* ---- messages and semaphores between processes --------------------------------------------------
  */
 
-SHOWN ssize_t mq_receive(mqd_t queue, char *to, size_t bytes, unsigned *priority)
-{
-    MOVE(WAIT_READ, queue, REAL(mq_receive)(queue, to, bytes, priority));
-}
-
-SHOWN ssize_t mq_timedreceive(mqd_t queue, char *restrict to, size_t bytes,
-                              unsigned *restrict priority, const struct timespec *restrict until)
-{
-    MOVE(WAIT_READ, queue, REAL(mq_timedreceive)(queue, to, bytes, priority, until));
-}
-
-SHOWN int mq_send(mqd_t queue, const char *from, size_t bytes, unsigned priority)
-{
-    MOVE(WAIT_WRITE, queue, REAL(mq_send)(queue, from, bytes, priority));
-}
-
-SHOWN int mq_timedsend(mqd_t queue, const char *from, size_t bytes, unsigned priority,
-                       const struct timespec *until)
-{
-    MOVE(WAIT_WRITE, queue, REAL(mq_timedsend)(queue, from, bytes, priority, until));
-}
-
-SHOWN ssize_t msgrcv(int queue, void *to, size_t bytes, long type, int flags)
-{
-    MOVE(WAIT_READ, queue, REAL(msgrcv)(queue, to, bytes, type, flags));
-}
-
-SHOWN int msgsnd(int queue, const void *from, size_t bytes, int flags)
-{
-    MOVE(WAIT_WRITE, queue, REAL(msgsnd)(queue, from, bytes, flags));
-}
-
-SHOWN int semop(int set, struct sembuf *operations, size_t count)
-{
-    MOVE(WAIT_SEMAPHORE_SET, set, REAL(semop)(set, operations, count));
-}
-
-SHOWN int semtimedop(int set, struct sembuf *operations, size_t count,
-                     const struct timespec *timeout)
-{
-    MOVE(WAIT_SEMAPHORE_SET, set, REAL(semtimedop)(set, operations, count, timeout));
-}
+MOVES(ssize_t, mq_receive, (mqd_t queue, char *to, size_t bytes, unsigned *priority),
+      (queue, to, bytes, priority), WAIT_READ, queue)
+MOVES(ssize_t, mq_timedreceive,
+      (mqd_t queue, char *restrict to, size_t bytes, unsigned *restrict priority,
+       const struct timespec *restrict until),
+      (queue, to, bytes, priority, until), WAIT_READ, queue)
+MOVES(int, mq_send, (mqd_t queue, const char *from, size_t bytes, unsigned priority),
+      (queue, from, bytes, priority), WAIT_WRITE, queue)
+MOVES(int, mq_timedsend,
+      (mqd_t queue, const char *from, size_t bytes, unsigned priority,
+       const struct timespec *until),
+      (queue, from, bytes, priority, until), WAIT_WRITE, queue)
+MOVES(ssize_t, msgrcv, (int queue, void *to, size_t bytes, long type, int flags),
+      (queue, to, bytes, type, flags), WAIT_READ, queue)
+MOVES(int, msgsnd, (int queue, const void *from, size_t bytes, int flags),
+      (queue, from, bytes, flags), WAIT_WRITE, queue)
+MOVES(int, semop, (int set, struct sembuf *operations, size_t count), (set, operations, count),
+      WAIT_SEMAPHORE_SET, set)
+MOVES(int, semtimedop,
+      (int set, struct sembuf *operations, size_t count, const struct timespec *timeout),
+      (set, operations, count, timeout), WAIT_SEMAPHORE_SET, set)
 
 /* ---- locks of files -----------------------------------------------------------------------------
  */
@@ -244,28 +151,15 @@ FCNTL(fcntl64)
 /* ---- with checks --------------------------------------------------------------------------------
  */
 
-SHOWN ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
-{
-    MOVE(WAIT_READ, fd, REAL(__read_chk)(fd, to, bytes, room));
-}
-
-SHOWN ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room)
-{
-    MOVE(WAIT_READ, fd, REAL(__pread_chk)(fd, to, bytes, at, room));
-}
-
-SHOWN ssize_t __pread64_chk(int fd, void *to, size_t bytes, off64_t at, size_t room)
-{
-    MOVE(WAIT_READ, fd, REAL(__pread64_chk)(fd, to, bytes, at, room));
-}
-
-SHOWN ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
-{
-    MOVE(WAIT_READ, fd, REAL(__recv_chk)(fd, to, bytes, room, flags));
-}
-
-SHOWN ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags,
-                             struct sockaddr *address, socklen_t *address_bytes)
-{
-    MOVE(WAIT_READ, fd, REAL(__recvfrom_chk)(fd, to, bytes, room, flags, address, address_bytes));
-}
+MOVES(ssize_t, __read_chk, (int fd, void *to, size_t bytes, size_t room), (fd, to, bytes, room),
+      WAIT_READ, fd)
+MOVES(ssize_t, __pread_chk, (int fd, void *to, size_t bytes, off_t at, size_t room),
+      (fd, to, bytes, at, room), WAIT_READ, fd)
+MOVES(ssize_t, __pread64_chk, (int fd, void *to, size_t bytes, off64_t at, size_t room),
+      (fd, to, bytes, at, room), WAIT_READ, fd)
+MOVES(ssize_t, __recv_chk, (int fd, void *to, size_t bytes, size_t room, int flags),
+      (fd, to, bytes, room, flags), WAIT_READ, fd)
+MOVES(ssize_t, __recvfrom_chk,
+      (int fd, void *to, size_t bytes, size_t room, int flags, struct sockaddr *address,
+       socklen_t *address_bytes),
+      (fd, to, bytes, room, flags, address, address_bytes), WAIT_READ, fd)

@@ -18,88 +18,52 @@ static enum wait_outcome outcome_of(int error)
 /* ---- locks -------------------------------------------------------------------------------------
  */
 
-/* A lock is had by `try`, or waited for by `call`. */
-#define LOCK(kind, object, busy, try, call)                                                        \
-    do {                                                                                           \
-        int got = try;                                                                             \
+/* A lock is had by `try`, or waited for by the call itself. */
+#define LOCKS(name, parameters, arguments, kind, object, busy, try)                                \
+    SHOWN int name parameters                                                                      \
+    {                                                                                              \
+        int got = REAL(try)(object);                                                               \
         if (__builtin_expect(got != (busy), 1))                                                    \
             return got;                                                                            \
         struct wait wait;                                                                          \
         wait_begin_woken(&wait, kind, object);                                                     \
-        got = call;                                                                                \
+        got = REAL(name) arguments;                                                                \
         wait_end_by(&wait, outcome_of(got), WAKES_LATEST);                                         \
         return got;                                                                                \
-    } while (0)
+    }
+/* One that lets others go on. */
+#define WAKES(name, parameters, object, who)                                                       \
+    SHOWN int name parameters                                                                      \
+    {                                                                                              \
+        wakeup_tell((uintptr_t)(object), who);                                                     \
+        return REAL(name)(object);                                                                 \
+    }
 
-SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
-{
-    LOCK(WAIT_MUTEX, mutex, EBUSY, REAL(pthread_mutex_trylock)(mutex),
-         REAL(pthread_mutex_lock)(mutex));
-}
-
-SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
-{
-    LOCK(WAIT_MUTEX, mutex, EBUSY, REAL(pthread_mutex_trylock)(mutex),
-         REAL(pthread_mutex_timedlock)(mutex, until));
-}
-
-SHOWN int pthread_mutex_unlock(pthread_mutex_t *mutex)
-{
-    wakeup_tell((uintptr_t)mutex, WAKES_ONE);
-    return REAL(pthread_mutex_unlock)(mutex);
-}
-
-SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
-{
-    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_tryrdlock)(lock),
-         REAL(pthread_rwlock_rdlock)(lock));
-}
-
-SHOWN int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
-{
-    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_tryrdlock)(lock),
-         REAL(pthread_rwlock_timedrdlock)(lock, until));
-}
-
-SHOWN int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
-{
-    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_trywrlock)(lock),
-         REAL(pthread_rwlock_wrlock)(lock));
-}
-
-SHOWN int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
-{
-    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_trywrlock)(lock),
-         REAL(pthread_rwlock_timedwrlock)(lock, until));
-}
-
-SHOWN int pthread_rwlock_unlock(pthread_rwlock_t *lock)
-{
-    wakeup_tell((uintptr_t)lock, WAKES_ALL);
-    return REAL(pthread_rwlock_unlock)(lock);
-}
+LOCKS(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), WAIT_MUTEX, mutex, EBUSY,
+      pthread_mutex_trylock)
+LOCKS(pthread_mutex_timedlock, (pthread_mutex_t * mutex, const struct timespec *until),
+      (mutex, until), WAIT_MUTEX, mutex, EBUSY, pthread_mutex_trylock)
+WAKES(pthread_mutex_unlock, (pthread_mutex_t * mutex), mutex, WAKES_ONE)
+LOCKS(pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock), WAIT_RWLOCK, lock, EBUSY,
+      pthread_rwlock_tryrdlock)
+LOCKS(pthread_rwlock_timedrdlock, (pthread_rwlock_t * lock, const struct timespec *until),
+      (lock, until), WAIT_RWLOCK, lock, EBUSY, pthread_rwlock_tryrdlock)
+LOCKS(pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock), WAIT_RWLOCK, lock, EBUSY,
+      pthread_rwlock_trywrlock)
+LOCKS(pthread_rwlock_timedwrlock, (pthread_rwlock_t * lock, const struct timespec *until),
+      (lock, until), WAIT_RWLOCK, lock, EBUSY, pthread_rwlock_trywrlock)
+WAKES(pthread_rwlock_unlock, (pthread_rwlock_t * lock), lock, WAKES_ALL)
 
 #if __GLIBC_PREREQ(2, 31)
-SHOWN int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
-                                  const struct timespec *until)
-{
-    LOCK(WAIT_MUTEX, mutex, EBUSY, REAL(pthread_mutex_trylock)(mutex),
-         REAL(pthread_mutex_clocklock)(mutex, clock, until));
-}
-
-SHOWN int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
-                                     const struct timespec *until)
-{
-    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_tryrdlock)(lock),
-         REAL(pthread_rwlock_clockrdlock)(lock, clock, until));
-}
-
-SHOWN int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
-                                     const struct timespec *until)
-{
-    LOCK(WAIT_RWLOCK, lock, EBUSY, REAL(pthread_rwlock_trywrlock)(lock),
-         REAL(pthread_rwlock_clockwrlock)(lock, clock, until));
-}
+LOCKS(pthread_mutex_clocklock,
+      (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *until),
+      (mutex, clock, until), WAIT_MUTEX, mutex, EBUSY, pthread_mutex_trylock)
+LOCKS(pthread_rwlock_clockrdlock,
+      (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
+      (lock, clock, until), WAIT_RWLOCK, lock, EBUSY, pthread_rwlock_tryrdlock)
+LOCKS(pthread_rwlock_clockwrlock,
+      (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
+      (lock, clock, until), WAIT_RWLOCK, lock, EBUSY, pthread_rwlock_trywrlock)
 #endif
 
 /* The last to come wakes the others, and none waits without them. */
@@ -148,11 +112,7 @@ SHOWN int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *unti
 }
 #endif
 
-SHOWN int sem_post(sem_t *sem)
-{
-    wakeup_tell((uintptr_t)sem, WAKES_ONE);
-    return REAL(sem_post)(sem);
-}
+WAKES(sem_post, (sem_t * sem), sem, WAKES_ONE)
 
 /* ---- condition variables ------------------------------------------------------------------------
  */
@@ -250,21 +210,10 @@ SHOWN int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, c
  */
 
 #if __GLIBC_PREREQ(2, 28)
-SHOWN int mtx_lock(mtx_t *mutex)
-{
-    LOCK(WAIT_MUTEX, mutex, thrd_busy, REAL(mtx_trylock)(mutex), REAL(mtx_lock)(mutex));
-}
-
-SHOWN int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict until)
-{
-    LOCK(WAIT_MUTEX, mutex, thrd_busy, REAL(mtx_trylock)(mutex), REAL(mtx_timedlock)(mutex, until));
-}
-
-SHOWN int mtx_unlock(mtx_t *mutex)
-{
-    wakeup_tell((uintptr_t)mutex, WAKES_ONE);
-    return REAL(mtx_unlock)(mutex);
-}
+LOCKS(mtx_lock, (mtx_t * mutex), (mutex), WAIT_MUTEX, mutex, thrd_busy, mtx_trylock)
+LOCKS(mtx_timedlock, (mtx_t *restrict mutex, const struct timespec *restrict until), (mutex, until),
+      WAIT_MUTEX, mutex, thrd_busy, mtx_trylock)
+WAKES(mtx_unlock, (mtx_t * mutex), mutex, WAKES_ONE)
 
 SHOWN int cnd_wait(cnd_t *cond, mtx_t *mutex)
 {
@@ -277,15 +226,6 @@ SHOWN int cnd_timedwait(cnd_t *restrict cond, mtx_t *restrict mutex,
     CONDITION(REAL(cnd_timedwait)(cond, mutex, until));
 }
 
-SHOWN int cnd_signal(cnd_t *cond)
-{
-    wakeup_tell((uintptr_t)cond, WAKES_ONE);
-    return REAL(cnd_signal)(cond);
-}
-
-SHOWN int cnd_broadcast(cnd_t *cond)
-{
-    wakeup_tell((uintptr_t)cond, WAKES_ALL);
-    return REAL(cnd_broadcast)(cond);
-}
+WAKES(cnd_signal, (cnd_t * cond), cond, WAKES_ONE)
+WAKES(cnd_broadcast, (cnd_t * cond), cond, WAKES_ALL)
 #endif

@@ -17,35 +17,27 @@
         return result;                                                                             \
     } while (0)
 
+/* A function that does nothing else. */
+#define WAITS(type, name, parameters, arguments, kind, object, timed_out)                          \
+    SHOWN type name parameters                                                                     \
+    {                                                                                              \
+        WAIT_WHILE(kind, object, REAL(name) arguments, timed_out);                                 \
+    }
+
 /* ---- sleep --------------------------------------------------------------------------------------
  */
 
-SHOWN unsigned sleep(unsigned seconds)
-{
-    WAIT_WHILE(WAIT_SLEEP, 0, REAL(sleep)(seconds), result == 0);
-}
-
-SHOWN int usleep(useconds_t duration_us)
-{
-    WAIT_WHILE(WAIT_SLEEP, 0, REAL(usleep)(duration_us), result == 0);
-}
-
-SHOWN int nanosleep(const struct timespec *duration, struct timespec *rest)
-{
-    WAIT_WHILE(WAIT_SLEEP, 0, REAL(nanosleep)(duration, rest), result == 0);
-}
-
-SHOWN int clock_nanosleep(clockid_t clock, int flags, const struct timespec *duration,
-                          struct timespec *rest)
-{
-    WAIT_WHILE(WAIT_SLEEP, 0, REAL(clock_nanosleep)(clock, flags, duration, rest), result == 0);
-}
+WAITS(unsigned, sleep, (unsigned seconds), (seconds), WAIT_SLEEP, 0, result == 0)
+WAITS(int, usleep, (useconds_t duration_us), (duration_us), WAIT_SLEEP, 0, result == 0)
+WAITS(int, nanosleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
+      WAIT_SLEEP, 0, result == 0)
+WAITS(int, clock_nanosleep,
+      (clockid_t clock, int flags, const struct timespec *duration, struct timespec *rest),
+      (clock, flags, duration, rest), WAIT_SLEEP, 0, result == 0)
 
 #if __GLIBC_PREREQ(2, 28)
-SHOWN int thrd_sleep(const struct timespec *duration, struct timespec *rest)
-{
-    WAIT_WHILE(WAIT_SLEEP, 0, REAL(thrd_sleep)(duration, rest), result == 0);
-}
+WAITS(int, thrd_sleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
+      WAIT_SLEEP, 0, result == 0)
 #endif
 
 /* ---- descriptors --------------------------------------------------------------------------------
@@ -105,19 +97,14 @@ SHOWN int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec 
     WAIT_WHILE(WAIT_POLL, 0, REAL(__ppoll_chk)(files, count, timeout, signals, room), result == 0);
 }
 
-SHOWN int select(int count, fd_set *restrict to_read, fd_set *restrict to_write,
-                 fd_set *restrict other, struct timeval *restrict timeout)
-{
-    WAIT_WHILE(WAIT_SELECT, 0, REAL(select)(count, to_read, to_write, other, timeout), result == 0);
-}
-
-SHOWN int pselect(int count, fd_set *restrict to_read, fd_set *restrict to_write,
-                  fd_set *restrict other, const struct timespec *restrict timeout,
-                  const sigset_t *restrict signals)
-{
-    WAIT_WHILE(WAIT_SELECT, 0, REAL(pselect)(count, to_read, to_write, other, timeout, signals),
-               result == 0);
-}
+WAITS(int, select,
+      (int count, fd_set *restrict to_read, fd_set *restrict to_write, fd_set *restrict other,
+       struct timeval *restrict timeout),
+      (count, to_read, to_write, other, timeout), WAIT_SELECT, 0, result == 0)
+WAITS(int, pselect,
+      (int count, fd_set *restrict to_read, fd_set *restrict to_write, fd_set *restrict other,
+       const struct timespec *restrict timeout, const sigset_t *restrict signals),
+      (count, to_read, to_write, other, timeout, signals), WAIT_SELECT, 0, result == 0)
 
 SHOWN int epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms)
 {
@@ -151,10 +138,7 @@ SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struc
 /* ---- child processes ----------------------------------------------------------------------------
  */
 
-SHOWN pid_t wait(int *status)
-{
-    WAIT_WHILE(WAIT_CHILD, 0, REAL(wait)(status), result < 0);
-}
+WAITS(pid_t, wait, (int *status), (status), WAIT_CHILD, 0, result < 0)
 
 SHOWN int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
@@ -184,38 +168,18 @@ SHOWN pid_t waitpid(pid_t process, int *status, int options)
     WAIT_WHILE(WAIT_CHILD, process, REAL(waitpid)(process, status, options), result < 0);
 }
 
-SHOWN int system(const char *command)
-{
-    WAIT_WHILE(WAIT_CHILD, 0, REAL(system)(command), result < 0);
-}
-
-SHOWN int pclose(FILE *stream)
-{
-    WAIT_WHILE(WAIT_CHILD, 0, REAL(pclose)(stream), result < 0);
-}
+WAITS(int, system, (const char *command), (command), WAIT_CHILD, 0, result < 0)
+WAITS(int, pclose, (FILE * stream), (stream), WAIT_CHILD, 0, result < 0)
 
 /* ---- signals ------------------------------------------------------------------------------------
  */
 
-SHOWN int pause(void)
-{
-    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(pause)(), false);
-}
-
-SHOWN int sigsuspend(const sigset_t *others)
-{
-    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigsuspend)(others), false);
-}
-
-SHOWN int sigwait(const sigset_t *restrict signals, int *restrict number)
-{
-    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigwait)(signals, number), result != 0);
-}
-
-SHOWN int sigwaitinfo(const sigset_t *restrict signals, siginfo_t *restrict info)
-{
-    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigwaitinfo)(signals, info), result < 0);
-}
+WAITS(int, pause, (void), (), WAIT_SIGNAL, 0, false)
+WAITS(int, sigsuspend, (const sigset_t *others), (others), WAIT_SIGNAL, 0, false)
+WAITS(int, sigwait, (const sigset_t *restrict signals, int *restrict number), (signals, number),
+      WAIT_SIGNAL, 0, result != 0)
+WAITS(int, sigwaitinfo, (const sigset_t *restrict signals, siginfo_t *restrict info),
+      (signals, info), WAIT_SIGNAL, 0, result < 0)
 
 SHOWN int sigtimedwait(const sigset_t *restrict signals, siginfo_t *restrict info,
                        const struct timespec *restrict timeout)
