@@ -57,89 +57,53 @@ typedef uint64_t (*cupti_timestamp)(void);
 #define CUPTI_ENTER 0
 #define CUPTI_EXIT 1
 
-/* X(symbol, id): calls of the driver. Those of _ptsz are for streams per thread. */
-#define CUPTI_CALLS(X)                                                                             \
-    X(cuLaunchKernel, 307)                                                                         \
-    X(cuLaunchKernel_ptsz, 442)                                                                    \
-    X(cuLaunchKernelEx, 652)                                                                       \
-    X(cuLaunchKernelEx_ptsz, 653)                                                                  \
-    X(cuLaunchCooperativeKernel, 477)                                                              \
-    X(cuLaunchCooperativeKernel_ptsz, 478)                                                         \
-    X(cuModuleGetFunction, 23)                                                                     \
-    X(cuLibraryGetKernel, 681)                                                                     \
-    X(cuKernelGetFunction, 683)                                                                    \
-    X(cuModuleUnload, 22)                                                                          \
-    X(cuLibraryUnload, 680)
+/* X(symbol, id): calls of the driver, those of _ptsz, for streams per thread, behind the others. */
+/* clang-format off */
+#define CUPTI_CALLS(X) \
+    X(cuLaunchKernel, 307) X(cuLaunchKernel_ptsz, 442) \
+    X(cuLaunchKernelEx, 652) X(cuLaunchKernelEx_ptsz, 653) \
+    X(cuLaunchCooperativeKernel, 477) X(cuLaunchCooperativeKernel_ptsz, 478) \
+    X(cuModuleGetFunction, 23) X(cuLibraryGetKernel, 681) X(cuKernelGetFunction, 683) \
+    X(cuModuleUnload, 22) X(cuLibraryUnload, 680)
 
 /* Calls that put work on a GPU, beside launches of one kernel. */
-#define CUPTI_WORK_CALLS(X)                                                                        \
-    X(cuGraphLaunch, 514)                                                                          \
-    X(cuGraphLaunch_ptsz, 515)                                                                     \
-    X(cuMemcpy, 305)                                                                               \
-    X(cuMemcpy_ptds, 408)                                                                          \
-    X(cuMemcpyAsync, 306)                                                                          \
-    X(cuMemcpyAsync_ptsz, 418)                                                                     \
-    X(cuMemcpyHtoD_v2, 276)                                                                        \
-    X(cuMemcpyHtoD_v2_ptds, 397)                                                                   \
-    X(cuMemcpyHtoDAsync_v2, 277)                                                                   \
-    X(cuMemcpyHtoDAsync_v2_ptsz, 421)                                                              \
-    X(cuMemcpyDtoH_v2, 278)                                                                        \
-    X(cuMemcpyDtoH_v2_ptds, 398)                                                                   \
-    X(cuMemcpyDtoHAsync_v2, 279)                                                                   \
-    X(cuMemcpyDtoHAsync_v2_ptsz, 422)                                                              \
-    X(cuMemcpyDtoD_v2, 280)                                                                        \
-    X(cuMemcpyDtoD_v2_ptds, 399)                                                                   \
-    X(cuMemcpyDtoDAsync_v2, 281)                                                                   \
-    X(cuMemcpyDtoDAsync_v2_ptsz, 423)                                                              \
-    X(cuMemcpy2D_v2, 287)                                                                          \
-    X(cuMemcpy2D_v2_ptds, 405)                                                                     \
-    X(cuMemcpy2DUnaligned_v2, 288)                                                                 \
-    X(cuMemcpy2DUnaligned_v2_ptds, 406)                                                            \
-    X(cuMemcpy2DAsync_v2, 289)                                                                     \
-    X(cuMemcpy2DAsync_v2_ptsz, 424)                                                                \
-    X(cuMemcpy3D_v2, 290)                                                                          \
-    X(cuMemcpy3D_v2_ptds, 407)                                                                     \
-    X(cuMemcpy3DAsync_v2, 291)                                                                     \
-    X(cuMemcpy3DAsync_v2_ptsz, 425)                                                                \
-    X(cuMemcpyPeer, 318)                                                                           \
-    X(cuMemcpyPeer_ptds, 409)                                                                      \
-    X(cuMemcpyPeerAsync, 319)                                                                      \
-    X(cuMemcpyPeerAsync_ptsz, 426)                                                                 \
-    X(cuMemcpy3DPeer, 320)                                                                         \
-    X(cuMemcpy3DPeer_ptds, 410)                                                                    \
-    X(cuMemcpy3DPeerAsync, 321)                                                                    \
-    X(cuMemcpy3DPeerAsync_ptsz, 427)                                                               \
-    X(cuMemsetD8_v2, 249)                                                                          \
-    X(cuMemsetD8_v2_ptds, 411)                                                                     \
-    X(cuMemsetD16_v2, 250)                                                                         \
-    X(cuMemsetD16_v2_ptds, 412)                                                                    \
-    X(cuMemsetD32_v2, 251)                                                                         \
-    X(cuMemsetD32_v2_ptds, 413)                                                                    \
-    X(cuMemsetD2D8_v2, 252)                                                                        \
-    X(cuMemsetD2D8_v2_ptds, 414)                                                                   \
-    X(cuMemsetD2D16_v2, 253)                                                                       \
-    X(cuMemsetD2D16_v2_ptds, 415)                                                                  \
-    X(cuMemsetD2D32_v2, 254)                                                                       \
-    X(cuMemsetD2D32_v2_ptds, 416)                                                                  \
-    X(cuMemsetD8Async, 216)                                                                        \
-    X(cuMemsetD8Async_ptsz, 428)                                                                   \
-    X(cuMemsetD16Async, 218)                                                                       \
-    X(cuMemsetD16Async_ptsz, 429)                                                                  \
-    X(cuMemsetD32Async, 220)                                                                       \
-    X(cuMemsetD32Async_ptsz, 430)                                                                  \
-    X(cuMemsetD2D8Async, 222)                                                                      \
-    X(cuMemsetD2D8Async_ptsz, 431)                                                                 \
-    X(cuMemsetD2D16Async, 224)                                                                     \
-    X(cuMemsetD2D16Async_ptsz, 432)                                                                \
-    X(cuMemsetD2D32Async, 226)                                                                     \
-    X(cuMemsetD2D32Async_ptsz, 433)
+#define CUPTI_WORK_CALLS(X) \
+    X(cuGraphLaunch, 514) X(cuGraphLaunch_ptsz, 515) \
+    X(cuMemcpy, 305) X(cuMemcpy_ptds, 408) \
+    X(cuMemcpyAsync, 306) X(cuMemcpyAsync_ptsz, 418) \
+    X(cuMemcpyHtoD_v2, 276) X(cuMemcpyHtoD_v2_ptds, 397) \
+    X(cuMemcpyHtoDAsync_v2, 277) X(cuMemcpyHtoDAsync_v2_ptsz, 421) \
+    X(cuMemcpyDtoH_v2, 278) X(cuMemcpyDtoH_v2_ptds, 398) \
+    X(cuMemcpyDtoHAsync_v2, 279) X(cuMemcpyDtoHAsync_v2_ptsz, 422) \
+    X(cuMemcpyDtoD_v2, 280) X(cuMemcpyDtoD_v2_ptds, 399) \
+    X(cuMemcpyDtoDAsync_v2, 281) X(cuMemcpyDtoDAsync_v2_ptsz, 423) \
+    X(cuMemcpy2D_v2, 287) X(cuMemcpy2D_v2_ptds, 405) \
+    X(cuMemcpy2DUnaligned_v2, 288) X(cuMemcpy2DUnaligned_v2_ptds, 406) \
+    X(cuMemcpy2DAsync_v2, 289) X(cuMemcpy2DAsync_v2_ptsz, 424) \
+    X(cuMemcpy3D_v2, 290) X(cuMemcpy3D_v2_ptds, 407) \
+    X(cuMemcpy3DAsync_v2, 291) X(cuMemcpy3DAsync_v2_ptsz, 425) \
+    X(cuMemcpyPeer, 318) X(cuMemcpyPeer_ptds, 409) \
+    X(cuMemcpyPeerAsync, 319) X(cuMemcpyPeerAsync_ptsz, 426) \
+    X(cuMemcpy3DPeer, 320) X(cuMemcpy3DPeer_ptds, 410) \
+    X(cuMemcpy3DPeerAsync, 321) X(cuMemcpy3DPeerAsync_ptsz, 427) \
+    X(cuMemsetD8_v2, 249) X(cuMemsetD8_v2_ptds, 411) \
+    X(cuMemsetD16_v2, 250) X(cuMemsetD16_v2_ptds, 412) \
+    X(cuMemsetD32_v2, 251) X(cuMemsetD32_v2_ptds, 413) \
+    X(cuMemsetD2D8_v2, 252) X(cuMemsetD2D8_v2_ptds, 414) \
+    X(cuMemsetD2D16_v2, 253) X(cuMemsetD2D16_v2_ptds, 415) \
+    X(cuMemsetD2D32_v2, 254) X(cuMemsetD2D32_v2_ptds, 416) \
+    X(cuMemsetD8Async, 216) X(cuMemsetD8Async_ptsz, 428) \
+    X(cuMemsetD16Async, 218) X(cuMemsetD16Async_ptsz, 429) \
+    X(cuMemsetD32Async, 220) X(cuMemsetD32Async_ptsz, 430) \
+    X(cuMemsetD2D8Async, 222) X(cuMemsetD2D8Async_ptsz, 431) \
+    X(cuMemsetD2D16Async, 224) X(cuMemsetD2D16Async_ptsz, 432) \
+    X(cuMemsetD2D32Async, 226) X(cuMemsetD2D32Async_ptsz, 433)
 
 /* Calls that wait for a GPU. */
-#define CUPTI_WAIT_CALLS(X)                                                                        \
-    X(cuStreamSynchronize, 126)                                                                    \
-    X(cuStreamSynchronize_ptsz, 440)                                                               \
-    X(cuEventSynchronize, 121)                                                                     \
-    X(cuCtxSynchronize, 17)
+#define CUPTI_WAIT_CALLS(X) \
+    X(cuStreamSynchronize, 126) X(cuStreamSynchronize_ptsz, 440) \
+    X(cuEventSynchronize, 121) X(cuCtxSynchronize, 17)
+/* clang-format on */
 
 enum cupti_call_id {
 #define CUPTI_CALL_ID(symbol, id) CUPTI_CALL_##symbol = (id),
