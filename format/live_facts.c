@@ -34,15 +34,13 @@ struct sub_item {
     bool known, has_kind;
 };
 
-struct live_facts {
+struct facts {
+    struct live_facts said;
     int64_t offset_ns;
     struct name_block *names; /* the one being filled is the first */
     size_t name_bytes;
     bool memory_failed;
-    uint64_t damaged, dropped;
-    struct rbwp_live_missing missing;
     uint32_t part; /* of the recording; losses of earlier ones are in other files */
-    struct live_told told;
 
     uint32_t open_use[RBWP_SLOTS_MAX]; /* 1 + its place in uses, 0 none */
     uint32_t use_count[RBWP_SLOTS_MAX];
@@ -51,13 +49,11 @@ struct live_facts {
     struct slot_kind slot_kind[RBWP_SLOTS_MAX];
     struct sub_item *sub_items; /* RBWP_SUB_ITEMS_MAX of them */
     struct thread_table threads;
-    struct live_clock clock;
     struct rbwp_slot_use *uses; /* all of them until the end, then those of slots used twice */
     uint32_t uses_count;
     struct rbwp_loss *losses; /* times in ticks until the end */
     uint32_t losses_count;
     bool losses_full; /* with different ones */
-    struct live_tables row_tables;
     struct rbwp_process_info process;
     bool has_process;
     struct name host, command;
@@ -71,20 +67,18 @@ struct live_facts {
     uint32_t kind_count;
     struct rbwp_thread_info *thread_table;
     struct rbwp_left unlogged;
-    struct rbwp_tables tables;
-    struct rbwp_trailer trailer;
 };
 
 /* ---- pieces -------------------------------------------------------------------------- */
 
 /* A copy of the name; an empty one where there is no room. */
-static struct name keep_name(struct live_facts *facts, const uint8_t *bytes, size_t count)
+static struct name keep_name(struct facts *facts, const uint8_t *bytes, size_t count)
 {
     struct name_block *block = facts->names;
     if (count == 0)
         return (struct name){"", 0};
     if (facts->name_bytes + count > FACTS_NAME_BYTES_MAX) {
-        facts->dropped++;
+        facts->said.dropped++;
         return (struct name){"", 0};
     }
     if (!block || NAME_BLOCK_BYTES - block->used < count) {
@@ -124,16 +118,16 @@ static uint16_t load_u16(const uint8_t *from)
 }
 
 /* From CLOCK_MONOTONIC to the time line. */
-static int64_t absolute(const struct live_facts *facts, int64_t monotonic_ns)
+static int64_t absolute(const struct facts *facts, int64_t monotonic_ns)
 {
     return (int64_t)((uint64_t)monotonic_ns + (uint64_t)facts->offset_ns);
 }
 
 /* ---- entries: false if the entry cannot be --------------------------------------------- */
 
-static bool slot_begin(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool slot_begin(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count < 10 || count > 10 + RBWP_NAME_BYTES_MAX || load_u16(payload + 8) >= RBWP_SLOTS_MAX)
+    if (load_u16(payload + 8) >= RBWP_SLOTS_MAX)
         return false;
     unsigned slot = load_u16(payload + 8);
     int64_t from_ns = absolute(facts, load_i64(payload));
@@ -146,7 +140,7 @@ static bool slot_begin(struct live_facts *facts, const uint8_t *payload, size_t 
         facts->uses[facts->open_use[slot] - 1].to_ns = from_ns;
     facts->open_use[slot] = 0;
     if (facts->uses_count == FACTS_SLOT_USES_MAX) {
-        facts->dropped++;
+        facts->said.dropped++;
         return true;
     }
     facts->uses[facts->uses_count++] =
@@ -158,9 +152,10 @@ static bool slot_begin(struct live_facts *facts, const uint8_t *payload, size_t 
     return true;
 }
 
-static bool slot_end(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool slot_end(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count < 10 || load_u16(payload + 8) >= RBWP_SLOTS_MAX)
+    (void)count;
+    if (load_u16(payload + 8) >= RBWP_SLOTS_MAX)
         return false;
     uint32_t *open_use = &facts->open_use[load_u16(payload + 8)];
     int64_t to_ns = absolute(facts, load_i64(payload));
@@ -171,9 +166,9 @@ static bool slot_end(struct live_facts *facts, const uint8_t *payload, size_t co
     return true;
 }
 
-static bool sub_item(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool sub_item(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count < 4 || count > 4 + RBWP_NAME_BYTES_MAX || load_u16(payload + 2) > UINT8_MAX)
+    if (load_u16(payload + 2) > UINT8_MAX)
         return false;
     facts->sub_items[load_u16(payload)] =
         (struct sub_item){.name = keep_name(facts, payload + 4, count - 4),
@@ -182,7 +177,7 @@ static bool sub_item(struct live_facts *facts, const uint8_t *payload, size_t co
     return true;
 }
 
-static bool slot_kind(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool slot_kind(struct facts *facts, const uint8_t *payload, size_t count)
 {
     if (load_u16(payload) >= RBWP_SLOTS_MAX)
         return false;
@@ -194,10 +189,8 @@ static bool slot_kind(struct live_facts *facts, const uint8_t *payload, size_t c
     return true;
 }
 
-static bool sub_item_kind(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool sub_item_kind(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count < 4 || count > 4 + RBWP_NAME_BYTES_MAX)
-        return false;
     if (load_u16(payload + 2) & RBWP_KIND_OF_SLOT)
         return slot_kind(facts, payload, count);
     struct sub_item *item = &facts->sub_items[load_u16(payload)];
@@ -208,17 +201,15 @@ static bool sub_item_kind(struct live_facts *facts, const uint8_t *payload, size
 }
 
 /* False if the entry cannot be. */
-static bool note_outcome(struct live_facts *facts, enum rbwp_status status)
+static bool note_outcome(struct facts *facts, enum rbwp_status status)
 {
     facts->memory_failed |= status == RBWP_E_MEMORY;
-    facts->dropped += status == RBWP_E_LIMIT;
+    facts->said.dropped += status == RBWP_E_LIMIT;
     return status != RBWP_E_CORRUPT;
 }
 
-static bool thread_begin(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool thread_begin(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count < 24 || count > 24 + RBWP_NAME_BYTES_MAX)
-        return false;
     struct thread_entry *entry = thread_table_add(&facts->threads, load_u64(payload));
     if (!entry) {
         bool full = facts->threads.map.count == THREAD_TABLE_MAX;
@@ -232,22 +223,21 @@ static bool thread_begin(struct live_facts *facts, const uint8_t *payload, size_
     return true;
 }
 
-static bool thread_end(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool thread_end(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    struct thread_entry *entry =
-        count < 16 ? NULL : thread_table_find(&facts->threads, load_u64(payload));
+    (void)count;
+    struct thread_entry *entry = thread_table_find(&facts->threads, load_u64(payload));
     if (entry)
         entry->info.detached_ns = absolute(facts, load_i64(payload + 8));
     return entry;
 }
 
-static bool clock_sample(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool clock_sample(struct facts *facts, const uint8_t *payload, size_t count)
 {
+    (void)count;
     struct rbwp_clock_sample sample;
-    if (count < sizeof sample)
-        return false;
     memcpy(&sample, payload, sizeof sample);
-    live_clock_add(&facts->clock, &sample);
+    live_clock_add(&facts->said.clock, &sample);
     return true;
 }
 
@@ -262,7 +252,7 @@ static int by_thread_and_cause(const void *left, const void *right)
 }
 
 /* Keeps the last word about each thread and cause. */
-static void settle_losses(struct live_facts *facts)
+static void settle_losses(struct facts *facts)
 {
     uint32_t kept = 0;
     if (facts->losses_count == 0)
@@ -276,11 +266,9 @@ static void settle_losses(struct live_facts *facts)
     facts->losses_count = kept + 1;
 }
 
-static bool loss(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool loss(struct facts *facts, const uint8_t *payload, size_t count)
 {
     uint32_t cause, part = 0;
-    if (count < 36)
-        return false;
     memcpy(&cause, payload + 32, sizeof cause);
     if (count >= 40)
         memcpy(&part, payload + 36, sizeof part);
@@ -291,7 +279,7 @@ static bool loss(struct live_facts *facts, const uint8_t *payload, size_t count)
         facts->losses_full = facts->losses_count > FACTS_LOSSES_MAX / 2; /* sorting must pay */
     }
     if (facts->losses_count == FACTS_LOSSES_MAX) {
-        facts->dropped++;
+        facts->said.dropped++;
         return true;
     }
     facts->losses[facts->losses_count++] = (struct rbwp_loss){.thread_id = load_u64(payload),
@@ -302,10 +290,8 @@ static bool loss(struct live_facts *facts, const uint8_t *payload, size_t count)
     return true;
 }
 
-static bool process(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool process(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count < 24 || count > 24 + RBWP_NAME_BYTES_MAX)
-        return false;
     struct name title = keep_name(facts, payload + 24, count - 24);
     facts->process = (struct rbwp_process_info){
         .start_ns = load_i64(payload + 16), .title_bytes = title.count, .title = title.bytes};
@@ -314,34 +300,28 @@ static bool process(struct live_facts *facts, const uint8_t *payload, size_t cou
     return true;
 }
 
-static bool host(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool host(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count > RBWP_NAME_BYTES_MAX)
-        return false;
     facts->host = keep_name(facts, payload, count);
     return true;
 }
 
-static bool command(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool command(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    if (count > LIVE_COMMAND_BYTES_MAX)
-        return false;
     facts->command = keep_name(facts, payload, count);
     return true;
 }
 
 /* The log may say a fact twice. */
-static bool job_fact(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool job_fact(struct facts *facts, const uint8_t *payload, size_t count)
 {
     uint32_t what;
-    if (count < 12 || count > 12 + RBWP_NAME_BYTES_MAX)
-        return false;
     memcpy(&what, payload, sizeof what);
     for (uint32_t i = 0; i < facts->job_fact_count; i++)
         if (facts->job_facts[i].what == what)
             return true;
     if (facts->job_fact_count == FACTS_JOB_MAX) {
-        facts->dropped++;
+        facts->said.dropped++;
         return true;
     }
     struct name text = keep_name(facts, payload + 12, count - 12);
@@ -351,56 +331,64 @@ static bool job_fact(struct live_facts *facts, const uint8_t *payload, size_t co
 }
 
 /* One that is not behind the last was said before. */
-static bool node_clock(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool node_clock(struct facts *facts, const uint8_t *payload, size_t count)
 {
+    (void)count;
     struct rbwp_node_clock clock;
-    if (count < sizeof clock)
-        return false;
     memcpy(&clock, payload, sizeof clock);
     (void)node_clocks_add(&facts->node_clocks, clock);
     return true;
 }
 
-static bool row_schema(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool row_schema(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    return note_outcome(facts, live_tables_schema(&facts->row_tables, payload, count));
+    return note_outcome(facts, live_tables_schema(&facts->said.row_tables, payload, count));
 }
 
-static bool row_name(struct live_facts *facts, const uint8_t *payload, size_t count)
+static bool row_name(struct facts *facts, const uint8_t *payload, size_t count)
 {
-    return note_outcome(facts, live_tables_name(&facts->row_tables, payload, count));
+    return note_outcome(facts, live_tables_name(&facts->said.row_tables, payload, count));
 }
+
+/* By kind: who takes it, and how long its payload is. An entry of a later version may be longer. */
+static const struct taker {
+    bool (*take)(struct facts *facts, const uint8_t *payload, size_t count);
+    size_t least;
+    size_t text_most; /* of what stands behind that; 0: any */
+} takers[] = {
+    [LIVE_SLOT_BEGIN] = {slot_begin, 10, RBWP_NAME_BYTES_MAX},
+    [LIVE_SLOT_END] = {slot_end, 10, 0},
+    [LIVE_SUB_ITEM] = {sub_item, 4, RBWP_NAME_BYTES_MAX},
+    [LIVE_THREAD] = {thread_begin, 24, RBWP_NAME_BYTES_MAX},
+    [LIVE_THREAD_END] = {thread_end, 16, 0},
+    [LIVE_SAMPLE] = {clock_sample, sizeof(struct rbwp_clock_sample), 0},
+    [LIVE_LOSS] = {loss, 36, 0},
+    [LIVE_PROCESS] = {process, 24, RBWP_NAME_BYTES_MAX},
+    [LIVE_HOST] = {host, 0, RBWP_NAME_BYTES_MAX},
+    [LIVE_SCHEMA] = {row_schema, 0, 0},
+    [LIVE_NAME] = {row_name, 0, 0},
+    [LIVE_JOB] = {job_fact, 12, RBWP_NAME_BYTES_MAX},
+    [LIVE_NODE_CLOCK] = {node_clock, sizeof(struct rbwp_node_clock), 0},
+    [LIVE_KIND] = {sub_item_kind, 4, RBWP_NAME_BYTES_MAX},
+    [LIVE_COMMAND] = {command, 0, LIVE_COMMAND_BYTES_MAX},
+};
 
 static bool live_facts_take_entry(void *context, uint32_t kind, const uint8_t *payload,
                                   size_t count)
 {
-    static bool (*const takers[])(struct live_facts *, const uint8_t *, size_t) = {
-        [LIVE_SLOT_BEGIN] = slot_begin,
-        [LIVE_SLOT_END] = slot_end,
-        [LIVE_SUB_ITEM] = sub_item,
-        [LIVE_THREAD] = thread_begin,
-        [LIVE_THREAD_END] = thread_end,
-        [LIVE_SAMPLE] = clock_sample,
-        [LIVE_LOSS] = loss,
-        [LIVE_PROCESS] = process,
-        [LIVE_HOST] = host,
-        [LIVE_SCHEMA] = row_schema,
-        [LIVE_NAME] = row_name,
-        [LIVE_JOB] = job_fact,
-        [LIVE_NODE_CLOCK] = node_clock,
-        [LIVE_KIND] = sub_item_kind,
-        [LIVE_COMMAND] = command,
-    };
-    struct live_facts *facts = context;
-    if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
-        !takers[kind](facts, payload, count))
-        facts->damaged++;
+    struct facts *facts = context;
+    const struct taker *taker =
+        kind < sizeof takers / sizeof takers[0] ? &takers[kind] : &takers[0];
+    const bool fits = taker->take && count >= taker->least &&
+                      (!taker->text_most || count - taker->least <= taker->text_most);
+    if (!fits || !taker->take(facts, payload, count))
+        facts->said.damaged++;
     return !facts->memory_failed;
 }
 
 /* ---- the result -------------------------------------------------------------------------- */
 
-static bool live_facts_make_tables(struct live_facts *facts)
+static bool live_facts_make_tables(struct facts *facts)
 {
     uint32_t sub_items = 0;
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
@@ -409,7 +397,7 @@ static bool live_facts_make_tables(struct live_facts *facts)
     facts->sub_item_table = calloc(sub_items + 1, sizeof *facts->sub_item_table);
     if (!facts->work_item_table || !facts->sub_item_table)
         return false;
-    struct rbwp_tables *tables = &facts->tables;
+    struct rbwp_tables *tables = &facts->said.tables;
     for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
         if (facts->use_count[slot])
             facts->work_item_table[tables->work_item_count++] = (struct rbwp_work_item_name){
@@ -424,7 +412,7 @@ static bool live_facts_make_tables(struct live_facts *facts)
     return true;
 }
 
-static bool make_kinds(struct live_facts *facts)
+static bool make_kinds(struct facts *facts)
 {
     uint32_t kinds = 0;
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
@@ -447,7 +435,7 @@ static bool make_kinds(struct live_facts *facts)
     return true;
 }
 
-static bool live_facts_make_threads(struct live_facts *facts)
+static bool live_facts_make_threads(struct facts *facts)
 {
     facts->thread_table = calloc(facts->threads.map.count + 1, sizeof *facts->thread_table);
     for (uint32_t i = 0; facts->thread_table && i < facts->threads.map.count; i++)
@@ -456,7 +444,7 @@ static bool live_facts_make_threads(struct live_facts *facts)
 }
 
 /* A slot that had one name all the time needs no entry: the work-item table has it. */
-static void drop_single_uses(struct live_facts *facts)
+static void drop_single_uses(struct facts *facts)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < facts->uses_count; i++)
@@ -465,15 +453,15 @@ static void drop_single_uses(struct live_facts *facts)
     facts->uses_count = kept;
 }
 
-static void date_losses(struct live_facts *facts)
+static void date_losses(struct facts *facts)
 {
     settle_losses(facts);
     for (uint32_t i = 0; i < facts->losses_count; i++) {
         struct rbwp_loss *entry = &facts->losses[i];
         uint64_t first = (uint64_t)entry->first_ns, last = (uint64_t)entry->last_ns;
-        bool known = (first || last) && facts->clock.count;
-        entry->first_ns = known ? live_clock_ns(&facts->clock, first) : 0;
-        entry->last_ns = known ? live_clock_ns(&facts->clock, last) : 0;
+        bool known = (first || last) && facts->said.clock.count;
+        entry->first_ns = known ? live_clock_ns(&facts->said.clock, first) : 0;
+        entry->last_ns = known ? live_clock_ns(&facts->said.clock, last) : 0;
     }
 }
 
@@ -486,10 +474,10 @@ static bool is_record(unsigned cause)
            cause == RBWP_LOSS_GPU_FAILED || cause == RBWP_LOSS_ROWS || cause == RBWP_LOSS_ROWS_IO;
 }
 
-static void count_missing(struct live_facts *facts, const struct live_file *live,
+static void count_missing(struct facts *facts, const struct live_file *live,
                           const struct live_counts *counts)
 {
-    struct rbwp_live_missing *missing = &facts->missing;
+    struct rbwp_live_missing *missing = &facts->said.missing;
     uint64_t chunks = counts->unprotected_chunks;
     chunks = chunks < LIVE_CHUNKS_MAX ? chunks : LIVE_CHUNKS_MAX;
     for (unsigned cause = 0; cause < LIVE_CAUSES; cause++)
@@ -508,7 +496,7 @@ static void count_missing(struct live_facts *facts, const struct live_file *live
 
 /* Losses that no entry of the log has; whose they were is not known. Of a part, the log may have
  * more: what was counted before the part's end, and noted in the next one. */
-static void live_facts_add_loss(struct live_facts *facts, uint32_t cause, uint64_t count)
+static void live_facts_add_loss(struct facts *facts, uint32_t cause, uint64_t count)
 {
     for (uint32_t i = 0; i < facts->losses_count; i++) {
         struct rbwp_loss *known = &facts->losses[i];
@@ -523,7 +511,7 @@ static void live_facts_add_loss(struct live_facts *facts, uint32_t cause, uint64
 }
 
 /* The log has losses now and then, the counts have all. */
-static void add_losses(struct live_facts *facts, const struct live_file *live,
+static void add_losses(struct facts *facts, const struct live_file *live,
                        const struct live_counts *counts)
 {
     for (uint32_t cause = 1; cause < LIVE_CAUSES; cause++)
@@ -531,7 +519,8 @@ static void add_losses(struct live_facts *facts, const struct live_file *live,
                             counts->lost[cause] +
                                 (cause == RBWP_LOSS_IO ? counts->unwritten_records : 0));
     if (!live_file_is_locked(live)) /* it died */
-        live_facts_add_loss(facts, RBWP_LOSS_UNPROTECTED, facts->missing.unprotected_records_most);
+        live_facts_add_loss(facts, RBWP_LOSS_UNPROTECTED,
+                            facts->said.missing.unprotected_records_most);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < facts->losses_count; i++)
         if (facts->losses[i].count)
@@ -539,10 +528,10 @@ static void add_losses(struct live_facts *facts, const struct live_file *live,
     facts->losses_count = kept;
 }
 
-static void make_trailer(struct live_facts *facts, const struct live_head *head)
+static void make_trailer(struct facts *facts, const struct live_head *head)
 {
-    const struct live_clock *clock = &facts->clock;
-    facts->trailer = (struct rbwp_trailer){
+    const struct live_clock *clock = &facts->said.clock;
+    facts->said.trailer = (struct rbwp_trailer){
         .process_id = head->process_id,
         .nodes = head->nodes,
         .level = head->level,
@@ -582,25 +571,25 @@ static void subtract(uint64_t *count, uint64_t told)
 }
 
 /* What is left is this part's. */
-static void leave_out_told(struct live_facts *facts, struct live_counts *counts,
+static void leave_out_told(struct facts *facts, struct live_counts *counts,
                            const struct live_told *told)
 {
-    facts->told.unwritten_records = counts->unwritten_records;
-    memcpy(facts->told.lost, counts->lost, sizeof facts->told.lost);
+    facts->said.told.unwritten_records = counts->unwritten_records;
+    memcpy(facts->said.told.lost, counts->lost, sizeof facts->said.told.lost);
     subtract(&counts->unwritten_records, told->unwritten_records);
     for (unsigned cause = 0; cause < LIVE_CAUSES; cause++)
         subtract(&counts->lost[cause], told->lost[cause]);
 }
 
 /* When the log has been read: what it said, and what stands beside it. */
-static void live_facts_settle(struct live_facts *facts, const struct live_file *live)
+static void live_facts_settle(struct facts *facts, const struct live_file *live)
 {
     struct rbwp_clock_sample samples[LIVE_FILE_SAMPLES_MAX];
     uint32_t count = live_file_samples(live, samples);
     struct live_counts counts = live_file_counts(live);
     leave_out_told(facts, &counts, &live->head.ring.told);
     for (uint32_t i = 0; i < count; i++)
-        live_clock_add(&facts->clock, &samples[i]);
+        live_clock_add(&facts->said.clock, &samples[i]);
     drop_single_uses(facts);
     date_losses(facts);
     count_missing(facts, live, &counts);
@@ -611,7 +600,7 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
                                  struct rbwp_error *error)
 {
     *facts_out = NULL;
-    struct live_facts *facts = calloc(1, sizeof *facts);
+    struct facts *facts = calloc(1, sizeof *facts);
     if (!facts)
         return error_set_memory(error, "live file");
     facts->offset_ns = live->head.offset_ns;
@@ -620,12 +609,12 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     facts->uses = malloc(FACTS_SLOT_USES_MAX * sizeof *facts->uses);
     facts->losses = malloc((FACTS_LOSSES_MAX + LIVE_CAUSES + 2) * sizeof *facts->losses);
     uint64_t torn = 0;
-    enum rbwp_status status = live_clock_init(&facts->clock, live->head.ticks_per_second);
+    enum rbwp_status status = live_clock_init(&facts->said.clock, live->head.ticks_per_second);
     if (!facts->sub_items || !facts->uses || !facts->losses)
         status = RBWP_E_MEMORY;
     if (status == RBWP_OK)
         status = live_file_log(live, live_facts_take_entry, facts, &torn, error);
-    facts->damaged += torn;
+    facts->said.damaged += torn;
     if (status == RBWP_OK)
         live_facts_settle(facts, live);
     if (status == RBWP_OK && (facts->memory_failed || !live_facts_make_tables(facts) ||
@@ -634,16 +623,17 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     if (status == RBWP_E_MEMORY)
         error_set_memory(error, "live file");
     if (status != RBWP_OK) {
-        live_facts_free(facts);
+        live_facts_free(&facts->said);
         return status;
     }
     make_trailer(facts, &live->head);
-    *facts_out = facts;
+    *facts_out = &facts->said;
     return RBWP_OK;
 }
 
-void live_facts_free(struct live_facts *facts)
+void live_facts_free(struct live_facts *said)
 {
+    struct facts *facts = (struct facts *)said; /* its first member */
     if (!facts)
         return;
     while (facts->names) {
@@ -652,8 +642,8 @@ void live_facts_free(struct live_facts *facts)
         free(block);
     }
     thread_table_free(&facts->threads);
-    live_tables_free(&facts->row_tables);
-    live_clock_free(&facts->clock);
+    live_tables_free(&facts->said.row_tables);
+    live_clock_free(&facts->said.clock);
     free(facts->sub_items);
     free(facts->uses);
     free(facts->losses);
@@ -664,48 +654,8 @@ void live_facts_free(struct live_facts *facts)
     free(facts);
 }
 
-const struct rbwp_tables *live_facts_tables(const struct live_facts *facts)
-{
-    return &facts->tables;
-}
-
-const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts)
-{
-    return &facts->trailer;
-}
-
-const struct live_tables *live_facts_row_tables(const struct live_facts *facts)
-{
-    return &facts->row_tables;
-}
-
-struct live_clock *live_facts_clock(struct live_facts *facts)
-{
-    return &facts->clock;
-}
-
-struct live_told live_facts_told(const struct live_facts *facts)
-{
-    return facts->told;
-}
-
 bool live_facts_counts(const struct live_facts *facts, uint32_t cause)
 {
     return cause < LIVE_CAUSES &&
            (facts->told.lost[cause] || (cause == RBWP_LOSS_IO && facts->told.unwritten_records));
-}
-
-struct rbwp_live_missing live_facts_missing(const struct live_facts *facts)
-{
-    return facts->missing;
-}
-
-uint64_t live_facts_damaged(const struct live_facts *facts)
-{
-    return facts->damaged;
-}
-
-uint64_t live_facts_dropped(const struct live_facts *facts)
-{
-    return facts->dropped;
 }

@@ -144,7 +144,7 @@ bool rbwp_live_records_next(struct rbwp_live_records *records, struct rbwp_live_
 
 int64_t rbwp_live_time_ns(const struct rbwp_live *live, uint64_t ticks)
 {
-    const struct live_clock *clock = live_facts_clock(live->facts);
+    const struct live_clock *clock = &live->facts->clock;
     return clock->count ? live_clock_ns(clock, ticks) : live->file.head.zero_time_ns;
 }
 
@@ -198,17 +198,17 @@ void rbwp_live_close(struct rbwp_live *live)
 
 const struct rbwp_tables *rbwp_live_tables(const struct rbwp_live *live)
 {
-    return live_facts_tables(live->facts);
+    return &live->facts->tables;
 }
 
 const struct rbwp_trailer *rbwp_live_trailer(const struct rbwp_live *live)
 {
-    return live_facts_trailer(live->facts);
+    return &live->facts->trailer;
 }
 
 struct rbwp_live_missing rbwp_live_count_missing(const struct rbwp_live *live)
 {
-    return live_facts_missing(live->facts);
+    return live->facts->missing;
 }
 
 bool rbwp_live_belongs(const struct rbwp_live *live, const struct rbwp_file_header *header)

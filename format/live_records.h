@@ -23,33 +23,26 @@
 #define FACTS_LOSSES_MAX 65536u
 #define FACTS_JOB_MAX 32u
 
-struct live_facts;
+struct live_facts {
+    struct rbwp_tables tables;
+    struct rbwp_trailer trailer;   /* without index; record counts are 0 */
+    struct live_tables row_tables; /* schemas and names of tables */
+    struct live_clock clock;       /* it may have no sample */
+    struct live_told told;         /* all that was counted so far */
+    /* What neither the live file nor FILE has; the losses in the trailer have it, too. */
+    struct rbwp_live_missing missing;
+    uint64_t damaged; /* entries that could not be, and places where the rest of a segment was
+                         dropped */
+    uint64_t dropped; /* names and entries beyond the bounds */
+};
 
 /* Reads the log. RBWP_E_IO, RBWP_E_MEMORY. */
 enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts **facts_out,
                                  struct rbwp_error *error);
 void live_facts_free(struct live_facts *facts);
 
-const struct rbwp_tables *live_facts_tables(const struct live_facts *facts);
-/* Without index; record counts are 0. */
-const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts);
-/* Schemas and names of tables. */
-const struct live_tables *live_facts_row_tables(const struct live_facts *facts);
-/* It may have no sample. */
-struct live_clock *live_facts_clock(struct live_facts *facts);
-
-/* All that was counted so far. */
-struct live_told live_facts_told(const struct live_facts *facts);
-/* Causes that are counted there: the trailer has these losses, of this part alone. */
+/* Causes that are counted in told: the trailer has these losses, of this part alone. */
 bool live_facts_counts(const struct live_facts *facts, uint32_t cause);
-
-/* What neither the live file nor FILE has; the losses in the trailer have it, too. */
-struct rbwp_live_missing live_facts_missing(const struct live_facts *facts);
-
-/* Entries that could not be, and places where the rest of a segment was dropped. */
-uint64_t live_facts_damaged(const struct live_facts *facts);
-/* Names and entries beyond the bounds. */
-uint64_t live_facts_dropped(const struct live_facts *facts);
 
 /* ---- live records ---------------------------------------------------------------------------- */
 

@@ -331,7 +331,7 @@ static enum rbwp_status keep_records(struct recover *recover, struct thread_writ
             *damaged_out = true;
             continue;
         }
-        record.time_ns = live_clock_ns(live_facts_clock(recover->live->facts), event.ticks);
+        record.time_ns = live_clock_ns(&recover->live->facts->clock, event.ticks);
         if (record.time_ns < thread->floor_ns)
             record.time_ns = thread->floor_ns;
         thread->floor_ns = record.time_ns;
@@ -410,7 +410,7 @@ static enum rbwp_status keep_copy(struct recover *recover, struct thread_writer 
 /* Without a sample the oldest chunk is taken to have begun at the zero time. */
 static void anchor_clock(struct recover *recover, const struct live_chunks *chunks)
 {
-    struct live_clock *clock = live_facts_clock(recover->live->facts);
+    struct live_clock *clock = &recover->live->facts->clock;
     const struct live_head *head = &recover->live->file.head;
     struct rbwp_clock_sample anchor = {.ticks = UINT64_MAX, .time_ns = head->zero_time_ns};
     if (clock->count || chunks->count == 0)
@@ -490,7 +490,7 @@ static enum rbwp_status keep_ring(struct recover *recover)
             ring.ever_rows,
             ring.ever_bytes,
             recover->tail.dropped_records + recover->tail.dropped_rows,
-            live_facts_told(recover->live->facts),
+            recover->live->facts->told,
         };
     if (part) {
         recover->kept.why = part->why;
@@ -519,9 +519,9 @@ static enum rbwp_status keep_events(struct recover *recover)
     recover->result.damaged_chunks += chunks.left_out;
     if (status == RBWP_OK) {
         anchor_clock(recover, &chunks);
-        recover_rows_begin(&recover->rows, live_facts_row_tables(recover->live->facts),
-                           live_facts_clock(recover->live->facts),
-                           live_chunk_words(&recover->live->file), recover->writer);
+        recover_rows_begin(&recover->rows, &recover->live->facts->row_tables,
+                           &recover->live->facts->clock, live_chunk_words(&recover->live->file),
+                           recover->writer);
         status = keep_ring(recover);
     }
     if (!recover->has_sequence)
@@ -677,7 +677,7 @@ static enum rbwp_status recover_run(struct recover *recover)
     if (recover->live) {
         result->is_written = recover->part ? !recover->part->ended && !recover->part->ring_only
                                            : rbwp_live_is_written(recover->live);
-        result->damaged_entries = live_facts_damaged(recover->live->facts);
+        result->damaged_entries = recover->live->facts->damaged;
         if (result->is_written ||
             (recover->ended && recover->ended->process_id != recover->live->file.head.process_id))
             recover->ended = NULL;

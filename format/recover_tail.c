@@ -159,7 +159,7 @@ static void recover_tail_add_loss(struct recover_tail *tail, const struct rbwp_l
 static enum rbwp_status make_losses(struct recover_tail *tail, const struct live_facts *own)
 {
     const struct rbwp_trailer from = tail->trailer;
-    const struct rbwp_trailer *live = own ? live_facts_trailer(own) : NULL;
+    const struct rbwp_trailer *live = own ? &own->trailer : NULL;
     tail->losses =
         calloc(from.loss_count + (live ? live->loss_count : 0) + 3u, sizeof *tail->losses);
     if (!tail->losses)
@@ -234,7 +234,7 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
     if (by_live) {
         tables = rbwp_live_tables(live);
         trailer = rbwp_live_trailer(live);
-        tail->dropped = live_facts_dropped(live->facts);
+        tail->dropped = live->facts->dropped;
     }
     bool may_know = by_live && rbwp_live_count_missing(live).unlogged_names == 0;
     tail->names_unknown =
