@@ -17,17 +17,13 @@ enum rbwp_status rbwp_gpu_buffer_alloc(struct rbwp_gpu_device *device, uint64_t 
 {
     struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_memory memory = {0};
-    struct gpu_attached saved;
     *buffer_out = (struct rbwp_gpu_buffer){0};
-    int code = context->backend->attach(context, &saved);
-    if (code == GPU_OK) {
-        code = context->backend->memory_alloc(context, bytes ? bytes : 1, &memory);
-        context->backend->detach(context, &saved);
-    }
-    if (code != GPU_OK)
-        return context->backend->describe(context->driver, code, "device memory", error);
-    *buffer_out = (struct rbwp_gpu_buffer){memory.native, bytes};
-    return RBWP_OK;
+    int code;
+    GPU_ATTACHED(context, code,
+                 context->backend->memory_alloc(context, bytes ? bytes : 1, &memory));
+    if (code == GPU_OK)
+        *buffer_out = (struct rbwp_gpu_buffer){memory.native, bytes};
+    return gpu_came_to(context, code, "device memory", error);
 }
 
 void rbwp_gpu_buffer_free(struct rbwp_gpu_device *device, struct rbwp_gpu_buffer *buffer)
@@ -48,15 +44,10 @@ enum rbwp_status rbwp_gpu_host_alloc(struct rbwp_gpu_device *device, uint64_t by
                                      void **host_out, struct rbwp_error *error)
 {
     struct gpu_context *context = rbwp_extend_gpu_context(device);
-    struct gpu_attached saved;
     *host_out = NULL;
-    int code = context->backend->attach(context, &saved);
-    if (code == GPU_OK) {
-        code = context->backend->host_alloc(context, bytes ? bytes : 1, host_out);
-        context->backend->detach(context, &saved);
-    }
-    return code == GPU_OK ? RBWP_OK
-                          : context->backend->describe(context->driver, code, "host memory", error);
+    int code;
+    GPU_ATTACHED(context, code, context->backend->host_alloc(context, bytes ? bytes : 1, host_out));
+    return gpu_came_to(context, code, "host memory", error);
 }
 
 void rbwp_gpu_host_free(struct rbwp_gpu_device *device, void *host)
@@ -78,23 +69,17 @@ enum rbwp_status rbwp_gpu_peer_enable(struct rbwp_gpu_device *device, struct rbw
 {
     struct gpu_context *context = rbwp_extend_gpu_context(device),
                        *other = rbwp_extend_gpu_context(peer);
-    struct gpu_attached saved;
     bool direct = false;
     if (direct_out)
         *direct_out = false;
     if (context->backend != other->backend)
         return gpu_failure(error, RBWP_E_UNSUPPORTED, "%s and %s do not reach each other's memory",
                            context->backend->name, other->backend->name);
-    int code = context->backend->attach(context, &saved);
-    if (code == GPU_OK) {
-        code = context->backend->peer_enable(context, other, &direct);
-        context->backend->detach(context, &saved);
-    }
-    if (code != GPU_OK)
-        return context->backend->describe(context->driver, code, "memory of another device", error);
-    if (direct_out)
+    int code;
+    GPU_ATTACHED(context, code, context->backend->peer_enable(context, other, &direct));
+    if (code == GPU_OK && direct_out)
         *direct_out = direct;
-    return RBWP_OK;
+    return gpu_came_to(context, code, "memory of another device", error);
 }
 
 /* ---- other processes ---------------------------------------------------------------------- */
@@ -119,19 +104,13 @@ enum rbwp_status rbwp_gpu_buffer_share(struct rbwp_gpu_device *device,
 {
     struct gpu_context *context = rbwp_extend_gpu_context(device);
     const struct gpu_memory memory = {buffer->native, buffer->bytes};
-    struct gpu_attached saved;
     *share_out = (struct rbwp_gpu_share){.bytes = buffer->bytes, .api = context->backend->api};
     if (!buffer->native)
         return gpu_failure(error, RBWP_E_INVALID, "no memory to share");
     name_machine(share_out->machine);
-    int code = context->backend->attach(context, &saved);
-    if (code == GPU_OK) {
-        code = context->backend->memory_share(context, &memory, share_out->words);
-        context->backend->detach(context, &saved);
-    }
-    return code == GPU_OK
-               ? RBWP_OK
-               : context->backend->describe(context->driver, code, "sharing memory", error);
+    int code;
+    GPU_ATTACHED(context, code, context->backend->memory_share(context, &memory, share_out->words));
+    return gpu_came_to(context, code, "sharing memory", error);
 }
 
 enum rbwp_status rbwp_gpu_buffer_open(struct rbwp_gpu_device *device,
@@ -140,7 +119,6 @@ enum rbwp_status rbwp_gpu_buffer_open(struct rbwp_gpu_device *device,
 {
     struct gpu_context *context = rbwp_extend_gpu_context(device);
     struct gpu_memory memory = {0};
-    struct gpu_attached saved;
     uint8_t machine[48];
     *buffer_out = (struct rbwp_gpu_buffer){0};
     name_machine(machine);
@@ -148,16 +126,12 @@ enum rbwp_status rbwp_gpu_buffer_open(struct rbwp_gpu_device *device,
         return gpu_failure(error, RBWP_E_UNSUPPORTED, "memory of another API was shared");
     if (memcmp(share->machine, machine, sizeof machine) != 0)
         return gpu_failure(error, RBWP_E_UNSUPPORTED, "memory of another machine was shared");
-    int code = context->backend->attach(context, &saved);
-    if (code == GPU_OK) {
-        code = context->backend->memory_map(context, share->words, share->bytes, &memory);
-        context->backend->detach(context, &saved);
-    }
-    if (code != GPU_OK)
-        return context->backend->describe(context->driver, code, "memory of another process",
-                                          error);
-    *buffer_out = (struct rbwp_gpu_buffer){memory.native, memory.bytes};
-    return RBWP_OK;
+    int code;
+    GPU_ATTACHED(context, code,
+                 context->backend->memory_map(context, share->words, share->bytes, &memory));
+    if (code == GPU_OK)
+        *buffer_out = (struct rbwp_gpu_buffer){memory.native, memory.bytes};
+    return gpu_came_to(context, code, "memory of another process", error);
 }
 
 void rbwp_gpu_buffer_close(struct rbwp_gpu_device *device, struct rbwp_gpu_buffer *buffer)

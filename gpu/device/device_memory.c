@@ -8,13 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum rbwp_status device_memory_describe(const struct gpu_context *context, int code,
-                                               const char *what, struct rbwp_error *error)
-{
-    return code == GPU_OK ? RBWP_OK
-                          : context->backend->describe(context->driver, code, what, error);
-}
-
 /* Attached. */
 static int device_memory_allocate(struct device_memory *memory, uint64_t bytes)
 {
@@ -32,7 +25,6 @@ enum rbwp_status device_memory_new(struct device_memory *memory, struct rbwp_gpu
                                    uint64_t bytes, struct rbwp_error *error)
 {
     struct gpu_context *context = rbwp_extend_gpu_context(device);
-    struct gpu_attached saved;
     *memory = (struct device_memory){.context = context};
     if (context->backend->api == GPU_OPENCL)
         return gpu_failure(error, RBWP_E_UNSUPPORTED,
@@ -40,13 +32,9 @@ enum rbwp_status device_memory_new(struct device_memory *memory, struct rbwp_gpu
     if (bytes > SIZE_MAX / 2)
         return gpu_failure(error, RBWP_E_MEMORY, "no address for %llu bytes",
                            (unsigned long long)bytes);
-    int code = context->backend->attach(context, &saved);
-    if (code == GPU_OK) {
-        code = device_memory_allocate(memory, bytes);
-        context->backend->detach(context, &saved);
-    }
-    enum rbwp_status status =
-        device_memory_describe(context, code, "memory for what kernels note", error);
+    int code;
+    GPU_ATTACHED(context, code, device_memory_allocate(memory, bytes));
+    enum rbwp_status status = gpu_came_to(context, code, "memory for what kernels note", error);
     if (status == RBWP_OK) {
         memset(memory->host, 0, (size_t)bytes);
         status = device_memory_write(memory, 0, bytes, error);
@@ -91,8 +79,8 @@ static enum rbwp_status move(struct device_memory *memory, bool to_device, uint6
             code = context->backend->stream_wait(context, stream);
         context->backend->detach(context, &saved);
     }
-    return device_memory_describe(context, code,
-                                  to_device ? "copy to the device" : "copy from the device", error);
+    return gpu_came_to(context, code, to_device ? "copy to the device" : "copy from the device",
+                       error);
 }
 
 enum rbwp_status device_memory_write(struct device_memory *memory, uint64_t offset_bytes,

@@ -271,6 +271,25 @@ struct gpu_backend {
                                  struct rbwp_error *error);
 };
 
+/* A call between attach and detach; code: what the first of them came to that failed. */
+#define GPU_ATTACHED(context, code, call)                                                          \
+    do {                                                                                           \
+        struct gpu_attached saved_;                                                                \
+        code = (context)->backend->attach(context, &saved_);                                       \
+        if (code == GPU_OK) {                                                                      \
+            code = call;                                                                           \
+            (context)->backend->detach(context, &saved_);                                          \
+        }                                                                                          \
+    } while (0)
+
+/* RBWP_OK, or what the driver says of the code. error may be NULL. */
+static inline enum rbwp_status gpu_came_to(const struct gpu_context *context, int code,
+                                           const char *what, struct rbwp_error *error)
+{
+    return code == GPU_OK ? RBWP_OK
+                          : context->backend->describe(context->driver, code, what, error);
+}
+
 /* Memory of the two is not the same device's, or the driver distinguishes the two. */
 static inline bool gpu_is_peer(const struct gpu_context *a, const struct gpu_context *b)
 {
