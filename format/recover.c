@@ -16,6 +16,7 @@
 #include "live_records.h"
 #include "live_snapshot.h"
 #include "rbwp_verify.h"
+#include "read_clock.h"
 #include "reader.h"
 #include "reader_error.h"
 #include "recover_ring.h"
@@ -27,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define COPY_BYTES (256u << 10)
@@ -532,13 +532,6 @@ static enum rbwp_status keep_events(struct recover *recover)
     return status;
 }
 
-static int64_t recover_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Of a program that runs: first its chunks of one moment, then FILE as far as it was then; names
  * and clock are looked at behind it, so that they have all that is in the chunks. */
 static enum rbwp_status take_snapshot(struct recover *recover)
@@ -548,7 +541,7 @@ static enum rbwp_status take_snapshot(struct recover *recover)
     const struct recover_part *part = recover->part;
     if (part)
         part->hold(part->context, true);
-    recover_tail_alive(&recover->tail, &live->file.head, recover_monotonic_ns());
+    recover_tail_alive(&recover->tail, &live->file.head, read_clock_ns(CLOCK_MONOTONIC));
     enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
     recover->ring_facts = live_file_ring_facts(&live->file);
     if (part)

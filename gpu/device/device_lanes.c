@@ -14,13 +14,13 @@
 #include "kernel_tables.h"
 #include "rbwp_device.h"
 #include "rbwp_rows.h"
+#include "read_clock.h"
 #include "sized.h"
 #include "ticks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- a reading of the device's timer, put on a stream ---------------------------------------- */
 /*
@@ -59,13 +59,6 @@ struct rbwp_device_clock {
     struct rbwp_device_clock_line line;
 };
 
-static int64_t device_lanes_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Enqueues the kernel that stores the timer, 64 bits, at an address of the device. A code of the
  * driver; attached. */
 static int device_clock_store(const struct rbwp_device_clock *clock, void *to, void *stream)
@@ -82,13 +75,13 @@ static int device_lanes_take_sample(struct rbwp_device_clock *clock,
 {
     struct gpu_context *context = clock->memory.context;
     void *stream = clock->memory.stream;
-    sample->monotonic_before_ns = device_lanes_monotonic_ns();
+    sample->monotonic_before_ns = read_clock_ns(CLOCK_MONOTONIC);
     sample->before_ns = rbwp_now_ns();
     int code = device_clock_store(clock, clock->memory.memory.native, stream);
     if (code == GPU_OK)
         code = context->backend->stream_wait(context, stream);
     sample->after_ns = rbwp_now_ns();
-    sample->monotonic_after_ns = device_lanes_monotonic_ns();
+    sample->monotonic_after_ns = read_clock_ns(CLOCK_MONOTONIC);
     return code;
 }
 
@@ -99,12 +92,8 @@ static enum rbwp_status device_lanes_on_samples(struct rbwp_device_clock *clock,
     struct gpu_context *context = clock->memory.context;
     enum rbwp_status status = RBWP_OK;
     for (unsigned i = 0; i < RBWP_DEVICE_CLOCK_SAMPLES && status == RBWP_OK; i++) {
-        struct gpu_attached saved;
-        int code = context->backend->attach(context, &saved);
-        if (code == GPU_OK) {
-            code = device_lanes_take_sample(clock, &samples[i]);
-            context->backend->detach(context, &saved);
-        }
+        int code;
+        GPU_ATTACHED(context, code, device_lanes_take_sample(clock, &samples[i]));
         if (code != GPU_OK)
             return context->backend->describe(context->driver, code, "reading its clock", error);
         status = device_memory_read(&clock->memory, 0, sizeof(uint64_t), NULL, error);
@@ -359,15 +348,13 @@ static enum rbwp_status write_all(struct rbwp_device_lanes *lanes, struct rbwp_e
 enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes, uint32_t num_blocks,
                                          struct rbwp_error *error)
 {
-    struct timespec now;
     if (num_blocks > lanes->blocks_max)
         return gpu_failure(error, RBWP_E_INVALID, "lanes: %u blocks, there is memory for %u",
                            num_blocks, lanes->blocks_max);
     if (num_blocks)
         lanes->layout.num_blocks = num_blocks;
     lanes->was_read = false;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    lanes->layout.anchor_host_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    lanes->layout.anchor_host_ns = (uint64_t)read_clock_ns(CLOCK_MONOTONIC);
     lanes->layout.anchor_device = 0;
     enum rbwp_status status = write_all(lanes, error);
     lanes->reset_ns = rbwp_now_ns();

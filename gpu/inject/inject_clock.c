@@ -2,9 +2,9 @@
 #include "inject_clock.h"
 
 #include "rbwp_record.h"
+#include "read_clock.h"
 
 #include <stdbool.h>
-#include <time.h>
 
 /* Looks that are kept are at least so far apart. Calls of before them all lie on the first line,
  * made longer. */
@@ -22,9 +22,7 @@ static struct look *clock_look_at(unsigned number)
 
 uint64_t inject_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)read_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* One clock is read between two readings of the other: the closest of some counts. */

@@ -332,9 +332,7 @@ static _Atomic int64_t close_at_ms;
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)inject_now_ns() / 1000000;
 }
 
 /* ---- signals -------------------------------------------------------------------------------- */

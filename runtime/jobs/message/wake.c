@@ -2,6 +2,8 @@
 /* wake.c - what changes from outside, and who is woken by it: the item, and who waits. */
 #include "message_endpoint.h"
 
+#include "read_clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,16 +23,9 @@ void outbox_changed(struct rbwp_endpoint *endpoint)
     pthread_mutex_unlock(&endpoint->wait_lock);
 }
 
-static int64_t outbox_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 void outbox_wait_begin(struct rbwp_endpoint *endpoint, uint64_t wait_ns, struct outbox_wait *wait)
 {
-    const int64_t now_ns = outbox_monotonic_ns();
+    const int64_t now_ns = read_clock_ns(CLOCK_MONOTONIC);
     atomic_fetch_add(&endpoint->waiters, 1);
     wait->until_ns =
         wait_ns > (uint64_t)(INT64_MAX - now_ns) ? INT64_MAX : now_ns + (int64_t)wait_ns;
@@ -57,7 +52,7 @@ bool outbox_wait(struct rbwp_endpoint *endpoint, struct outbox_wait *wait)
 
 bool outbox_wait_is_over(const struct outbox_wait *wait)
 {
-    return outbox_monotonic_ns() >= wait->until_ns;
+    return read_clock_ns(CLOCK_MONOTONIC) >= wait->until_ns;
 }
 
 void outbox_wait_end(struct rbwp_endpoint *endpoint)

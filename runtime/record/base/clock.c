@@ -7,6 +7,7 @@
 #include "clock.h"
 
 #include "rbwp_record.h"
+#include "read_clock.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -32,13 +33,6 @@ static _Atomic(const char *) replaced_list;
 
 static _Atomic uint32_t epoch;
 static _Atomic uint64_t latest_ticks; /* somebody has seen these in this epoch */
-
-static int64_t system_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 bool clock_list_has(const char *list, const char *word)
 {
@@ -101,14 +95,14 @@ static bool differ(uint64_t a_hz, uint64_t b_hz)
 
 static void measure_rate_from_now(void)
 {
-    rate.base_ns = system_ns(CLOCK_MONOTONIC);
+    rate.base_ns = read_clock_ns(CLOCK_MONOTONIC);
     rate.base_ticks = rbwp_now_ticks();
 }
 
 /* False if it is too early. Locked. */
 static bool measure_rate(void)
 {
-    int64_t elapsed_ns = system_ns(CLOCK_MONOTONIC) - rate.base_ns;
+    int64_t elapsed_ns = read_clock_ns(CLOCK_MONOTONIC) - rate.base_ns;
     uint64_t ticks = rbwp_now_ticks() - rate.base_ticks;
     if (elapsed_ns < RATE_NS_MIN)
         return rate.known_hz != 0 && elapsed_ns >= 0;
@@ -189,7 +183,7 @@ void clock_replace(uint64_t (*read_ticks)(void))
 uint64_t rbwp_clock_read_(void)
 {
     uint64_t (*replaced)(void) = atomic_load_explicit(&replaced_clock, memory_order_relaxed);
-    return replaced ? replaced() : (uint64_t)system_ns(CLOCK_MONOTONIC);
+    return replaced ? replaced() : (uint64_t)read_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t rbwp_ticks_per_second(void)
@@ -227,12 +221,12 @@ void clock_set_line(const struct timeline *line)
 int64_t rbwp_now_ns(void)
 {
     int64_t offset_ns = atomic_load_explicit(&line_offset_ns, memory_order_relaxed);
-    return offset_ns == NO_LINE ? system_ns(CLOCK_REALTIME) : clock_now_ns(offset_ns);
+    return offset_ns == NO_LINE ? read_clock_ns(CLOCK_REALTIME) : clock_now_ns(offset_ns);
 }
 
 int64_t clock_now_ns(int64_t offset_ns)
 {
-    return system_ns(CLOCK_MONOTONIC) + offset_ns;
+    return read_clock_ns(CLOCK_MONOTONIC) + offset_ns;
 }
 
 /* As pthread_getcpuclockid has it, which wants a thread that is known to live. */
@@ -282,8 +276,8 @@ static struct rbwp_clock_sample clock_take_sample(uint64_t *window_ticks_out)
     *window_ticks_out = UINT64_MAX;
     for (int i = 0; i < SAMPLE_TRIES; i++) {
         uint64_t before = rbwp_now_ticks();
-        int64_t real = system_ns(CLOCK_REALTIME);
-        int64_t monotonic = system_ns(CLOCK_MONOTONIC);
+        int64_t real = read_clock_ns(CLOCK_REALTIME);
+        int64_t monotonic = read_clock_ns(CLOCK_MONOTONIC);
         uint64_t after = rbwp_now_ticks();
         uint64_t window = after > before ? after - before : before - after;
         if (window <= *window_ticks_out) {

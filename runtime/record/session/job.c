@@ -10,6 +10,7 @@
 #include "live.h"
 #include "node.h"
 #include "on_load.h"
+#include "read_clock.h"
 #include "sized.h"
 
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TEXT_ROOM (RBWP_JOB_TEXT_BYTES_MAX + 1)
@@ -135,20 +135,13 @@ static void read_hardware(char *text)
              bytes / (1 << 30));
 }
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static int64_t started_ns(void)
 {
     struct process_facts process;
     process_look(&process);
     if (process.info.start_ns == 0)
         return 0;
-    return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + process.info.start_ns;
+    return read_clock_ns(CLOCK_REALTIME) - read_clock_ns(CLOCK_BOOTTIME) + process.info.start_ns;
 }
 
 void job_look(struct rbwp_job_facts *facts)
@@ -379,18 +372,11 @@ void process_look(struct process_facts *facts)
     find_title(&facts->info, facts->command, facts->command_bytes);
 }
 
-static int64_t job_now_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 bool process_was_there(int64_t realtime_ns, int64_t monotonic_ns)
 {
-    const int64_t start_ns = read_start_ns(), age_ns = job_now_ns(CLOCK_BOOTTIME) - start_ns;
-    const int64_t realtime_ago_ns = job_now_ns(CLOCK_REALTIME) - realtime_ns;
-    const int64_t monotonic_ago_ns = job_now_ns(CLOCK_MONOTONIC) - monotonic_ns;
+    const int64_t start_ns = read_start_ns(), age_ns = read_clock_ns(CLOCK_BOOTTIME) - start_ns;
+    const int64_t realtime_ago_ns = read_clock_ns(CLOCK_REALTIME) - realtime_ns;
+    const int64_t monotonic_ago_ns = read_clock_ns(CLOCK_MONOTONIC) - monotonic_ns;
     return start_ns > 0 && realtime_ago_ns >= 0 && realtime_ago_ns <= age_ns &&
            monotonic_ago_ns >= 0 && monotonic_ago_ns <= age_ns;
 }
