@@ -19,8 +19,7 @@ foreach(wing format runtime gpu)
 endforeach()
 # With what both have: no calls of librbwp's.
 set(rbwp_jobs_sources $<TARGET_PROPERTY:rbwp-runtime-jobs,INTERFACE_SOURCES> $<TARGET_OBJECTS:rbwp-gpu-channel>
-  "$<FILTER:$<TARGET_OBJECTS:rbwp-format-room>,INCLUDE,/(sized|grow|index_map)[.]c[.]o>"
-  "$<FILTER:$<TARGET_OBJECTS:rbwp-runtime-record-base>,INCLUDE,/failure[.]c[.]o>"
+  "$<FILTER:$<TARGET_OBJECTS:rbwp-format-room>,INCLUDE,/(failure|sized|grow|index_map)[.]c[.]o>"
   "$<FILTER:$<TARGET_OBJECTS:rbwp-gpu-backend>,INCLUDE,/gpu_(failure|copy)[.]c[.]o>")
 
 # Hidden names still meet those of the program when it links an archive of several objects. So the

@@ -25,11 +25,11 @@ function(rbwp_mpi_library flavour suffix)
     set(sources $<TARGET_OBJECTS:rbwp-runtime-jobs-mpi>)
   endif()
   # What fills in errors is no call of librbwp's.
-  add_library(${target} SHARED ${sources} ${PROJECT_SOURCE_DIR}/runtime/record/base/failure.c)
+  add_library(${target} SHARED ${sources} ${PROJECT_SOURCE_DIR}/format/failure.c)
   rbwp_target_settings(${target})
   target_include_directories(${target} SYSTEM PRIVATE ${RBWP_MPI_INCLUDE_${flavour}})
   target_include_directories(${target} PRIVATE
-    ${PROJECT_SOURCE_DIR}/runtime/jobs/mpi ${PROJECT_SOURCE_DIR}/runtime/record/include)
+    ${PROJECT_SOURCE_DIR}/runtime/jobs/mpi ${PROJECT_SOURCE_DIR}/format/include)
   target_link_libraries(${target} PUBLIC rbwp-jobs-shared
     PRIVATE ${RBWP_MPI_LINK_${flavour}} Threads::Threads)
   set_target_properties(${target} PROPERTIES

@@ -1,25 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu_failure.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-enum rbwp_status gpu_failure(struct rbwp_error *error, enum rbwp_status status, const char *format,
-                             ...)
-{
-    if (!error)
-        return status;
-    *error = (struct rbwp_error){.status = status, .offset = UINT64_MAX, .section = ""};
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(error->text, sizeof error->text, format, arguments);
-    va_end(arguments);
-    for (char *c = error->text; *c; c++) /* a driver's own words may have several lines */
-        if (*c == '\n' || *c == '\r')
-            *c = ' ';
-    return status;
-}
-
 bool gpu_is_capturing(int code)
 {
     return code >= GPU_CAPTURING && code <= GPU_CAPTURING_LAST;

@@ -4,8 +4,8 @@
  * kernels find the arrays by, and how they are kept in a file.
  */
 #include "bytes.h"
+#include "failure.h"
 #include "rbwp_events.h"
-#include "refuse.h"
 #include "sized.h"
 #include "ticks.h"
 
@@ -113,11 +113,12 @@ static enum rbwp_status events_take_own(struct rbwp_events_source *own,
     if (!own->clock_hz)
         own->clock_hz = TICKS_NS_HZ;
     if (own->clock_hz > TICKS_HZ_MAX)
-        return refuse(error, RBWP_E_INVALID, "events: a clock of %llu Hz",
-                      (unsigned long long)own->clock_hz);
+        return failure(error, RBWP_E_INVALID, 0, "events: a clock of %llu Hz",
+                       (unsigned long long)own->clock_hz);
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++)
         if (own->max_events && !own->columns[i])
-            return refuse(error, RBWP_E_INVALID, "events: no array %s", rbwp_events_column_name(i));
+            return failure(error, RBWP_E_INVALID, 0, "events: no array %s",
+                           rbwp_events_column_name(i));
     return RBWP_OK;
 }
 
@@ -165,12 +166,13 @@ enum rbwp_status rbwp_events_encode_context(const struct rbwp_events_context *co
     if (status != RBWP_OK)
         return status;
     if (!own.ranks || own.ranks > RBWP_EVENTS_RANKS_MAX || own.rank >= own.ranks)
-        return refuse(error, RBWP_E_INVALID, "context: rank %u of %u", own.rank, own.ranks);
+        return failure(error, RBWP_E_INVALID, 0, "context: rank %u of %u", own.rank, own.ranks);
     if (own.max_events < 0 || own.max_events > INT32_MAX)
-        return refuse(error, RBWP_E_INVALID, "context: %lld events", (long long)own.max_events);
+        return failure(error, RBWP_E_INVALID, 0, "context: %lld events", (long long)own.max_events);
     if (room < RBWP_EVENTS_CONTEXT_WORDS(own.ranks))
-        return refuse(error, RBWP_E_LIMIT, "context: %u ranks need %u words, there is room for %zu",
-                      own.ranks, RBWP_EVENTS_CONTEXT_WORDS(own.ranks), room);
+        return failure(error, RBWP_E_LIMIT, 0,
+                       "context: %u ranks need %u words, there is room for %zu", own.ranks,
+                       RBWP_EVENTS_CONTEXT_WORDS(own.ranks), room);
     memset(words, 0, RBWP_EVENTS_CONTEXT_WORDS(own.ranks) * sizeof *words);
     words[0] = own.rank;
     words[1] = own.ranks;
@@ -194,26 +196,26 @@ enum rbwp_status rbwp_events_decode_context(const int64_t *words, size_t count,
 {
     struct rbwp_events_context own = {.size = context_out->size};
     if (count < 3)
-        return refuse(error, RBWP_E_TRUNCATED, "context: %zu words", count);
+        return failure(error, RBWP_E_TRUNCATED, 0, "context: %zu words", count);
     if (words[1] < 1 || words[1] > RBWP_EVENTS_RANKS_MAX || words[0] < 0 || words[0] >= words[1])
-        return refuse(error, RBWP_E_CORRUPT, "context: rank %lld of %lld", (long long)words[0],
-                      (long long)words[1]);
+        return failure(error, RBWP_E_CORRUPT, 0, "context: rank %lld of %lld", (long long)words[0],
+                       (long long)words[1]);
     own.rank = (uint32_t)words[0];
     own.ranks = (uint32_t)words[1];
     own.heaps = words + FLAG;
     if (count < RBWP_EVENTS_SHORT_CONTEXT_WORDS(own.ranks))
-        return refuse(error, RBWP_E_TRUNCATED, "context: %zu words are too few for %u ranks", count,
-                      own.ranks);
+        return failure(error, RBWP_E_TRUNCATED, 0, "context: %zu words are too few for %u ranks",
+                       count, own.ranks);
     const int64_t *behind = words + own.ranks;
     own.enabled = behind[FLAG] != 0;
     if (own.enabled && count < RBWP_EVENTS_CONTEXT_WORDS(own.ranks))
-        return refuse(error, RBWP_E_TRUNCATED,
-                      "context: events are on, but %zu words are too few for %u ranks", count,
-                      own.ranks);
+        return failure(error, RBWP_E_TRUNCATED, 0,
+                       "context: events are on, but %zu words are too few for %u ranks", count,
+                       own.ranks);
     if (own.enabled) {
         if (behind[MAX_EVENTS] < 0 || behind[MAX_EVENTS] > INT32_MAX)
-            return refuse(error, RBWP_E_CORRUPT, "context: %lld events",
-                          (long long)behind[MAX_EVENTS]);
+            return failure(error, RBWP_E_CORRUPT, 0, "context: %lld events",
+                           (long long)behind[MAX_EVENTS]);
         own.max_events = behind[MAX_EVENTS];
         own.counter = (uint64_t)behind[COUNTER];
         own.op_counter = (uint64_t)behind[OP_COUNTER];
@@ -235,8 +237,8 @@ enum rbwp_status rbwp_events_encode_dump(const struct rbwp_events_dump *dump,
     if (status != RBWP_OK)
         return status;
     if (!own.ranks || own.rank >= own.ranks || own.clock_hz > TICKS_HZ_MAX)
-        return refuse(error, RBWP_E_INVALID, "dump: rank %u of %u, a clock of %llu Hz", own.rank,
-                      own.ranks, (unsigned long long)own.clock_hz);
+        return failure(error, RBWP_E_INVALID, 0, "dump: rank %u of %u, a clock of %llu Hz",
+                       own.rank, own.ranks, (unsigned long long)own.clock_hz);
     memset(header, 0, RBWP_EVENTS_DUMP_HEADER_BYTES);
     memcpy(header, RBWP_EVENTS_DUMP_MAGIC, 8);
     store_le32(header + 8, 1);
@@ -259,12 +261,13 @@ static enum rbwp_status events_read_header(struct rbwp_events_dump *dump, const 
                                            size_t count, struct rbwp_error *error)
 {
     if (count < 8 || memcmp(bytes, RBWP_EVENTS_DUMP_MAGIC, 8) != 0)
-        return refuse(error, RBWP_E_NOT_RBWP, "dump: does not begin with " RBWP_EVENTS_DUMP_MAGIC);
+        return failure(error, RBWP_E_NOT_RBWP, 0,
+                       "dump: does not begin with " RBWP_EVENTS_DUMP_MAGIC);
     if (count < RBWP_EVENTS_DUMP_HEADER_BYTES)
-        return refuse(error, RBWP_E_TRUNCATED, "dump: cut inside its header");
+        return failure(error, RBWP_E_TRUNCATED, 0, "dump: cut inside its header");
     if (load_le32(bytes + 8) != 1 || load_le32(bytes + 12) != RBWP_EVENTS_DUMP_HEADER_BYTES)
-        return refuse(error, RBWP_E_VERSION, "dump: version %u, made by a later one, or damaged",
-                      load_le32(bytes + 8));
+        return failure(error, RBWP_E_VERSION, 0,
+                       "dump: version %u, made by a later one, or damaged", load_le32(bytes + 8));
     dump->rank = load_le32(bytes + 16);
     dump->ranks = load_le32(bytes + 20);
     dump->max_events = load_le64(bytes + 24);
@@ -279,10 +282,10 @@ static enum rbwp_status events_read_header(struct rbwp_events_dump *dump, const 
     if (dump->rank >= dump->ranks || dump->stored > dump->max_events || !dump->clock_hz ||
         dump->clock_hz > TICKS_HZ_MAX || dump->ranks > INT32_MAX ||
         dump->max_events > UINT64_MAX / RBWP_EVENTS_BYTES)
-        return refuse(error, RBWP_E_CORRUPT,
-                      "dump: rank %u of %u, %llu of %llu events, a clock of %llu Hz", dump->rank,
-                      dump->ranks, (unsigned long long)dump->stored,
-                      (unsigned long long)dump->max_events, (unsigned long long)dump->clock_hz);
+        return failure(error, RBWP_E_CORRUPT, 0,
+                       "dump: rank %u of %u, %llu of %llu events, a clock of %llu Hz", dump->rank,
+                       dump->ranks, (unsigned long long)dump->stored,
+                       (unsigned long long)dump->max_events, (unsigned long long)dump->clock_hz);
     return RBWP_OK;
 }
 

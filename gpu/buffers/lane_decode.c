@@ -8,9 +8,9 @@
  * begin of its event. The list is bounded: noise must not make an end look through millions.
  */
 #include "bytes.h"
+#include "failure.h"
 #include "grow.h"
 #include "rbwp_lanes.h"
-#include "refuse.h"
 #include "sized.h"
 #include "ticks.h"
 
@@ -57,21 +57,22 @@ static enum rbwp_status complete(struct rbwp_lanes_layout *layout, struct rbwp_e
 {
     uint64_t lanes = lane_count(layout);
     if (!lanes || lanes > UINT32_MAX)
-        return refuse(error, RBWP_E_CORRUPT,
-                      "header: %u blocks of %u groups: this is no buffer of lanes, or it was never "
-                      "initialised; give blocks and groups if they are known",
-                      layout->num_blocks, layout->num_groups);
+        return failure(
+            error, RBWP_E_CORRUPT, 0,
+            "header: %u blocks of %u groups: this is no buffer of lanes, or it was never "
+            "initialised; give blocks and groups if they are known",
+            layout->num_blocks, layout->num_groups);
     if (!layout->stride)
         layout->stride = (uint32_t)lanes;
     if (layout->stride < lanes)
-        return refuse(error, RBWP_E_INVALID,
-                      "stride %u is less than %u blocks * %u groups: lanes would share slots",
-                      layout->stride, layout->num_blocks, layout->num_groups);
+        return failure(error, RBWP_E_INVALID, 0,
+                       "stride %u is less than %u blocks * %u groups: lanes would share slots",
+                       layout->stride, layout->num_blocks, layout->num_groups);
     if (!layout->clock_hz)
         layout->clock_hz = TICKS_NS_HZ;
     if (layout->clock_hz > TICKS_HZ_MAX)
-        return refuse(error, RBWP_E_CORRUPT, "header: a clock of %llu Hz",
-                      (unsigned long long)layout->clock_hz);
+        return failure(error, RBWP_E_CORRUPT, 0, "header: a clock of %llu Hz",
+                       (unsigned long long)layout->clock_hz);
     return RBWP_OK;
 }
 
@@ -86,15 +87,15 @@ static enum rbwp_status lane_decode_take_own(struct rbwp_lanes_layout *own,
         return status;
     if (own->dialect < RBWP_LANES_V1 || own->dialect > RBWP_LANES_V2 ||
         own->flags & ~(RBWP_LANES_CYCLES | RBWP_LANES_SHORT))
-        return refuse(error, RBWP_E_INVALID, "layout: dialect %u, flags 0x%x are not known",
-                      own->dialect, own->flags);
+        return failure(error, RBWP_E_INVALID, 0, "layout: dialect %u, flags 0x%x are not known",
+                       own->dialect, own->flags);
     if (own->generation > RBWP_LANES_GENERATIONS || (own->generation && record_bytes(own) != 16))
-        return refuse(error, RBWP_E_INVALID,
-                      "layout: generation %u: 1 to %u, in records of 16 bytes", own->generation,
-                      RBWP_LANES_GENERATIONS);
+        return failure(error, RBWP_E_INVALID, 0,
+                       "layout: generation %u: 1 to %u, in records of 16 bytes", own->generation,
+                       RBWP_LANES_GENERATIONS);
     if (own->grid_y > UINT16_MAX || own->grid_z > UINT16_MAX)
-        return refuse(error, RBWP_E_INVALID, "layout: a grid of %u x %u x %u blocks", own->grid_x,
-                      own->grid_y, own->grid_z);
+        return failure(error, RBWP_E_INVALID, 0, "layout: a grid of %u x %u x %u blocks",
+                       own->grid_x, own->grid_y, own->grid_z);
     status = complete(own, error);
     return status == RBWP_E_CORRUPT ? RBWP_E_INVALID : status;
 }
@@ -136,8 +137,8 @@ enum rbwp_status rbwp_lanes_write_header(const struct rbwp_lanes_layout *layout,
     if (status != RBWP_OK)
         return status;
     if (bytes < header_bytes(&own))
-        return refuse(error, RBWP_E_INVALID, "a header of %u bytes does not fit into %zu",
-                      header_bytes(&own), bytes);
+        return failure(error, RBWP_E_INVALID, 0, "a header of %u bytes does not fit into %zu",
+                       header_bytes(&own), bytes);
     if (own.dialect == RBWP_LANES_V2)
         write_long_header(&own, memory);
     else
@@ -160,9 +161,9 @@ static enum rbwp_status read_short_header(struct rbwp_lanes_layout *layout, uint
 {
     uint32_t blocks = (uint32_t)word, groups = (uint32_t)(word >> 32);
     if (!agrees(&layout->num_blocks, blocks) || !agrees(&layout->num_groups, groups))
-        return refuse(error, RBWP_E_INVALID,
-                      "the header says %u blocks of %u groups, the caller %u of %u", blocks, groups,
-                      layout->num_blocks, layout->num_groups);
+        return failure(error, RBWP_E_INVALID, 0,
+                       "the header says %u blocks of %u groups, the caller %u of %u", blocks,
+                       groups, layout->num_blocks, layout->num_groups);
     return RBWP_OK;
 }
 
@@ -170,24 +171,24 @@ static enum rbwp_status read_long_header(struct rbwp_lanes_layout *layout, const
                                          size_t bytes, struct rbwp_error *error)
 {
     if (bytes < RBWP_LANES_HEADER_BYTES)
-        return refuse(error, RBWP_E_TRUNCATED, "cut inside the header, after %zu bytes", bytes);
+        return failure(error, RBWP_E_TRUNCATED, 0, "cut inside the header, after %zu bytes", bytes);
     layout->dialect = RBWP_LANES_V2;
     layout->flags = load_le32(from + 12) & ((1u << GENERATION_SHIFT) - 1);
     layout->generation = load_le32(from + 12) >> GENERATION_SHIFT;
     if (load_le32(from + 8) != 2 || layout->flags & ~(RBWP_LANES_CYCLES | RBWP_LANES_SHORT) ||
         (layout->generation && layout->flags & RBWP_LANES_SHORT))
-        return refuse(error, RBWP_E_VERSION,
-                      "header: version %u, flags 0x%x: made by a later version, or damaged",
-                      load_le32(from + 8), load_le32(from + 12));
+        return failure(error, RBWP_E_VERSION, 0,
+                       "header: version %u, flags 0x%x: made by a later version, or damaged",
+                       load_le32(from + 8), load_le32(from + 12));
     if (!agrees(&layout->num_blocks, load_le32(from + 16)) ||
         !agrees(&layout->num_groups, load_le32(from + 20)) ||
         !agrees(&layout->stride, load_le32(from + 24)) ||
         !agrees(&layout->max_records, load_le32(from + 28)))
-        return refuse(error, RBWP_E_INVALID,
-                      "the header says %u blocks of %u groups, stride %u, %u records: the caller "
-                      "says otherwise",
-                      load_le32(from + 16), load_le32(from + 20), load_le32(from + 24),
-                      load_le32(from + 28));
+        return failure(error, RBWP_E_INVALID, 0,
+                       "the header says %u blocks of %u groups, stride %u, %u records: the caller "
+                       "says otherwise",
+                       load_le32(from + 16), load_le32(from + 20), load_le32(from + 24),
+                       load_le32(from + 28));
     layout->clock_hz = layout->clock_hz ? layout->clock_hz : load_le64(from + 32);
     layout->anchor_device =
         layout->anchor_device ? layout->anchor_device : load_le64(from + RBWP_LANES_ANCHOR_OFFSET);
@@ -228,14 +229,15 @@ static enum rbwp_status lane_decode_read_header(struct rbwp_lanes_layout *layout
 {
     bool magic = bytes >= 8 && memcmp(buffer, RBWP_LANES_MAGIC, 8) == 0;
     if (bytes < 16)
-        return refuse(error, RBWP_E_TRUNCATED, "%zu bytes: a buffer of lanes has at least 16",
-                      bytes);
+        return failure(error, RBWP_E_TRUNCATED, 0, "%zu bytes: a buffer of lanes has at least 16",
+                       bytes);
     if (layout->dialect > RBWP_LANES_V2)
-        return refuse(error, RBWP_E_INVALID, "dialect %u is not known", layout->dialect);
+        return failure(error, RBWP_E_INVALID, 0, "dialect %u is not known", layout->dialect);
     if (magic && (layout->dialect == RBWP_LANES_V2 || layout->dialect == RBWP_LANES_AUTO))
         return read_long_header(layout, buffer, bytes, error);
     if (layout->dialect == RBWP_LANES_V2)
-        return refuse(error, RBWP_E_CORRUPT, "the buffer does not begin with " RBWP_LANES_MAGIC);
+        return failure(error, RBWP_E_CORRUPT, 0,
+                       "the buffer does not begin with " RBWP_LANES_MAGIC);
     return read_short_header(layout, load_le64(buffer), error);
 }
 
@@ -261,10 +263,11 @@ static enum rbwp_status lane_slots_find(struct lane_slots *slots, const void *bu
     slots->cut = (bytes - header_bytes(layout)) % slots->record_bytes != 0 ||
                  (uint64_t)layout->stride * layout->max_records > slots->count;
     if (slots->lanes > slots->count)
-        return refuse(error, RBWP_E_TRUNCATED,
-                      "header: %u blocks of %u groups, but there is room for %llu records: this is "
-                      "no buffer of lanes, or it is cut",
-                      layout->num_blocks, layout->num_groups, (unsigned long long)slots->count);
+        return failure(
+            error, RBWP_E_TRUNCATED, 0,
+            "header: %u blocks of %u groups, but there is room for %llu records: this is "
+            "no buffer of lanes, or it is cut",
+            layout->num_blocks, layout->num_groups, (unsigned long long)slots->count);
     if (layout->dialect == RBWP_LANES_AUTO)
         layout->dialect = guess_dialect(slots);
     return RBWP_OK;
@@ -659,8 +662,8 @@ static enum rbwp_status lane_decode_decode(struct decoder *decoder, struct rbwp_
     decoder->stats.cut = decoder->slots.cut;
     decoder->stats.absolute = decoder->wide || decoder->slots.layout.anchor_device;
     if (decoder->status == RBWP_E_MEMORY)
-        return refuse(error, RBWP_E_MEMORY, "no memory for %llu lanes and what is open in them",
-                      (unsigned long long)decoder->slots.lanes);
+        return failure(error, RBWP_E_MEMORY, 0, "no memory for %llu lanes and what is open in them",
+                       (unsigned long long)decoder->slots.lanes);
     return decoder->status;
 }
 
@@ -674,7 +677,7 @@ enum rbwp_status rbwp_lanes_decode_sized(const void *buffer, size_t bytes,
     enum rbwp_status status = RBWP_E_MEMORY;
     if (!decoder) {
         memset(stats_out, 0, stats_bytes);
-        return refuse(error, status, "no memory to decode lanes");
+        return failure(error, status, 0, "no memory to decode lanes");
     }
     decoder->take = take;
     decoder->context = context;
@@ -725,6 +728,7 @@ enum rbwp_status rbwp_lanes_decode_array_sized(const void *buffer, size_t bytes,
                                                       stats_out, stats_bytes, error);
     *count_out = array.count;
     if (status == RBWP_END)
-        status = refuse(error, RBWP_E_LIMIT, "there is room for %zu spans, and more came", room);
+        status =
+            failure(error, RBWP_E_LIMIT, 0, "there is room for %zu spans, and more came", room);
     return status;
 }

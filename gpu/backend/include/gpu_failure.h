@@ -5,11 +5,11 @@
 #ifndef RBWP_GPU_FAILURE_H
 #define RBWP_GPU_FAILURE_H
 
+#include "failure.h"
 #include "gpu_backend.h"
 
 /* Fills error, which may be NULL, and returns status. */
-enum rbwp_status gpu_failure(struct rbwp_error *error, enum rbwp_status status, const char *format,
-                             ...) __attribute__((format(printf, 3, 4)));
+#define gpu_failure(error, status, ...) failure(error, status, 0, __VA_ARGS__)
 
 /* A call was refused because of a graph capture. CUDA and HIP. */
 bool gpu_is_capturing(int code);

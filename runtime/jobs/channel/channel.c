@@ -14,12 +14,12 @@
  * empty call and leaves no record.
  */
 #include "channel_transfer.h"
+#include "failure.h"
 #include "rbwp_record.h"
 #include "sized.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct mail {
@@ -209,11 +209,7 @@ static bool channel_serve(void *argument, struct rbwp_deadline deadline)
 static enum rbwp_status channel_refuse(struct rbwp_error *error, enum rbwp_status status,
                                        const char *reason)
 {
-    if (!error)
-        return status;
-    *error = (struct rbwp_error){.status = status, .offset = UINT64_MAX, .section = ""};
-    snprintf(error->text, sizeof error->text, "channel: %s", reason);
-    return status;
+    return failure(error, status, 0, "channel: %s", reason);
 }
 
 enum rbwp_status rbwp_transfer_shape_make(const struct rbwp_transfer *given,

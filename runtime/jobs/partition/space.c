@@ -2,7 +2,8 @@
 /* space.c - index spaces: a set of points with references and a status. */
 #include "operation.h"
 
-#include <stdio.h>
+#include "failure.h"
+
 #include <stdlib.h>
 
 _Static_assert(BANDS_LEVELS == RBWP_SPACE_DIMENSIONS_MAX, "a level for each dimension");
@@ -49,11 +50,7 @@ static bool is_in_range(const struct span box[BANDS_LEVELS])
 enum rbwp_status partition_refuse(struct rbwp_error *error, enum rbwp_status status,
                                   const char *reason)
 {
-    if (!error)
-        return status;
-    *error = (struct rbwp_error){.status = status, .offset = UINT64_MAX, .section = ""};
-    snprintf(error->text, sizeof error->text, "partition: %s", reason);
-    return status;
+    return failure(error, status, 0, "partition: %s", reason);
 }
 
 static enum rbwp_status make_bands(unsigned dimensions, const struct rbwp_rectangle *rectangles,

@@ -2,8 +2,9 @@
 /*
  * failure.c - fills a struct rbwp_error for failures that have no place in a file.
  *
- * Texts quote what users wrote, which may hold any bytes: control characters are shown as '?',
- * so that a text is always one line.
+ * Texts quote what users wrote, which may hold any bytes, and drivers' own words, which may have
+ * several lines: control characters are shown as '?', ends of lines as ' ', so that a text is
+ * always one line.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ static void make_one_line(char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = '?';
+            *text = *text == '\n' || *text == '\r' ? ' ' : '?';
 }
 
 enum rbwp_status failure(struct rbwp_error *error, enum rbwp_status status, int os_errno,
