@@ -15,7 +15,7 @@
 #include "header.h"
 #include "reader.h"
 #include "reader_error.h"
-#include "table_index.h"
+#include "index.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

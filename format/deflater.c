@@ -4,7 +4,7 @@
  *
  * Data are cut into pieces of at most 64 KiB, each one DEFLATE block with its
  * own dynamic code and no match across pieces. A parser turns a piece into
- * tokens (deflate_best.c, deflate_greedy.c), the code turns tokens into bits
+ * tokens (deflate_parse.c), the code turns tokens into bits
  * (deflate_code.c).
  */
 #include "deflater.h"

@@ -15,7 +15,7 @@
 #include "marks.h"
 #include "reader.h"
 #include "rbwp_table.h"
-#include "table_index.h"
+#include "index.h"
 #include "sized.h"
 #include "verify_marks.h"
 

@@ -16,7 +16,7 @@
 #include "header.h"
 #include "marks.h"
 #include "sized.h"
-#include "table_index.h"
+#include "index.h"
 #include "trailer.h"
 #include "writer.h"
 

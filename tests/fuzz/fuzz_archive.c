@@ -6,7 +6,6 @@
  * reading with the same blocks, and gives a file that has them or a reason.
  */
 #include "archive.h"
-#include "archive_file.h"
 #include "archive_source.h"
 #include "bytes.h"
 #include "crc32c.h"

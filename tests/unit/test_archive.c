@@ -5,7 +5,7 @@
  * behind its header is reported, and never gives other records.
  */
 #include "archive.h"
-#include "archive_file.h"
+#include "archive_source.h"
 #include "archive_job.h"
 #include "chunk_code.h"
 

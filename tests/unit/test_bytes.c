@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of bytes.h, buffer.c and status.c: the order of bytes, and nothing beyond an end. */
+/* Tests of bytes.h, buffer.h and status.c: the order of bytes, and nothing beyond an end. */
 #include "bytes.h"
 #include "buffer.h"
 #include "reader_error.h"

@@ -6,7 +6,7 @@
 #include "format_support.h"
 #include "rbwp_table.h"
 #include "rbwp_verify.h"
-#include "table_index.h"
+#include "index.h"
 #include "unit.h"
 
 #include <stdlib.h>
