@@ -8,7 +8,7 @@
  */
 #include "failure.h"
 #include "flags.h"
-#include "limit_text.h"
+#include "settings_file.h"
 #include "rbwp_session.h"
 #include "rbwp_work.h"
 #include "sized.h"

@@ -8,7 +8,7 @@
 #include "helper_thread.h"
 #include "rbwp_session.h"
 #include "libc_next.h"
-#include "limit_text.h"
+#include "settings_file.h"
 #include "record_extend.h"
 #include "waiter.h"
 

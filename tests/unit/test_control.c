@@ -4,7 +4,6 @@
  * start that is refused takes nothing from the session in progress, a stop ends all of it, nobody
  * gets done what he could not do himself, and a signal never ends the program.
  */
-#include "control_rights.h"
 #include "control_words.h"
 #include "record_support.h"
 #include "sanitized.h"

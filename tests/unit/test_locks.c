@@ -6,7 +6,6 @@
  * same of what one thread publishes, without a lock, by a store that the other's load pairs with.
  */
 #include "clock.h"
-#include "control_signals.h"
 #include "control_words.h"
 #include "dump.h"
 #include "folder.h"

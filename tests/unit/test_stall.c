@@ -3,7 +3,7 @@
  * What is read of a thread that stands still: texts of the kernel's, when it is due, which words of
  * its stack are kept, who holds what it waits for, what a file's build id is.
  */
-#include "stall_holder.h"
+#include "stall_proc.h"
 #include "rbwp_rows.h"
 #include "stall_stack.h"
 #include "tables.h"

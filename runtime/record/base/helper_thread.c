@@ -2,9 +2,16 @@
 #include "helper_thread.h"
 
 #include "on_load.h"
+#include "read_clock.h"
 #include "test_point.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <link.h>
+#endif
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -122,13 +129,6 @@ void helper_thread_rest(void)
     nanosleep(&moment, NULL);
 }
 
-static int64_t helper_thread_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* How long the calling thread was ready and did not run; what was known where the kernel does not
  * say. The file is opened anew: who closes descriptors that are not his closes none of ours. */
 static uint64_t delay_ns(uint64_t known_ns)
@@ -146,7 +146,7 @@ static uint64_t delay_ns(uint64_t known_ns)
 static void let_others_run(struct yield_hook *yield_hook)
 {
     struct helper_pace *pace = (struct helper_pace *)(void *)yield_hook;
-    const int64_t now = helper_thread_now_ns();
+    const int64_t now = read_clock_ns(CLOCK_MONOTONIC);
     if (now - pace->looked_ns >= LOOK_NS) {
         const uint64_t delay = delay_ns(pace->delay_ns);
         pace->is_shared = delay - pace->delay_ns >= WAITED_NS_MIN;
@@ -160,15 +160,61 @@ static void let_others_run(struct yield_hook *yield_hook)
         helper_thread_rest();
     else
         sched_yield(); /* who waits here now goes first; nobody: no time is lost */
-    pace->rested_ns = helper_thread_now_ns();
+    pace->rested_ns = read_clock_ns(CLOCK_MONOTONIC);
 }
 
 void quiet_pace_start(struct helper_pace *pace, int64_t work_ns_max)
 {
-    const int64_t now = helper_thread_now_ns();
+    const int64_t now = read_clock_ns(CLOCK_MONOTONIC);
     *pace = (struct helper_pace){.yield_hook.run = let_others_run,
                                  .work_ns_max = work_ns_max,
                                  .rested_ns = now,
                                  .looked_ns = now,
                                  .delay_ns = delay_ns(0)};
 }
+
+/* ---- sleep ----------------------------------------------------------------------------------- */
+
+/* As the call takes it, whatever the C library makes of struct timespec on 32 bits. */
+struct kernel_timespec {
+    long seconds, ns;
+};
+
+void wakeup_call(struct wakeup *wakeup)
+{
+    int host_errno = errno;
+    if (atomic_exchange_explicit(&wakeup->called, 1, memory_order_release) == 0)
+        syscall(SYS_futex, &wakeup->called, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    errno = host_errno;
+}
+
+static bool was_called(struct wakeup *wakeup)
+{
+    return atomic_exchange_explicit(&wakeup->called, 0, memory_order_acquire) != 0;
+}
+
+bool wakeup_wait(struct wakeup *wakeup, int64_t ns)
+{
+    const struct kernel_timespec most = {(long)(ns / 1000000000), (long)(ns % 1000000000)};
+    if (was_called(wakeup))
+        return true;
+    long result = syscall(SYS_futex, &wakeup->called, FUTEX_WAIT_PRIVATE, 0, &most, NULL, 0);
+    bool over = result != 0 && errno == ETIMEDOUT;
+    return was_called(wakeup) || !over;
+}
+
+/* ---- staying loaded -------------------------------------------------------------------------- */
+
+#ifdef __GLIBC__
+void stay_loaded(void)
+{
+    static const char here;
+    Dl_info info;
+    struct link_map *object;
+    /* The name by which it is loaded is found without a look at any file. A program has none. */
+    if (dladdr1(&here, &info, (void **)&object, RTLD_DL_LINKMAP) != 0 && object->l_name[0])
+        (void)dlopen(object->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+#else /* musl unloads nothing */
+void stay_loaded(void) {}
+#endif

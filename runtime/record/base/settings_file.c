@@ -80,3 +80,89 @@ size_t settings_line(char **rest, char *words[SETTINGS_WORDS_MAX])
     }
     return count;
 }
+
+/* ---- sizes and durations --------------------------------------------------------------------- */
+
+struct unit {
+    char name[4];
+    uint64_t times;
+};
+
+static const struct unit sizes[] = {
+    {"K", UINT64_C(1) << 10}, {"M", UINT64_C(1) << 20}, {"G", UINT64_C(1) << 30}, {"", 0}};
+static const struct unit durations[] = {{"ns", 1},
+                                        {"us", 1000},
+                                        {"ms", 1000000},
+                                        {"s", 1000000000},
+                                        {"min", UINT64_C(60000000000)},
+                                        {"h", UINT64_C(3600000000000)},
+                                        {"", 0}};
+
+static bool limit_text_take(const char *text, size_t count, const struct unit *units,
+                            uint64_t *value_out)
+{
+    uint64_t number = 0;
+    size_t digits = 0;
+    for (; digits < count && text[digits] >= '0' && text[digits] <= '9'; digits++)
+        if (__builtin_mul_overflow(number, 10u, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(text[digits] - '0'), &number))
+            return false;
+    for (; digits && number && units->times; units++)
+        if (strlen(units->name) == count - digits &&
+            !memcmp(units->name, text + digits, count - digits))
+            return !__builtin_mul_overflow(number, units->times, value_out);
+    return false;
+}
+
+bool limit_text_bytes(const char *text, size_t count, uint64_t *bytes_out)
+{
+    return limit_text_take(text, count, sizes, bytes_out);
+}
+
+bool limit_text_ns(const char *text, size_t count, uint64_t *ns_out)
+{
+    return limit_text_take(text, count, durations, ns_out);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static const char *const kind_names[RULE_KINDS] = {"call:", "queue:", "counter:"};
+
+static bool read_number(const char *text, size_t count, uint64_t *value_out)
+{
+    *value_out = 0;
+    for (size_t i = 0; i < count; i++)
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(*value_out, 10u, value_out) ||
+            __builtin_add_overflow(*value_out, (uint64_t)(text[i] - '0'), value_out))
+            return false;
+    return count > 0;
+}
+
+bool rule_text_read(const char *text, size_t count, struct rule_text *rule_out)
+{
+    const char *above = memrchr(text, '>', count);
+    for (enum rule_kind kind = RULE_CALL; above && kind < RULE_KINDS; kind++) {
+        size_t bytes = strlen(kind_names[kind]), left = (size_t)(text + count - above) - 1;
+        if ((size_t)(above - text) <= bytes || memcmp(text, kind_names[kind], bytes) != 0)
+            continue;
+        *rule_out = (struct rule_text){kind, text + bytes, (size_t)(above - text) - bytes, 0};
+        return kind == RULE_COUNTER ? read_number(above + 1, left, &rule_out->limit)
+                                    : limit_text_ns(above + 1, left, &rule_out->limit);
+    }
+    return false;
+}
+
+enum rbwp_status rule_text_check(const char *text, struct rbwp_error *error)
+{
+    struct rule_text rule;
+    for (const char *at = text; *at || at == text; at += *at == ',') {
+        size_t count = strcspn(at, ",");
+        if (!rule_text_read(at, count, &rule))
+            return failure(error, RBWP_E_USAGE, 0,
+                           "\"%.*s\" is no rule: call:NAME>10ms, queue:NAME>5ms or "
+                           "counter:NAME>100, several with commas between them",
+                           (int)(count < 100 ? count : 100), at);
+        at += count;
+    }
+    return RBWP_OK;
+}

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "control_signals.h"
 
 #include "clock.h"
 #include "control_words.h"

@@ -6,7 +6,6 @@
 #include "control_words.h"
 
 #include "control_rows.h"
-#include "control_signals.h"
 #include "dump.h"
 #include "failure.h"
 #include "names.h"

@@ -18,7 +18,10 @@
 #ifndef CONTROL_WORDS_H
 #define CONTROL_WORDS_H
 
+#include "rbwp_format.h"
 #include "rbwp_session.h"
+
+#include <stdbool.h>
 
 #define CONTROL_REQUEST_BYTES_MAX 8192u
 #define CONTROL_WORDS_MAX 16
@@ -48,5 +51,56 @@ void control_carry_out_bytes(char *bytes, size_t count, bool may_name_files,
 enum rbwp_status control_apply_settings(const char *path, struct rbwp_error *error);
 /* What the settings of an earlier session said of slots holds no more. */
 void control_lift_settings(void);
+
+/* ---- rights ---------------------------------------------------------------------------------- */
+
+/*
+ * Who may control the recording (rbwp ctl): nobody gets done by this process
+ * what he could not do himself.
+ *
+ * Asked anew for each caller, of the thread that would carry it out: a process changes its users,
+ * groups and capabilities as it goes.
+ */
+
+enum control_rights {
+    CONTROL_RIGHTS_NONE,
+    CONTROL_RIGHTS_NO_FILE, /* he may not say which files are written */
+    CONTROL_RIGHTS_ALL
+};
+
+/* The process was given more rights by the file that it executes (set-user-id, set-group-id, file
+ * capabilities): it listens only where that is asked for. */
+bool control_rights_were_raised(void);
+
+/* What he who has connected may have done. was_asked_for: the program, not the default, lets its
+ * user control it. */
+enum control_rights control_rights_of(int connection, bool was_asked_for);
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/*
+ * Signals that start, stop and pause the recording, or change its level.
+ *
+ * A handler only notes the signal and wakes the control thread, which carries it out.
+ */
+
+/*
+ * "USR2", "USR1=level,USR2=toggle"; NULL is none. RBWP_E_USAGE: a wrong word, a signal that the
+ * program uses, or one that cannot be caught; then none is taken.
+ */
+enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *error);
+/* They do nothing any more. A signal's default is not put back: it ends the process, and who sends
+ * the signal need not know that recording has ended. Programs that are executed have the default.
+ */
+void control_signals_give_back(void);
+/* Handlers send a byte to this socket. */
+struct held;
+void control_signals_wake(const struct held *end);
+/* The control thread: what came since. */
+void control_signals_carry_out(void);
+/* Dumps that were not made, since signals asked for too many: so many are made at once, then one a
+ * minute. */
+#define CONTROL_DUMPS_AT_ONCE 16
+uint64_t control_signals_left_out(void);
 
 #endif /* CONTROL_WORDS_H */

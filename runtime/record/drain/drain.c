@@ -13,7 +13,6 @@
 #include "tables.h"
 #include "test_point.h"
 #include "thread_registry.h"
-#include "wakeup.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "failure.h"
 #include "node.h"
 #include "ring.h"
-#include "rule_text.h"
+#include "settings_file.h"
 #include "sized.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fork_child.h"
+#include "session_parts.h"
 
 #include "node.h"
 #include "recording.h"

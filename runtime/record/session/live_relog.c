@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "live_relog.h"
+#include "session_parts.h"
 
 #include "job.h"
 #include "live.h"

@@ -9,7 +9,7 @@
  * where it is waited for.
  *
  * A process that exits with a session running gets it stopped by an atexit
- * handler; a forked child has no session and may start its own, or gets one (fork_child.h).
+ * handler; a forked child has no session and may start its own, or gets one (fork_child.c).
  *
  * What of a stop may wait for a disk is done by a thread of its own. Where the disk stands still
  * the stop gives up, and that thread goes on when the disk does.
@@ -17,7 +17,6 @@
 #include "rbwp_session.h"
 
 #include "cancel.h"
-#include "fork_child.h"
 #include "output_lock.h"
 #include "control_rows.h"
 #include "disk.h"

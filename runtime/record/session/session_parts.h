@@ -67,4 +67,37 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
 bool session_part_path(struct rbwp_session *session, char *path_out, size_t room);
 void session_summarise(struct rbwp_session *session, const struct drain_totals *totals);
 
+/* ---- forked children ------------------------------------------------------------------------- */
+
+/*
+ * A forked child records as its parent did (-bgworkprofile_children), into a file of
+ * its own.
+ *
+ * Most children only execute another program, so that the session begins with the first record: in
+ * the child the level is the parent's though nothing records, and whoever needs a chunk begins it
+ * (recording_is_there).
+ */
+
+/* The program starts a session, now or by others: what its children are to do. */
+void fork_child_note(const struct rbwp_session_config *config);
+
+/* In a forked child: its level. It records if its parent did, or was to do so from its first record
+ * on, as a daemon that forks its workers at once. */
+int fork_child_forked(bool parent_recorded);
+
+/* The child starts a session of its own accord: nothing is waited for any more. */
+void fork_child_forget(void);
+
+/* ---- a shorter log --------------------------------------------------------------------------- */
+
+/*
+ * Keeps the live file's log from growing for ever.
+ *
+ * Threads and names of slots come and go, and each is two entries. When the log has become much
+ * longer than what is still to be said, all of that is said again and the old log goes.
+ */
+
+/* Another log, if it is time. No lock is held. */
+void live_relog(void);
+
 #endif /* SESSION_PARTS_H */

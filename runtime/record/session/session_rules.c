@@ -12,7 +12,7 @@
 #include "helper_thread.h"
 #include "rbwp_rows.h"
 #include "recording.h"
-#include "rule_text.h"
+#include "settings_file.h"
 #include "rule_watch.h"
 #include "session_config.h"
 #include "slot_limits.h"

@@ -7,7 +7,7 @@
 #include "recording.h"
 #include "row_hold.h"
 #include "session_config.h"
-#include "stall_holder.h"
+#include "stall_proc.h"
 #include "stall_signal.h"
 #include "stray_rows.h"
 #include "tables.h"

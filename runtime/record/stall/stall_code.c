@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stall_code.h"
+#include "stall_stack.h"
 
 #include "known_tables.h"
 #include "record_extend.h"

@@ -9,6 +9,8 @@
 #ifndef STALL_PROC_H
 #define STALL_PROC_H
 
+#include "record_extend.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +52,16 @@ bool proc_parse_map(const char *line, size_t bytes, struct proc_map *map_out);
 /* All of them by rising addresses. False: they are not known, or not all. One thread at a time. */
 typedef void proc_map_fn(void *context, const struct proc_map *map);
 bool proc_each_map(proc_map_fn *each, void *context);
+
+/* ---- holders --------------------------------------------------------------------------------- */
+
+/* Who holds what a thread waits for, as the C library keeps it. */
+
+/* The number that the system gives the thread that holds the lock; 0: none of this process does, or
+ * not known. */
+uint64_t holder_of(enum rbwp_extend_lock lock, uint64_t object);
+/* Of a thread that waits in a futex call: its futex, and who holds the mutex that this is. 0: it is
+ * in no such call; not known. */
+uint64_t holder_futex(const struct thread_state *state, uint64_t *holder_out);
 
 #endif /* STALL_PROC_H */

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stall_python.h"
-
 #include "known_tables.h"
 #include "stall_python_layout.h"
 #include "stall_stack.h"

@@ -68,7 +68,7 @@ bool live_relog_begin(void);
 void live_relog_end(void);
 /* To be called after each entry that may be one of many, with no lock held. */
 void live_relog_if_due(void);
-/* What it calls (live_relog.h): the same function of every session, set before its file is opened.
+/* What it calls (live_relog.c): the same function of every session, set before its file is opened.
  */
 extern void (*_Atomic live_relogs)(void);
 /* Facts that are not in it. */

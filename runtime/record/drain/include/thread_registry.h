@@ -4,7 +4,7 @@
  *
  * An entry is made by attach and lives until its thread has detached and all
  * its records are in the file of the session in progress; what the file will
- * say of it then is kept in less room (retired_threads.h). Entries are numbered for
+ * say of it then is kept in less room (struct retired_threads). Entries are numbered for
  * the whole process, so no two threads ever share an id.
  *
  * Who may touch what: `self` and the recording part belong to the thread,
@@ -177,7 +177,7 @@ void thread_registry_add(struct thread *entry);
 void thread_registry_name(struct thread *entry, char *name);
 void thread_registry_remove(struct thread *entry);
 /* When the last record is written: settles all that can be, and no more until the session has
- * ended, so that what retired_threads.h gives stays as it is. Registry locked. */
+ * ended, so that what retired_threads gives stays as it is. Registry locked. */
 void thread_registry_settle_last(void);
 /*
  * From begin to end, what is known of detached threads is kept for the file. End frees it and
@@ -219,5 +219,52 @@ extern struct stray_calls stray_calls;
 void stray_calls_add(uint64_t ticks);
 void stray_calls_begin(struct rbwp_self_ *self, uint64_t ticks);
 void stray_calls_end(struct rbwp_self_ *self, uint64_t ticks);
+
+/* ---- threads that have ended ----------------------------------------------------------------- */
+
+/*
+ * What the file will say of threads that have ended and whose records are all
+ * in it.
+ *
+ * A session may last for months and see millions of threads, so this is bounded: when it is full,
+ * the half with the fewest records goes, of equals the older ones, and is only counted (SPEC.md,
+ * "LEFT"). Losses beyond a bound are added up by cause. All calls with the registry locked.
+ */
+
+struct retired_thread {
+    uint64_t thread_id, os_id;
+    int64_t attached_monotonic_ns, detached_monotonic_ns;
+    uint64_t records;
+    char *name;
+};
+
+/* Of one thread and cause. Times as struct thread has them: in ns for RBWP_LOSS_IO, else ticks. */
+struct retired_loss {
+    uint64_t thread_id; /* 0: several */
+    uint64_t count;
+    uint64_t first, last;
+    uint32_t cause;
+};
+
+struct retired_threads {
+    struct retired_thread *threads;
+    struct retired_loss *losses;
+    uint32_t thread_count, thread_room, loss_count, loss_room;
+    size_t bytes;                                /* of the threads in a file */
+    struct retired_loss all_losses[LOSS_CAUSES]; /* that have no entry of their own, by cause */
+    uint64_t left_threads, left_records, left_losses;
+};
+
+/* Takes over what is known of the thread, its name too. False without memory: nothing has changed.
+ */
+bool retired_take(struct thread *thread);
+const struct retired_threads *retired_threads(void);
+void retired_forget(void);
+/* In a forked child: empty, whatever state it was in; its memory is given up. */
+void retired_abandon(void);
+
+/* What a thread lost, cause by cause, to a visitor. */
+void thread_each_loss(const struct thread *thread,
+                      void (*visit)(void *context, const struct retired_loss *loss), void *context);
 
 #endif /* THREAD_REGISTRY_H */

@@ -30,7 +30,7 @@ struct recording {
 extern struct recording *recording_now;
 
 /* What a forked child that is to record does at its first record: it begins the session
- * (fork_child.h).
+ * (fork_child.c).
  */
 extern void (*recording_begins_late)(void);
 

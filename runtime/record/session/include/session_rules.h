@@ -16,7 +16,7 @@
 
 #define RULES_MAX 64
 
-/* One rule, or several with commas between them (rule_text.h). RBWP_E_USAGE, RBWP_E_MEMORY;
+/* One rule, or several with commas between them (settings_file.h). RBWP_E_USAGE, RBWP_E_MEMORY;
  * RBWP_E_LIMIT; RBWP_E_STATE: no session in progress that could dump. */
 enum rbwp_status rules_add(const char *text, struct rbwp_error *error);
 
