@@ -70,7 +70,7 @@ int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeo
 #define REAL_C11_NAMES(X)
 #endif
 #if __GLIBC_PREREQ(2, 35)
-#define REAL_2_35_NAMES(X) X(epoll_pwait2) X(_dl_find_object)
+#define REAL_2_35_NAMES(X) X(epoll_pwait2)
 #else
 #define REAL_2_35_NAMES(X)
 #endif

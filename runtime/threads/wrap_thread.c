@@ -12,104 +12,14 @@
 #include "record_extend.h"
 #include "waiter.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-
-/* ---- what a thread is called that has no name of its own ------------------------------------- */
-/*
- * By the function that it was started with, as the file that has it and the address in that file,
- * where tools find its name:
- *
- *     /usr/bin/redis-server+0x4c510 (BuildId: 9f12...)
- *
- * The loader knows that without a lock (_dl_find_object, glibc 2.35). No system call is made: a
- * sandbox may have taken the right to from the thread.
- */
-
-enum { START_NAME_BYTES = 512 };
-
-#if __GLIBC_PREREQ(2, 35)
-enum { HEADER_BYTES = 4096 /* which are mapped if the first one is */ };
-
-static char program[START_NAME_BYTES]; /* the loader has no name for it */
-
-/* Once, before the first thread. */
-static void start_name_prepare(void)
-{
-    const ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[bytes > 0 ? bytes : 0] = '\0';
-}
-
-/* The segment has these addresses of the file, readable. */
-static bool is_loaded(const ElfW(Phdr) * segment, uint64_t from, uint64_t bytes)
-{
-    return segment->p_type == PT_LOAD && segment->p_flags & PF_R && from >= segment->p_vaddr &&
-           bytes <= segment->p_filesz && from - segment->p_vaddr <= segment->p_filesz - bytes;
-}
-
-/* In hexadecimal digits; how many. Headers are where the file's first byte is mapped. */
-static unsigned start_build_id(const struct dl_find_object *object, char *digits_out)
-{
-    const char *base = object->dlfo_map_start;
-    const ElfW(Ehdr) *elf = (const void *)base;
-    if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 || elf->e_phentsize != sizeof(ElfW(Phdr)) ||
-        elf->e_phoff % _Alignof(ElfW(Phdr)) != 0 || elf->e_phoff > HEADER_BYTES ||
-        elf->e_phnum > (HEADER_BYTES - elf->e_phoff) / sizeof(ElfW(Phdr)))
-        return 0;
-    const ElfW(Phdr) *segments = (const void *)(base + elf->e_phoff);
-    for (unsigned i = 0; i < elf->e_phnum; i++) {
-        const ElfW(Phdr) *notes = &segments[i];
-        for (unsigned j = 0; notes->p_type == PT_NOTE && j < elf->e_phnum; j++) {
-            if (!is_loaded(&segments[j], notes->p_vaddr, notes->p_filesz))
-                continue;
-            const unsigned digits = rbwp_extend_build_id(
-                (const char *)object->dlfo_link_map->l_addr + notes->p_vaddr, /* NOLINT */
-                notes->p_filesz, digits_out);
-            if (digits)
-                return digits;
-        }
-    }
-    return 0;
-}
-
-/* NULL: not known, or too long. Else text. */
-static const char *start_name_of(void *(*run)(void *), char text[START_NAME_BYTES])
-{
-    struct dl_find_object object;
-    char digits[RBWP_EXTEND_BUILD_ID_MAX];
-    int (*find)(void *, struct dl_find_object *) =
-        (__typeof__(&_dl_find_object))libc_next_functions[REAL__dl_find_object];
-    if (!find || find((void *)(uintptr_t)run, &object) != 0) /* NOLINT */
-        return NULL;
-    const struct link_map *file = object.dlfo_link_map;
-    const char *path = file->l_name[0] ? file->l_name : program;
-    if (path[0] != '/')
-        return NULL;
-    const unsigned id = start_build_id(&object, digits);
-    const int bytes = snprintf(text, START_NAME_BYTES, "%s+0x%" PRIxPTR "%s%.*s%s", path,
-                               (uintptr_t)run - file->l_addr, id ? " (BuildId: " : "", (int)id,
-                               digits, id ? ")" : "");
-    return bytes > 0 && bytes < START_NAME_BYTES ? text : NULL;
-}
-#else
-static void start_name_prepare(void) {}
-
-static const char *start_name_of(void *(*run)(void *), char text[START_NAME_BYTES])
-{
-    (void)run;
-    (void)text;
-    return NULL;
-}
-#endif
 
 /* ---- the session of a program that the library was loaded into ------------------------------- */
 /*
@@ -174,7 +84,7 @@ static bool start_session(const char *file)
         wrap_thread_report("RBWP_THREADS_STACKS is not a duration (10ms)");
     config.children = strstr(file, "%p") != NULL;
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
-    rbwp_extend_end_items();
+    rbwp_extend_end_items(NULL);
     helper_threads_hold();
     if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session) {
         if (error.text[0])
@@ -276,7 +186,7 @@ __attribute__((constructor)) static void wrap_thread_begin(void)
     }
     if (!start_session(file))
         return;
-    start_name_prepare();
+    rbwp_extend_code_names();
     watch_forks();
     waiter_start_clock();
     waiter_attach(program_invocation_short_name, 0, 0);
@@ -323,8 +233,8 @@ static void wrap_thread_leave(void *unused)
 
 static void wrap_thread_attach(const struct start *start)
 {
-    char name[START_NAME_BYTES];
-    waiter_attach(start_name_of(start->run, name), start->maker, start->ticks);
+    char name[RBWP_EXTEND_CODE_NAME_MAX];
+    waiter_attach(rbwp_extend_code_name((uintptr_t)start->run, name), start->maker, start->ticks);
 }
 
 /* pthread_exit and cancellation unwind through here. */

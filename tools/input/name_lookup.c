@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- threads that are named by the function which they were started with --------------------- */
+/* ---- what is named by its code: threads by the function that they were started with ---------- */
 /*
- * The file has FILE+0xADDRESS (BuildId: ID) of such a thread (SPEC.md 10). What is shown is the
- * function's name, if that FILE is there, else FILE+0xADDRESS without folders.
+ * The file has FILE+0xADDRESS (BuildId: ID) of such a thread, work item or sub-item (SPEC.md 10).
+ * What is shown is the function's name, if that FILE is there, else FILE+0xADDRESS without folders.
  */
 
 #define ID_BEGIN " (BuildId: "
-enum { STARTS_MAX = 256 /* functions of a recording that are looked for */ };
+enum { STARTS_MAX = 1024 /* functions of a recording that are looked for */ };
 
 /* The parts of FILE+0xADDRESS (BuildId: ID), of which the last may be missing. */
 struct start_place {
@@ -85,11 +85,11 @@ static const char *find_start(struct names *names, const struct name *name,
 }
 
 /* time_ns: as in unwind.h. Without memory names stay as they are. */
-static void thread_names_resolve(struct names *names, int64_t time_ns)
+static void thread_names_resolve(struct names *names, const struct name_set *set, int64_t time_ns)
 {
     struct start_place place;
-    for (size_t i = 0; i < names->threads.count; i++) {
-        struct name *name = &names->threads.names[i];
+    for (size_t i = 0; i < set->count; i++) {
+        struct name *name = &set->names[i];
         if (!parse_start(name, &place))
             continue;
         const char *function = find_start(names, name, &place, time_ns);
@@ -234,7 +234,9 @@ bool names_load(struct names *names, const struct rbwp_reader *reader)
     if (load_slots(&names->slots, tables, trailer) && load_sub_items(&names->sub_items, tables) &&
         load_threads(&names->threads, trailer)) {
         load_kinds(names, trailer);
-        thread_names_resolve(names, trailer ? trailer->start_ns : 0);
+        const struct name_set *sets[] = {&names->slots, &names->sub_items, &names->threads};
+        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+            thread_names_resolve(names, sets[i], trailer ? trailer->start_ns : 0);
         return true;
     }
     names_free(names);

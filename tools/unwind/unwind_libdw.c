@@ -345,7 +345,7 @@ size_t unwind_object(struct unwind *unwind, uint64_t address, char *text, size_t
         return 0;
     const char *name = dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
     forget_names(unwind);
-    if (name && offset < symbol.st_size) {
+    if (name && (offset == 0 || offset < symbol.st_size)) {
         name = plain_name(unwind, name);
     } else {
         const char *path = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
@@ -359,27 +359,16 @@ size_t unwind_object(struct unwind *unwind, uint64_t address, char *text, size_t
     return count < 0 ? 0 : (size_t)count < bytes ? (size_t)count : bytes - 1;
 }
 
-static const char *function_at(struct unwind *unwind, uint64_t address)
-{
-    GElf_Off offset;
-    GElf_Sym symbol;
-    Dwfl_Module *module = dwfl_addrmodule(unwind->dwfl, address);
-    const char *name =
-        module ? dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL) : NULL;
-    return name && offset == 0 ? plain_name(unwind, name) : NULL;
-}
-
 char *unwind_function(const struct code_file *file, uint64_t address, int64_t time_ns)
 {
     const struct code_file named = {0, UINT64_MAX, 0, file->path, file->build_id};
     struct unwind *unwind = unwind_new(NULL, 0, 0);
     struct code_map map = {0};
-    char *function = NULL;
+    char text[512], *function = NULL;
     if (unwind && code_map_make(&map, &named, 1) &&
-        code_elf_report_linked(unwind->dwfl, map.ranges, time_ns)) {
-        const char *name = function_at(unwind, address);
-        function = name ? strndup(name, strcspn(name, "@")) : NULL;
-    }
+        code_elf_report_linked(unwind->dwfl, map.ranges, time_ns) &&
+        unwind_object(unwind, address, text, sizeof text))
+        function = strdup(text);
     code_map_free(&map);
     unwind_free(unwind);
     return function;

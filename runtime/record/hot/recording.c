@@ -106,19 +106,25 @@ void recording_slow_rows(enum rule_watch watch)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-static bool ends_items;
+static rbwp_extend_until_fn *until;
 
-void rbwp_extend_end_items(void)
+static uint64_t to_the_end(uint64_t thread_id, uint64_t now_ticks)
 {
-    ends_items = true;
+    (void)thread_id;
+    return now_ticks;
 }
 
-static void change_all(int before, int level)
+void rbwp_extend_end_items(rbwp_extend_until_fn *until_of)
+{
+    until = until_of ? until_of : to_the_end;
+}
+
+static void change_all(int before, int level, rbwp_extend_until_fn *until_of)
 {
     const uint64_t now_ticks = rbwp_now_ticks();
     for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
         if (thread->self)
-            recorder_change_level(thread, before, level, now_ticks);
+            recorder_change_level(thread, before, level, until_of(thread->thread_id, now_ticks));
 }
 
 const struct thread *recording_end(void)
@@ -127,8 +133,8 @@ const struct thread *recording_end(void)
     const struct thread *stuck = hold_all(&level);
     if (stuck)
         return stuck;
-    if (ends_items)
-        change_all(level, 0);
+    if (until)
+        change_all(level, 0, until);
     hand_over_all();
     return NULL;
 }
@@ -146,7 +152,7 @@ const struct thread *recording_set_level(int level)
     const struct thread *stuck = hold_all(&before);
     if (stuck)
         return stuck;
-    change_all(before, level);
+    change_all(before, level, to_the_end);
     if (level == 0)
         hand_over_all();
     __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);

@@ -41,6 +41,13 @@ enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);
 #define RBWP_EXTEND_BUILD_ID_MAX 64u
 unsigned rbwp_extend_build_id(const char *notes, size_t bytes, char *digits_out);
 
+/* Code that is mapped, as FILE+0xADDRESS (BuildId: ID), in which tools find the function: text;
+ * NULL: not known, or too long. It takes no lock and makes no system call. rbwp_extend_code_names
+ * once, before the first. */
+#define RBWP_EXTEND_CODE_NAME_MAX 512u
+void rbwp_extend_code_names(void);
+const char *rbwp_extend_code_name(uintptr_t code, char text[RBWP_EXTEND_CODE_NAME_MAX]);
+
 /* Files that a session opens from now on have descriptors from this one on, where the process may
  * have so many: for programs that give low ones a meaning. */
 void rbwp_extend_keep_descriptors_above(int least);
@@ -86,8 +93,10 @@ void rbwp_extend_show_waits(rbwp_extend_wait_fn *wait_of, uint64_t limit_ns);
 void rbwp_extend_show_wait(const void *waiter);
 
 /* From now on what is open on any thread ends with the session: for who records what threads do
- * until they stop it, as running is. */
-void rbwp_extend_end_items(void);
+ * until they stop it, as running is. until: when that was over, at most now_ticks, and not before
+ * the thread's last record; called with all recording held, so it takes no lock. NULL: now. */
+typedef uint64_t rbwp_extend_until_fn(uint64_t thread_id, uint64_t now_ticks);
+void rbwp_extend_end_items(rbwp_extend_until_fn *until);
 
 /* Where a session's end has got to. */
 enum rbwp_extend_moment {

@@ -64,8 +64,8 @@ struct unwound unwind_stack(struct unwind *unwind, const struct stack_word *word
 size_t unwind_object(struct unwind *unwind, uint64_t address, char *text, size_t bytes);
 void unwind_free(struct unwind *unwind);
 
-/* The function that begins at this address of a file as it was linked: of path and build_id are
- * asked. The caller frees it; NULL: not known. */
+/* As unwind_object, at this address of a file as it was linked: of path and build_id are asked. The
+ * caller frees it; NULL: not known. */
 char *unwind_function(const struct code_file *file, uint64_t address, int64_t time_ns);
 
 #endif /* UNWIND_H */
