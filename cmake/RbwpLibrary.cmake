@@ -82,3 +82,33 @@ else()
   add_library(rbwp::rbwp ALIAS rbwp-static)
   add_library(rbwp::jobs ALIAS rbwp-jobs-static)
 endif()
+
+# rbwp_loaded_library(NAME MAP ROOM...): a library that runtimes, drivers or the loader load into
+# programs which know nothing of it, with a recorder of its own inside that nobody else sees. They
+# call it as long as the process lives.
+function(rbwp_loaded_library name map)
+  add_library(${name} MODULE)
+  foreach(room IN LISTS ARGN)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:rbwp-${room}>)
+  endforeach()
+  foreach(wing IN ITEMS format runtime)
+    target_sources(${name} PRIVATE $<TARGET_PROPERTY:rbwp-${wing},INTERFACE_SOURCES>)
+  endforeach()
+  rbwp_target_settings(${name})
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  target_link_libraries(${name} PRIVATE ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
+  set(map ${PROJECT_SOURCE_DIR}/cmake/${map})
+  target_link_options(${name} PRIVATE LINKER:--version-script=${map} LINKER:-z,nodelete)
+  if(NOT RBWP_SANITIZE) # whose run-time the program brings
+    target_link_options(${name} PRIVATE LINKER:-z,defs)
+  endif()
+  set_property(TARGET ${name} PROPERTY LINK_DEPENDS ${map})
+  if(RBWP_INSTALL)
+    install(TARGETS ${name} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endfunction()
+
+if(RBWP_BUILD_TOOLS) # rbwp record is who needs it
+  rbwp_loaded_library(rbwp-inject rbwp-inject.map gpu-inject)
+  rbwp_loaded_library(rbwp-ompt rbwp-ompt.map runtime-collect)
+endif()
