@@ -111,4 +111,5 @@ endfunction()
 if(RBWP_BUILD_TOOLS) # rbwp record is who needs it
   rbwp_loaded_library(rbwp-inject rbwp-inject.map gpu-inject)
   rbwp_loaded_library(rbwp-ompt rbwp-ompt.map runtime-collect)
+  rbwp_loaded_library(rbwp-itt rbwp-itt.map runtime-collect)
 endif()

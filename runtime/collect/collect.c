@@ -5,10 +5,13 @@
 #include "rbwp_session.h"
 #include "record_extend.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { NAMES_MAX = 4096, REGION_SLOTS_MAX = 200, OPEN_MAX = 1000, SHORT_WAIT_NS = 1000 };
 
@@ -61,7 +64,7 @@ static bool collect_make(struct collect_name *place, enum collect_kind kind, con
         rbwp_sub_item_register(types[kind], text, &place->id) != RBWP_OK)
         return false;
     place->kind = kind;
-    if (kind != COLLECT_REGION || region_count == REGION_SLOTS_MAX ||
+    if ((kind != COLLECT_REGION && kind != COLLECT_CALL) || region_count == REGION_SLOTS_MAX ||
         rbwp_work_item_register(text, &place->slot) != RBWP_OK)
         place->slot = RBWP_SLOTS_MAX;
     else
@@ -97,9 +100,9 @@ const struct collect_name *collect_code(enum collect_kind kind, const void *code
     return name;
 }
 
-const struct collect_name *collect_text(enum collect_kind kind, const char *text)
+const struct collect_name *collect_text(enum collect_kind kind, const void *key, const char *text)
 {
-    return collect_find(kind, text, text);
+    return collect_find(kind, key, text);
 }
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -162,6 +165,16 @@ static _Atomic(struct collect_thread *) threads;
 /* A pointer: libraries that are loaded late have little room for such variables. */
 static _Thread_local struct collect_thread *mine RBWP_TLS_MODEL_;
 
+/* Of a thread that ends without a word: the recorder detaches it. */
+static pthread_key_t leaving;
+
+static void collect_thread_leave(void *thread)
+{
+    mine = NULL;
+    atomic_store(&((struct collect_thread *)thread)->depth, 0);
+    atomic_store(&((struct collect_thread *)thread)->thread_id, 0);
+}
+
 static struct collect_thread *collect_thread_take(void)
 {
     struct collect_thread *thread;
@@ -207,9 +220,13 @@ void collect_attach(const char *name)
 {
     static _Atomic unsigned number;
     char text[64];
+    if (mine)
+        return;
     snprintf(text, sizeof text, name, atomic_fetch_add(&number, 1)); /* NOLINT */
-    if (!mine && rbwp_thread_attach(text) == RBWP_OK)
-        mine = collect_thread_take();
+    const bool is_first = syscall(SYS_gettid) == getpid();
+    if (rbwp_thread_attach(is_first ? program_invocation_short_name : text) == RBWP_OK &&
+        (mine = collect_thread_take()))
+        (void)pthread_setspecific(leaving, mine);
 }
 
 static void collect_push(uint64_t what, const struct collect_name *name)
@@ -258,10 +275,10 @@ static void collect_pop(struct collect_thread *thread, unsigned to, uint64_t tic
 void collect_detach(void)
 {
     struct collect_thread *thread = mine;
-    mine = NULL;
     if (thread) {
         collect_pop(thread, 0, collect_over(thread, collect_depth(thread), rbwp_now_ticks()));
-        atomic_store(&thread->thread_id, 0);
+        (void)pthread_setspecific(leaving, NULL);
+        collect_thread_leave(thread);
     }
     (void)rbwp_thread_detach();
 }
@@ -314,7 +331,7 @@ void collect_refuse(const char *what, const char *why)
 
 bool collect_start(const char *what)
 {
-    static const char *const kinds[COLLECT_KINDS] = {"region", "task", "wait"};
+    static const char *const kinds[COLLECT_KINDS] = {"region", "task", "task", "wait"};
     struct rbwp_session_config config = {
         .size = sizeof config, .level = 2, .at_cap = RBWP_AT_CAP_DROP};
     struct rbwp_error error;
@@ -324,6 +341,10 @@ bool collect_start(const char *what)
             collect_refuse(what, "no memory");
             return false;
         }
+    if (pthread_key_create(&leaving, collect_thread_leave) != 0) {
+        collect_refuse(what, "no key for its threads");
+        return false;
+    }
     rbwp_extend_end_items(collect_until_of);
     const char *file = secure_getenv("RBWP_COLLECT_FILE");
     bool begun = rbwp_session_parse(&config, NULL, NULL, &error) == RBWP_OK;

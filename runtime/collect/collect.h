@@ -23,17 +23,20 @@ void collect_stop(void);
 /* One line: what is not recorded, because of that. */
 void collect_refuse(const char *what, const char *why);
 
-enum collect_kind { COLLECT_REGION, COLLECT_TASK, COLLECT_WAIT, COLLECT_KINDS };
+/* A call: a task that is the thread's call where it is outermost. */
+enum collect_kind { COLLECT_REGION, COLLECT_CALL, COLLECT_TASK, COLLECT_WAIT, COLLECT_KINDS };
 
 /* A name of regions or tasks, or of waits. */
 struct collect_name;
 /* Of the code that makes them; otherwise: where that is not known, or there are too many. */
 const struct collect_name *collect_code(enum collect_kind kind, const void *code,
                                         const struct collect_name *otherwise);
-/* By a text that stays; NULL: no memory, or too many. */
-const struct collect_name *collect_text(enum collect_kind kind, const char *text);
+/* By a text; key: what is there as long as the process, and is never another name's. NULL: no
+ * memory, or too many. */
+const struct collect_name *collect_text(enum collect_kind kind, const void *key, const char *text);
 
-/* The calling thread. name: "OpenMP worker %u", with its number. */
+/* The calling thread, if it is not attached. name: "OpenMP thread %u", with its number;
+ * the first thread has the program's. */
 void collect_attach(const char *name);
 void collect_detach(void);
 

@@ -19,9 +19,10 @@
 
 #include "rbwp_record.h"
 
-#include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
+
+/* Those of the interface, which not every function needs. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define WHAT "OpenMP"
 
@@ -50,33 +51,23 @@ static _Thread_local uint64_t acquire_ticks RBWP_TLS_MODEL_;
 
 static void on_thread_begin(int type, union ompt_data *thread)
 {
-    (void)thread;
-    collect_attach(type == OMPT_INITIAL_THREAD ? program_invocation_short_name
-                                               : "OpenMP thread %u");
+    collect_attach("OpenMP thread %u");
 }
 
 static void on_thread_end(union ompt_data *thread)
 {
-    (void)thread;
     collect_detach();
 }
 
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
                               unsigned threads, int flags, const void *code)
 {
-    (void)task;
-    (void)frame;
-    (void)threads;
-    (void)flags;
     parallel->value = collect_region_new(collect_code(COLLECT_REGION, code, any_region));
 }
 
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
                             const void *code)
 {
-    (void)task;
-    (void)flags;
-    (void)code;
     collect_region_over(parallel->value);
 }
 
@@ -84,9 +75,6 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task,
                              unsigned threads, unsigned index, int flags)
 {
-    (void)task;
-    (void)threads;
-    (void)index;
     if (flags & OMPT_TASK_INITIAL)
         return;
     if (endpoint == OMPT_BEGIN)
@@ -98,9 +86,6 @@ static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt
 static void on_task_create(union ompt_data *task, const void *frame, union ompt_data *made,
                            int flags, int has_dependences, const void *code)
 {
-    (void)task;
-    (void)frame;
-    (void)has_dependences;
     if (flags & OMPT_TASK_EXPLICIT)
         made->pointer = (void *)(uintptr_t)collect_code(COLLECT_TASK, code, any_task);
 }
@@ -119,9 +104,6 @@ static void on_task_schedule(union ompt_data *before, int status, union ompt_dat
 static void on_sync_region_wait(int kind, int endpoint, union ompt_data *parallel,
                                 union ompt_data *task, const void *code)
 {
-    (void)parallel;
-    (void)task;
-    (void)code;
     if (kind <= 0 || kind >= REGION_WAITS)
         return;
     if (endpoint == OMPT_BEGIN)
@@ -133,18 +115,11 @@ static void on_sync_region_wait(int kind, int endpoint, union ompt_data *paralle
 static void on_mutex_acquire(int kind, unsigned hint, unsigned implementation, uint64_t object,
                              const void *code)
 {
-    (void)kind;
-    (void)hint;
-    (void)implementation;
-    (void)object;
-    (void)code;
     acquire_ticks = rbwp_now_ticks();
 }
 
 static void on_mutex_acquired(int kind, uint64_t object, const void *code)
 {
-    (void)object;
-    (void)code;
     if (kind > 0 && kind < MUTEX_WAITS)
         collect_waited(mutex_wait_names[kind], acquire_ticks);
 }
@@ -152,7 +127,7 @@ static void on_mutex_acquired(int kind, uint64_t object, const void *code)
 static void register_waits(const char *const *texts, const struct collect_name **names, int count)
 {
     for (int i = 1; i < count; i++)
-        names[i] = collect_text(COLLECT_WAIT, texts[i]);
+        names[i] = collect_text(COLLECT_WAIT, texts[i], texts[i]);
 }
 
 static int ompt_begin(ompt_lookup lookup, int device, union ompt_data *tool)
@@ -171,8 +146,6 @@ static int ompt_begin(ompt_lookup lookup, int device, union ompt_data *tool)
                      {OMPT_SYNC_REGION_WAIT, false, (ompt_function)on_sync_region_wait},
                      {OMPT_MUTEX_ACQUIRE, false, (ompt_function)on_mutex_acquire},
                      {OMPT_MUTEX_ACQUIRED, false, (ompt_function)on_mutex_acquired}};
-    (void)device;
-    (void)tool;
     ompt_set_callback set = (ompt_set_callback)lookup("ompt_set_callback");
     if (!collect_start(WHAT))
         return 0;
@@ -183,8 +156,8 @@ static int ompt_begin(ompt_lookup lookup, int device, union ompt_data *tool)
             collect_stop();
             return 0;
         }
-    any_region = collect_text(COLLECT_REGION, "parallel region");
-    any_task = collect_text(COLLECT_TASK, "task");
+    any_region = collect_text(COLLECT_REGION, &any_region, "parallel region");
+    any_task = collect_text(COLLECT_TASK, &any_task, "task");
     register_waits(region_waits, region_wait_names, REGION_WAITS);
     register_waits(mutex_waits, mutex_wait_names, MUTEX_WAITS);
     return 1;
@@ -192,7 +165,6 @@ static int ompt_begin(ompt_lookup lookup, int device, union ompt_data *tool)
 
 static void ompt_end(union ompt_data *tool)
 {
-    (void)tool;
     collect_stop();
 }
 

@@ -28,7 +28,6 @@ enum ompt_event {
     OMPT_MUTEX_ACQUIRED = 27
 };
 enum { OMPT_SOMETIMES = 3 }; /* of set_callback's results: less is never */
-enum { OMPT_INITIAL_THREAD = 1 };
 enum { OMPT_BEGIN = 1, OMPT_END = 2 };
 enum { OMPT_TASK_INITIAL = 0x1, OMPT_TASK_EXPLICIT = 0x4 };
 enum { OMPT_YIELD = 2, OMPT_SWITCH = 7 }; /* statuses with which the task before goes on later */

@@ -17,7 +17,6 @@ ABI_SAME(OMPT_SYNC_REGION_WAIT, (int)ompt_callback_sync_region_wait);
 ABI_SAME(OMPT_MUTEX_ACQUIRE, (int)ompt_callback_mutex_acquire);
 ABI_SAME(OMPT_MUTEX_ACQUIRED, (int)ompt_callback_mutex_acquired);
 ABI_SAME(OMPT_SOMETIMES, (int)ompt_set_sometimes);
-ABI_SAME(OMPT_INITIAL_THREAD, (int)ompt_thread_initial);
 ABI_SAME(OMPT_BEGIN, (int)ompt_scope_begin);
 ABI_SAME(OMPT_END, (int)ompt_scope_end);
 ABI_SAME(OMPT_TASK_INITIAL, (int)ompt_task_initial);
