@@ -74,6 +74,7 @@ all() {
     heading 'calls that may block'
     program threads compare "$dir/librbwp-threads.so" 60
     heading 'programs nobody changed'
+    python3 -B bench/mpi_cost.py "$dir/librbwp-threads.so" || echo "mpi_cost.py ended with $?"
     python3 -B bench/openmp_cost.py "$dir/librbwp-ompt.so" || echo "openmp_cost.py ended with $?"
     python3 -B bench/redis_cost.py "$dir/tools/rbwp" || echo "redis_cost.py ended with $?"
     RBWP_LIBRARY=$(realpath "$dir/librbwp.so") python3 -B bench/python_item.py || echo "python_item.py ended with $?"
