@@ -312,6 +312,17 @@ def test_uneven(found):
     assert uneven["text"] == "thread 0x1 was busy for 90.1 % of the run, the other for 10.0 %"
 
 
+def test_idle_threads_of_a_pool_are_not_uneven(stats, work):
+    """Who is there and not needed has no share of the work; where another one works, too, it is compared with that one alone."""
+    def uneven(made):
+        listed = stats("--json", "--findings", made.write(work / "pool.bin")).json["findings"]
+        return [f["text"] for f in listed if f["what"] == "uneven"]
+
+    pool = Recording(4).ordinary(100, every=10, length=9).call(2, 0, 900, blocked=899).call(3, 0, 900, blocked=899)
+    assert uneven(pool) == []
+    assert uneven(pool.ordinary(100, thread=4, every=10)) == ["t1 was busy for 90.4 % of the run, the other for 10.3 %"]
+
+
 def test_nobody_busy(found):
     assert found([(w, w, 10 * i, 2) for w in (1, 2)
                   for i in range(100)])["all_idle"]["text"].startswith("nobody was busy for 79.8 % of the run (792 ms in all)")

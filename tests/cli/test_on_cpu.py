@@ -53,6 +53,13 @@ def test_threads(rbwp, known):
     assert stats["worker_busy"] == sum(row["busy"] for row in stats["threads"])
 
 
+def test_what_rounding_leaves_is_no_wait(rbwp, work):
+    """1 ns of two clocks that are rounded; 2 us are some."""
+    for running, said in (19.999999, False), (19.998, True):
+        (work / "rounded").write_bytes(made.file(made.CALLS[2:3], [(1, 60, 20, running, 0)], [(0, 0, 1)]))
+        assert ("(waited " in rbwp("stats", "--by", "thread", work / "rounded").text) is said
+
+
 def test_csv_and_text(rbwp, known):
     rows = list(csv.DictReader(io.StringIO(rbwp("stats", "--csv", "work_items", known).text)))
     assert [row["running"] for row in rows if row["name"] == "serve"] == [str(51 * MS)]

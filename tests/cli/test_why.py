@@ -206,6 +206,18 @@ def test_other_names_have_a_line(rbwp, work):
     assert text.startswith("request: 5 of 105 calls") and "also compaction: 1 of 101 slow" in text
 
 
+def test_names_are_escaped_once(rbwp, work):
+    """In the text of why and of findings, and in JSON; a zero byte ends no text."""
+    made = slow(Recording(4).ordinary(), blocked=29)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 29, "a\\b\x1b\0c", 4096, waker=3)
+    cause = first(why(rbwp, work, made), "wait")
+    assert cause["text"] == "waited: a\\b\x1b\0c 4096, ended by t3"
+    shown = r"waited: a\\b\x1b\x00c 4096"
+    assert f"1. wait: {shown}; " in rbwp("why", work / "w.bin").text
+    assert f"100 % {shown}, ended by t3\n" in rbwp("stats", "--findings", work / "w.bin").text
+
+
 def test_forms(rbwp, work):
     path = slow(Recording().ordinary()).write(work / "w.bin")
     text = rbwp("why", path).text
@@ -340,6 +352,16 @@ def test_launch_bound(rbwp, work):
     first = rbwp("stats", "--findings", "--json", work / "w.bin").json["findings"][0]
     assert first["what"] == "slow" and first["cause"] == "launch" and first["text"].startswith("launch-bound: "), first
     assert "(20,000 launches, one every 20.0 us)" in text and "  1. launch: the CPU launched GPU work too slowly; 240 ms, 100 %" in text, text
+
+
+def test_launch_bound_beside_an_idle_pool(rbwp, work):
+    """Run intervals of threads that waited inside, by system calls of their own, have no line."""
+    made = decoding(0.02, 0.008).ordinary(100, thread=2, slot=RUN)
+    for start in SLOW:
+        made.call(2, start, 40, RUN, blocked=39)
+    assert why(rbwp, work, made)["gpus"][0]["launch_bound"]
+    text = rbwp("why", work / "w.bin").text
+    assert "also" not in text and "of 20,000 calls on t1" in text, text
 
 
 @pytest.mark.parametrize("made", [decoding(0.02, 0.021), decoding(0.02, 0.018), decoding(0.02, 0.008, 0.003, thread_waits=True), decoding(0.02, 0.008, count=90)],

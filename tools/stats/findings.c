@@ -79,9 +79,7 @@ static void findings_place(struct search *search, int64_t from_ns, int64_t to_ns
 /* Whole characters of it. */
 static void say_name(struct search *search, struct trace_text name)
 {
-    uint32_t bytes = name.bytes < FINDINGS_NAME_BYTES ? name.bytes : FINDINGS_NAME_BYTES;
-    while (bytes && bytes < name.bytes && ((uint8_t)name.text[bytes] & 0xc0) == 0x80)
-        bytes--;
+    const uint32_t bytes = trace_text_front(name, FINDINGS_NAME_BYTES);
     fwrite(name.text, 1, bytes, search->text);
     if (bytes < name.bytes)
         fputs("..", search->text);
@@ -290,12 +288,17 @@ static void say_more_idle(struct search *search, enum finding_what what, uint32_
     findings_end(search);
 }
 
+/* Threads of a pool that nobody needs have no share of the work to be too small. */
+static bool is_at_work(const struct search *search, const struct stats_track *track)
+{
+    return stats_is_worker(track) && !stats_is_helper(search->stats, track);
+}
+
 /* A tenth of the run, and a millisecond. */
 static bool is_idle(const struct search *search, const struct stats_track *track, idle_of idle,
                     uint64_t *ns_out)
 {
-    if (!stats_is_worker(track) || !track->busy.any || process_of(search, track)->has_gap ||
-        stats_is_helper(search->stats, track))
+    if (!is_at_work(search, track) || !track->busy.any || process_of(search, track)->has_gap)
         return false;
     struct stretch stretch = idle(search, track);
     *ns_out = since(stretch.from_ns, stretch.to_ns);
@@ -353,23 +356,28 @@ static void find_helpers(struct search *search)
 static void find_uneven(struct search *search)
 {
     const struct stats *stats = search->stats;
-    uint32_t busiest = TRACE_NONE;
-    for (uint32_t i = 0; i < stats->track_count; i++)
-        if (stats_is_worker(&stats->tracks[i]) &&
-            (busiest == TRACE_NONE ||
-             stats->tracks[i].busy.busy_ns > stats->tracks[busiest].busy.busy_ns))
+    uint32_t busiest = TRACE_NONE, workers = 0;
+    uint64_t all_ns = 0;
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        if (!is_at_work(search, &stats->tracks[i]))
+            continue;
+        workers++;
+        all_ns += stats->tracks[i].busy.busy_ns;
+        if (busiest == TRACE_NONE ||
+            stats->tracks[i].busy.busy_ns > stats->tracks[busiest].busy.busy_ns)
             busiest = i;
-    if (busiest == TRACE_NONE || stats->workers < 2)
+    }
+    if (workers < 2)
         return;
     uint64_t most_ns = stats->tracks[busiest].busy.busy_ns;
-    uint64_t others_ns = (stats->worker_busy_ns - most_ns) / (stats->workers - 1);
+    uint64_t others_ns = (all_ns - most_ns) / (workers - 1);
     if (part(search, most_ns) < 0.5 || most_ns < 2 * others_ns ||
         !findings_begin(search, FINDING_UNEVEN, part(search, most_ns - others_ns) / 2))
         return;
     say_track(search, busiest);
     fprintf(search->text, " was busy for %.1f %% of the run, the other%s for %.1f %%%s",
-            100 * part(search, most_ns), stats->workers == 2 ? "" : "s",
-            100 * part(search, others_ns), stats->workers == 2 ? "" : " on average");
+            100 * part(search, most_ns), workers == 2 ? "" : "s", 100 * part(search, others_ns),
+            workers == 2 ? "" : " on average");
     findings_end(search);
 }
 
@@ -561,9 +569,10 @@ static void place_cause(struct search *search, const struct why_view *view,
 static void say_cause(struct search *search, const struct why_view *view, uint32_t number)
 {
     const struct why_cause *cause = &view->split->list[number];
-    fprintf(search->text, ": %.0f %%%s %s",
-            100 * (double)cause->excess_ns / (double)view->split->excess_ns, number ? " of it" : "",
-            view->texts[number]);
+    fprintf(search->text, ": %.0f %%%s ",
+            100 * (double)cause->excess_ns / (double)view->split->excess_ns,
+            number ? " of it" : "");
+    fwrite(view->texts[number].text.text, 1, view->texts[number].text.bytes, search->text);
     search->now.cause = why_cause_words[cause->cause];
     place_cause(search, view, cause);
 }
@@ -624,8 +633,9 @@ static void add_launch_bound(struct search *search, const struct why_cause *caus
     search->now.cause = why_cause_words[cause->cause];
     fputs("launch-bound: a GPU in use was idle for ", search->text);
     say_time(search, cause->excess_ns);
-    fprintf(search->text, " because what came next of %" PRIu32 " launches was not launched yet",
-            cause->calls);
+    fputs(" because what came next of ", search->text);
+    say_number(search, cause->calls);
+    fputs(" launches was not launched yet", search->text);
     findings_end(search);
 }
 

@@ -213,7 +213,7 @@ static void behind_track(const struct result_view *view, const struct result_at 
     char text[QUANTITY_BYTES];
     if (stats->process_count > 1)
         result_text_name(view, stats->processes[track->track.process].name);
-    if (track->waiting_ns)
+    if (track->waiting_ns > track->calls) /* 1 ns a call is what rounding leaves */
         out_format(view->out, " (waited %s)", quantity_rough(text, track->waiting_ns, 4));
     if (track->lost_records)
         out_format(view->out, " %sLOST %s records%s", view->colors.red,

@@ -63,7 +63,7 @@ static enum exit_code hand_on(struct why *why, const struct trace *trace)
     for (uint32_t i = 0; i < view.doubt_count; i++)
         free(view.doubts[i]);
     for (uint32_t i = 0; view.texts && i < view.causes.count; i++)
-        free(view.texts[i]);
+        free((char *)(uintptr_t)view.texts[i].text.text);
     free(view.texts);
     return code;
 }

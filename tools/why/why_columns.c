@@ -120,7 +120,7 @@ static struct result_cell cause_text(const struct result_at *at, int what)
 {
     (void)what;
     return result_bytes(
-        trace_text(VIEW(at)->texts[(const struct why_cause *)at->row - VIEW(at)->split->list]));
+        VIEW(at)->texts[(const struct why_cause *)at->row - VIEW(at)->split->list].text);
 }
 
 static const struct result_column cause_columns[] = {

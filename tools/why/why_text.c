@@ -15,7 +15,7 @@ enum {
     CAUSES_SHOWN = 5,
     NAMES_SHOWN = 3,
     BYTES_USUAL = 4096,
-    NAME_COLUMNS = 60,
+    NAME_BYTES = 60,
     FEW = 30,
     SMALL_PART = 100
 };
@@ -86,16 +86,21 @@ void why_find_doubts(struct why_view *view)
 /* ---- words -------------------------------------------------------------------------------------
  */
 
+static void put_text(struct out *out, struct trace_text text)
+{
+    const bool fits = text.bytes <= NAME_BYTES;
+    out_bytes(out, text.text, trace_text_front(text, fits ? NAME_BYTES : NAME_BYTES - 2));
+    out_text(out, fits ? "" : "..");
+}
+
 static void put_name(struct out *out, const struct why_view *view, uint32_t name)
 {
-    const struct trace_text text = trace_name_of(view->trace, name);
-    text_name_fit(out, text.text, text.bytes, NAME_COLUMNS);
+    put_text(out, trace_name_of(view->trace, name));
 }
 
 static void put_thread(struct out *out, const struct why_view *view, uint32_t thread)
 {
-    const struct trace_text text = trace_track_of(view->trace, thread)->name;
-    text_name_fit(out, text.text, text.bytes, NAME_COLUMNS);
+    put_text(out, trace_track_of(view->trace, thread)->name);
 }
 
 static void put_time(struct out *out, uint64_t ns)
@@ -142,11 +147,10 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
     if (cause->cause == WHY_CAUSE_SUB_ITEM || cause->cause == WHY_CAUSE_GPU)
         put_name(out, view, cause->name);
     if (cause->key != TRACE_NONE) {
-        const struct trace_text value = view->calls->texts.list[cause->value];
         out_text(out, cause->cause == WHY_CAUSE_ARGUMENT ? "" : ", in calls with ");
         put_name(out, view, cause->key);
         out_text(out, "=");
-        text_name_fit(out, value.text, value.bytes, NAME_COLUMNS);
+        put_text(out, view->calls->texts.list[cause->value]);
     }
     if (cause->kind != TRACE_NONE) {
         out_text(out, ": ");
@@ -154,14 +158,13 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
     }
     if (cause->object_name.bytes) {
         out_text(out, " ");
-        text_name_fit(out, cause->object_name.text, cause->object_name.bytes, NAME_COLUMNS);
+        put_text(out, cause->object_name);
     } else if (cause->object)
         out_format(out, cause->object < 1 << 20 ? " %" PRIu64 : " 0x%" PRIx64, cause->object);
     if (cause->system_call) {
         out_text(out, ", in ");
         if (cause->system_call_name.bytes)
-            text_name_fit(out, cause->system_call_name.text, cause->system_call_name.bytes,
-                          NAME_COLUMNS);
+            put_text(out, cause->system_call_name);
         else
             out_format(out, "system call %" PRIu64, cause->system_call - 1);
     }
@@ -200,12 +203,16 @@ bool why_find_texts(struct why_view *view)
         const struct why_cause *cause = &view->split->list[i];
         out.used = 0;
         put_what(&out, view, cause);
+        const uint32_t what_bytes = (uint32_t)out.used;
         if (has_by(cause)) {
             out_text(&out, ", ");
             put_by(&out, view, cause);
         }
-        view->texts[i] = strndup(out.buffer, out.used);
-        good = view->texts[i] != NULL;
+        char *text = malloc(out.used + 1);
+        good = text != NULL;
+        if (good)
+            memcpy(text, out.buffer, out.used);
+        view->texts[i] = (struct why_said){{text, good ? (uint32_t)out.used : 0}, what_bytes};
     }
     free(out.buffer);
     return good && view->texts;
@@ -219,10 +226,11 @@ static void put_evidence(struct out *out, const struct why_view *view,
 {
     char from[QUANTITY_BYTES], to[QUANTITY_BYTES];
     const int64_t stop_ns = evidence->start_ns + (int64_t)evidence->duration_ns;
+    const struct trace_text thread = trace_track_of(view->trace, evidence->thread)->name;
     quantity_time(from, evidence->start_ns, view->zero_ns);
     quantity_time(to, stop_ns + 1, view->zero_ns);
     out_text(out, "     e.g. ");
-    put_thread(out, view, evidence->thread);
+    text_name_fit(out, thread.text, thread.bytes, NAME_BYTES);
     out_format(out, " at %s for ", from);
     put_time(out, evidence->duration_ns);
     if (view->file)
@@ -234,22 +242,26 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
                       uint32_t number)
 {
     const double share = (double)cause->excess_ns / (double)view->split->excess_ns;
+    const struct why_said *said = &view->texts[cause - view->split->list];
+    char calls[QUANTITY_BYTES];
     out_format(out, "%3" PRIu32 ". %s: ", number, why_cause_words[cause->cause]);
-    put_what(out, view, cause);
+    text_name(out, said->text.text, said->what_bytes);
     out_text(out, "; ");
     put_time(out, cause->excess_ns);
-    out_format(out, ", %.0f %%, of %" PRIu32 " call%s", 100 * share, cause->calls,
+    out_format(out, ", %.0f %%, of %s call%s", 100 * share, quantity_grouped(calls, cause->calls),
                cause->calls == 1 ? "" : "s");
     if (cause->thread != TRACE_NONE) {
+        const struct trace_text thread = trace_track_of(view->trace, cause->thread)->name;
         out_text(out, " on ");
-        put_thread(out, view, cause->thread);
+        text_name_fit(out, thread.text, thread.bytes, NAME_BYTES);
     }
     out_text(out, "; without it the run could gain at most ");
     put_time(out, cause->bound_ns);
     out_text(out, "\n");
     if (has_by(cause)) {
+        const uint32_t before = said->what_bytes + 2; /* the comma */
         out_text(out, "     ");
-        put_by(out, view, cause);
+        text_name(out, said->text.text + before, said->text.bytes - before);
         out_text(out, "\n");
     }
     if (cause->evidence_count)
@@ -260,7 +272,7 @@ static void put_verdict(struct out *out, const struct why_view *view)
 {
     const struct why_split *split = view->split;
     const uint64_t run_ns = (uint64_t)view->names->last_ns - (uint64_t)view->names->first_ns;
-    text_name_fit(out, view->name->name.text, view->name->name.bytes, NAME_COLUMNS);
+    text_name_fit(out, view->name->name.text, view->name->name.bytes, NAME_BYTES);
     out_format(out, ": %" PRIu64 " of %" PRIu64 " %s took ", why_slow_calls(view),
                view->name->own.values.total, view->name->wait ? "waits" : "calls");
     put_time(out, split->slow ? split->excess_ns / split->slow : 0);
@@ -295,7 +307,7 @@ static void put_gpu(struct out *out, const struct why_gpu *gpu)
     const struct gpu_use *use = &gpu->use;
     char launches[QUANTITY_BYTES];
     out_text(out, gpu->bound ? "launch-bound: " : "");
-    text_name_fit(out, gpu->name, strlen(gpu->name), NAME_COLUMNS);
+    text_name_fit(out, gpu->name, strlen(gpu->name), NAME_BYTES);
     out_format(out, " was busy for %.0f %% of the ",
                100 * (double)use->busy.busy_ns / (double)(use->used_ns ? use->used_ns : 1));
     put_time(out, use->used_ns);
@@ -304,7 +316,7 @@ static void put_gpu(struct out *out, const struct why_gpu *gpu)
         out_text(out, ", and idle for ");
         put_time(out, use->gap_ns);
         out_text(out, " because ");
-        text_name_fit(out, gpu->thread, strlen(gpu->thread), NAME_COLUMNS);
+        text_name_fit(out, gpu->thread, strlen(gpu->thread), NAME_BYTES);
         out_format(out, " had not launched what came next (%s launches",
                    quantity_grouped(launches, use->launches));
         if (use->paces) {
@@ -325,11 +337,11 @@ static void put_others(struct out *out, const struct why_view *view)
     uint32_t shown = 0;
     for (uint32_t i = 0; i < view->names->count && shown < NAMES_SHOWN; i++) {
         const struct why_name *name = &view->names->list[i];
-        if (name == view->name || !name->excess_ns)
-            continue;
+        if (name == view->name || !name->excess_ns || name->run)
+            continue; /* whether a run interval waited, the second pass alone knows */
         shown++;
         out_text(out, "also ");
-        text_name_fit(out, name->name.text, name->name.bytes, NAME_COLUMNS);
+        text_name_fit(out, name->name.text, name->name.bytes, NAME_BYTES);
         out_format(out, ": %" PRIu64 " of %" PRIu64 " slow, ",
                    name->own.slow ? name->own.bounds.slow : name->queued.bounds.slow,
                    name->own.values.total);

@@ -35,5 +35,13 @@ static inline unsigned trace_word_number(const char *const *words, unsigned coun
         i++;
     return i;
 }
+/* How many of its bytes are its first characters, of at most so many bytes. */
+static inline uint32_t trace_text_front(struct trace_text text, uint32_t most)
+{
+    uint32_t bytes = text.bytes < most ? text.bytes : most;
+    while (bytes && bytes < text.bytes && ((unsigned char)text.text[bytes] & 0xc0) == 0x80)
+        bytes--;
+    return bytes;
+}
 
 #endif /* TRACE_TEXT_H */

@@ -9,6 +9,12 @@
 
 enum { WHY_DOUBTS = 8 };
 
+/* Names in it are as they are: who shows it makes it fit for a terminal, or JSON. */
+struct why_said {
+    struct trace_text text; /* own memory */
+    uint32_t what_bytes;    /* of the cause; behind it who ended it */
+};
+
 struct why_view {
     const struct why_options *options;
     const struct trace *trace; /* NULL: nothing is slow, and no thread is named */
@@ -19,7 +25,7 @@ struct why_view {
     const char *file; /* the first, for commands; NULL: several */
     int64_t zero_ns;
     struct result_rows causes;
-    char **texts; /* what is said of each cause, and of who ended it; terminals may have it */
+    struct why_said *texts;   /* of each cause */
     char *doubts[WHY_DOUBTS]; /* own memory */
     uint32_t doubt_count;
 };
