@@ -39,3 +39,12 @@ CALLS = [(1, 1, 0, 40), (1, 1, 40, 10), (1, 1, 60, 20), (2, 2, 0, 100), (3, 2, 1
 SPLIT = [(1, 40, 10, 6, 1), (1, 60, 20, 5, -1), (2, 0, 100, 0.01, 0), (4, 5, 30, -1, -1), (3, 10, 80, 0.02, 0.5)]
 KNOWN = [(0, 0, 1), (4, 0, 0)]  # of all threads, and of one
 WHOLE = file(CALLS, SPLIT, KNOWN)
+
+
+def states_of(rows):
+    """By thread: running, runnable, waiting in ns. rows: (thread, duration, did all of it run, and of its parts those that are known)."""
+    sums = {}
+    for thread, duration, ran, *parts in rows:
+        parts = [duration, 0, 0] if ran else [int(part or 0) for part in parts]
+        sums[thread] = [a + b for a, b in zip(sums.get(thread, [0, 0, 0]), parts)]
+    return sums

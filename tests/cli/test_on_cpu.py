@@ -172,6 +172,32 @@ def test_viewers(rbwp, known, unknown):
     assert not any("ran" in s.args for s in Trace(rbwp("export", "--to", "perfetto", unknown).out).slices)
 
 
+STATES_IN_SQLITE = """select track.name, duration_ns, 0, running_ns, runnable_ns, waiting_ns from span
+    join span_cpu on span.id = span_cpu.span join track on track.id = span.track"""
+
+
+def states_in_json(events):
+    """Of the calls of Chrome's form, whose times are in us."""
+    names = {e["tid"]: e["args"].get("rbwp_name", e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+    calls = [(e, e["args"].get("rbwp", {})) for e in events if e["ph"] == "X"]
+    return made.states_of((names[e["tid"]], round(e["dur"] * 1000), "ran" in parts, *map(parts.get, KEYS)) for e, parts in calls)
+
+
+@pytest.mark.parametrize("form", ["csv", "sqlite", "chrome", "kineto"])
+def test_states_of_threads_by_other_readers(rbwp, known, work, form):
+    """What readers that are not ours add up of an export is what rbwp stats says of each thread (others: tests/viewers/states.py)."""
+    rbwp("export", "--to", form, "-o", work / "x", "-f", known)
+    if form == "csv":
+        with open(work / "x") as file:
+            found = made.states_of((row["track"], 0, False, *map(row.get, KEYS)) for row in csv.DictReader(file))
+    elif form == "sqlite":
+        found = made.states_of(sqlite3.connect(work / "x").execute(STATES_IN_SQLITE))
+    else:
+        found = states_in_json(json.loads((work / "x").read_text())["traceEvents"])
+    said = {t["name"]: [t["running"], t["runnable"], t["waiting"]] for t in rbwp("stats", "--json", known).json["threads"]}
+    assert {name: found.get(name, [0, 0, 0]) for name in said} == said and any(waiting for *_, waiting in said.values())
+
+
 def test_timeline(rbwp, known, unknown):
     """Threads that hardly ran come last; what was blocked has no letter."""
     lines = rbwp("timeline", "--ascii", "--width", "100", known).lines

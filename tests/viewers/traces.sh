@@ -50,6 +50,7 @@ export CHROMIUM="$chromium" TMPDIR="$work" PROFILER_CLI_SESSION_DIR="$work/firef
 "$PYTHON" "$here/viewers.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "viewers"
 "$PYTHON" "$here/firefox.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "firefox"
 "$PYTHON" "$here/merged.py" "$RBWP" "$here" "$work" "$work/package" "$MAKE_MODEL" "$modules" "${QUEUE_DEPTH:-}" "${BGPACK:-}" || fail "merged"
+"$PYTHON" "$here/states.py" "$RBWP" "$here" "$work" "$work/package" "$modules" "${BGPACK:-}" || fail "states"
 if [ "$failures" -eq 0 ]; then
     [ -n "$chromium" ] || skip "no chromium; the other viewers were content"
     [ -n "$modules" ] || skip "$why; the viewers were content"
