@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-RBWP, CALLS, IDLE, READS, KEPT_WORD = (os.environ[name] for name in ("RBWP", "CALLS", "IDLE", "READS", "KEPT_WORD"))
+RBWP, CALLS, IDLE, SLEEPERS, READS, KEPT_WORD = (os.environ[name] for name in ("RBWP", "CALLS", "IDLE", "SLEEPERS", "READS", "KEPT_WORD"))
 TRACING = Path("/sys/kernel/tracing")
 LINE = re.compile(r"^\s*(.+)-(\d+)\s+\[(\d+)\]\s+\S+\s+(\d+)\.(\d+): (\w+): (.*)$")
 CALL_NUMBERS = {"x86_64": {"rseq": 334, "getrusage": 98, "clock_gettime": 228, "pread64": 17},
@@ -187,6 +187,16 @@ def test_a_wait_that_nobody_sees_is_no_work(tmp_path, known):
     for name in ("idle 1", "idle 2", "idle 3"):
         assert threads[name]["busy"] <= 25_000_000 and threads[name]["waiting"] > 300_000_000, threads[name]  # of 500 ms
     assert abs(threads["spins"]["busy"] - int(done.stdout.split()[0])) <= 0.02 * int(done.stdout.split()[0]) + 10_000_000
+
+
+def test_sleeping_threads_do_not_run(tmp_path, known):
+    """13 threads and the first one that each wait for 300 ms by another call: of it 5 % at most is time on a CPU, or not known."""
+    path = tmp_path / "sleepers.bin"
+    subprocess.run([RBWP, "record", "--what", "threads", "-o", path, "--", SLEEPERS], cwd=tmp_path, capture_output=True, check=True)
+    busy = {thread["name"]: thread["busy"] for thread in json.loads(rbwp("stats", "--json", path))["threads"]}
+    most = max(busy, key=busy.get)
+    print(f"of 300 ms, {most} of {len(busy)} ran for the longest: {busy[most] / 3e6:.2f} %")
+    assert len(busy) == 14 and busy[most] <= 15_000_000, busy
 
 
 def record_reads(tmp_path, **environment):
