@@ -5,10 +5,11 @@
  *
  * closed: the program closes all descriptors that are not its own, and opens a file on each number.
  * few: it may have few descriptors. fork: a child says what it has of the parent's counters.
- * section: half-way the threads use the word of their rseq area for a critical section of their
- * own. child: all this is done by a child of a thread that had set the word. short: each round is a
- * thread of its own, which ends with an open call. signals: a handler makes calls, too. refused:
- * half-way the threads may not make the system call of that number any more, which fails.
+ * section: half-way the threads begin to count by CPU in critical sections of their own, for
+ * which they use the word of their rseq area. child: all this is done by a child of a thread that
+ * had set the word. short: each round is a thread of its own, which ends with an open call.
+ * signals: a handler makes calls, too. refused: half-way the threads may not make the system call
+ * of that number any more, which fails.
  *
  * Prints a moment as ticks and as a time of the records, at the beginning and at the end, and of
  * each kind how many calls were switched out and the CPU time that all took.
@@ -122,42 +123,82 @@ static void call(enum kind kind)
 
 /* ---- a critical section of the program's own --------------------------------------------- */
 
+#define COUNTED 1000 /* in a round */
+static _Atomic long expected;
+
 #ifdef __x86_64__
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
-__asm__(".pushsection .text\n"
-        ".long 0x53053053\n"
-        "own_abort: ud2\n"
-        "own_start: ud2\n"
-        ".popsection\n");
-extern const char own_abort[] __attribute__((visibility("hidden")));
-extern const char own_start[] __attribute__((visibility("hidden")));
-static const struct {
-    uint32_t version, flags;
-    const char *start;
-    uint64_t bytes;
-    const char *abort;
-} own __attribute__((aligned(32))) = {0, 0, own_start, 1, own_abort};
-#endif
+struct own_area {
+    uint32_t cpu_id_start, cpu_id;
+    uint64_t section;
+};
+static struct {
+    long count;
+} __attribute__((aligned(64))) counts_of_cpu[1024];
+extern const char own_section[] __attribute__((visibility("hidden")));
+
+/* One more on the CPU that the thread is on, without a lock, as allocators count: the kernel begins
+ * it anew where it interrupts it. False: it is to be tried again. */
+__attribute__((noinline)) static bool count_one(struct own_area *area)
+{
+    const uint32_t cpu = *(volatile uint32_t *)&area->cpu_id_start;
+    __asm__ goto(".pushsection .data.rel.ro, \"aw\"\n"
+                 ".balign 32\n"
+                 "own_section: .long 0, 0\n"
+                 ".quad 1f, 2f - 1f, 4f\n"
+                 ".popsection\n"
+                 "lea own_section(%%rip), %%rax\n"
+                 "mov %%rax, %0\n"
+                 "1: cmp %2, %1\n"
+                 "jnz %l[anew]\n"
+                 "incq %3\n"
+                 "2:\n"
+                 ".pushsection .text.unlikely, \"ax\"\n"
+                 ".long 0x53053053\n"
+                 "4: jmp %l[anew]\n"
+                 ".popsection\n"
+                 :
+                 : "m"(area->section), "m"(area->cpu_id), "r"(cpu), "m"(counts_of_cpu[cpu].count)
+                 : "rax", "memory", "cc"
+                 : anew);
+    return true;
+anew:
+    return false;
+}
 
 /* As one that has been through its section leaves the word. The kernel clears it where the thread
  * is switched out; else it stays. */
 static void use_section(bool set)
 {
-#ifdef __x86_64__
     char *thread_pointer;
     if (!&__rseq_size || !__rseq_size)
         return;
     __asm__("mov %%fs:0, %0" : "=r"(thread_pointer));
-    volatile uint64_t *word = (volatile uint64_t *)(thread_pointer + __rseq_offset + 8);
-    if (set)
-        *word = (uint64_t)(uintptr_t)&own;
-    else if (*word && *word != (uint64_t)(uintptr_t)&own)
+    struct own_area *area = (struct own_area *)(thread_pointer + __rseq_offset);
+    for (int i = 0; set && i < COUNTED;)
+        i += count_one(area);
+    expected += set ? COUNTED : 0;
+    const uint64_t word = *(volatile uint64_t *)&area->section;
+    if (word && word != (uint64_t)(uintptr_t)own_section)
         printf("the word of the program's section was changed\n");
-#else
-    (void)set;
-#endif
 }
+
+static void check_counts(void)
+{
+    long counted = 0;
+    for (int i = 0; i < 1024; i++)
+        counted += counts_of_cpu[i].count;
+    if (counted != expected)
+        printf("the program counted %ld of %ld\n", counted, expected);
+}
+#else
+static void use_section(bool set)
+{
+    (void)set;
+}
+static void check_counts(void) {}
+#endif
 
 /* ---- descriptors ----------------------------------------------------------------------- */
 
@@ -332,6 +373,7 @@ static void run(void)
         printf("kind %s %ld %ld %ld\n", names[i], calls_of[i], switched_of[i], ran_of[i]);
     if (is_mode("closed"))
         check_others();
+    check_counts();
 }
 
 int main(int argc, char **argv)

@@ -54,6 +54,10 @@ def says_nothing(path):
     return rbwp("tables", path).find("_cpu") < 0
 
 
+def calls_of(path):
+    return [span for line in rbwp("export", "--to", "ndjson", path).splitlines() if (span := json.loads(line))["category"] == "bgwork"]
+
+
 def columns_of(rows, *names):
     return [tuple(int(row[name]) for name in names) for row in rows]
 
@@ -61,8 +65,7 @@ def columns_of(rows, *names):
 def summed(path, printed):
     """By kind of call: what the kernel counted (calls, switched, ran), and what the file says."""
     slots = {item["name"]: item["slot"] for item in json.loads(rbwp("info", "--json", path))["work_items"]}
-    spans = [span for line in rbwp("export", "--to", "ndjson", path).splitlines() if (span := json.loads(line))["category"] == "bgwork"]
-    rows = table(path, "call_cpu")
+    spans, rows = calls_of(path), table(path, "call_cpu")
     found = {}
     for _, kind, *counts in (line for line in printed if line[0] == "kind"):
         of_kind = [row for row in rows if int(row["slot"]) == slots[kind]]
@@ -290,22 +293,31 @@ def compare(spans, rows, away):
     return switched, both, wrong, differences
 
 
-def test_as_the_scheduler_was_traced(tmp_path, known):
-    if not os.access(TRACING / "instances", os.W_OK):
-        pytest.skip("no tracefs that may be used")
+def traced(make):
+    """What make records, and by thread when the trace shows it as away: the path, what was printed, {thread: intervals}."""
     instance = start_tracing()
     try:
-        path, printed = record(tmp_path, RBWP_CLOCK="monotonic")  # as the trace has it
+        path, printed = make()
         (instance / "tracing_on").write_text("0")
         text = (instance / "trace").read_text()
     finally:
         instance.rmdir()
     (ticks, at_ns), (late_ticks, late_ns) = (tuple(map(int, line[1:])) for line in printed if line[0] == "clock")
-    away = {tid: intervals(events) for tid, events in read_switches(text, lambda t: at_ns + (t - ticks) * (late_ns - at_ns) // (late_ticks - ticks)).items()}
-    spans = [span for line in rbwp("export", "--to", "ndjson", path).splitlines() if (span := json.loads(line))["category"] == "bgwork"]
-    switched, both, wrong, differences = compare(spans, table(path, "call_cpu"), away)
+    switches = read_switches(text, lambda t: at_ns + (t - ticks) * (late_ns - at_ns) // (late_ticks - ticks))
+    return path, printed, {tid: intervals(events) for tid, events in switches.items()}
+
+
+def agrees_with_the_trace(spans, rows, away):
+    switched, both, wrong, differences = compare(spans, rows, away)
     good = sum(off <= max(0.05 * runnable, 20_000 * TIMES_AS_LONG) for off, runnable in differences)
     print(f"switched out {switched}, of these flagged {both}; flagged, and not switched out {wrong}; "
           f"ready to run within max(5 %, 20 us): {good} of {len(differences)}")
     assert switched > 100 and switched - both <= max(3, 0.005 * switched) and wrong <= max(10, 0.01 * switched) * TIMES_AS_LONG
     assert good >= 0.9 * len(differences)
+
+
+def test_as_the_scheduler_was_traced(tmp_path, known):
+    if not os.access(TRACING / "instances", os.W_OK):
+        pytest.skip("no tracefs that may be used")
+    path, _, away = traced(lambda: record(tmp_path, RBWP_CLOCK="monotonic"))  # as the trace has it
+    agrees_with_the_trace(calls_of(path), table(path, "call_cpu"), away)
