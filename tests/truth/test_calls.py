@@ -221,6 +221,15 @@ def test_a_large_copy_is_no_wait(tmp_path, known):
     assert len(record_reads(tmp_path)[1]) < 100  # of 200 that took longer than a wait need: those that were switched out meanwhile
 
 
+def test_a_wait_behind_what_ran_is_not_taken_off_it(tmp_path, known):
+    """The end of a run interval that is recorded behind a wait."""
+    path = tmp_path / "late.bin"
+    done = subprocess.run([RBWP, "record", "--what", "threads", "-o", path, "--", READS, "late"], capture_output=True, text=True, check=True)
+    ran = int(done.stdout.split()[1])
+    (thread,) = json.loads(rbwp("stats", "--json", path))["threads"]
+    assert thread["running"] <= 1.02 * ran and thread["running"] + thread["not_known"] >= 0.98 * ran, (ran, thread)
+
+
 # ---- the trace of the scheduler ---------------------------------------------------------------------------------------------
 
 

@@ -333,39 +333,41 @@ static uint64_t faults(bool asked, int64_t before, int64_t now)
     return now == before || asked ? (uint64_t)(now - before) : UINT64_MAX;
 }
 
-/* How the call's time is split. Between before and begin, and from the end to now, the thread ran,
- * but for a part of which that is not known. */
-static void split_call(const struct on_cpu *on, uint64_t unsure_ticks, int64_t length_ns,
-                       int64_t *running_out, int64_t *runnable_out)
-{
-    const struct on_cpu_counts *a = &on->before, *b = &on->now;
-    const int64_t around = (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks - unsure_ticks / 2) -
-                           length_ns - b->away_ns;
-    const int64_t ran = b->ran_ns - a->ran_ns - (around > 0 ? around : 0);
-    int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
-    int64_t runnable = -1;
-    if (a->runnable_ns >= 0 && b->runnable_ns >= 0) {
-        runnable = b->runnable_ns - a->runnable_ns;
-        runnable = runnable < 0 ? 0 : runnable < length_ns ? runnable : length_ns;
-        if (b->voluntary == a->voluntary) /* it never waited: this is the better clock */
-            running = length_ns - runnable;
-        else if (running > length_ns - runnable)
-            running = length_ns - runnable;
-    } else if (b->voluntary == a->voluntary) {
-        runnable = length_ns - running;
-    }
-    *running_out = running;
-    *runnable_out = runnable;
-}
-
 struct call {
     unsigned slot;
     uint64_t begin_ticks, end_ticks;
     bool asked; /* when it began */
-    /* Before it, and since the kernel was asked: the thread may have waited so long. 0: all
-     * switches since then are the call's. */
+    /* Before it, since the kernel was asked, and behind it: the thread may have waited so long. 0:
+     * all switches since then are the call's. */
     uint64_t unsure_ticks;
+    uint64_t late_ticks; /* of it behind the call, in a wait */
 };
+
+/* How the call's time is split. Between before and begin, and from the end to now, the thread ran,
+ * but for a part of which that is not known, and the wait behind the call. */
+static void split_call(const struct on_cpu *on, const struct call *call, int64_t length_ns,
+                       int64_t *running_out, int64_t *runnable_out)
+{
+    const struct on_cpu_counts *a = &on->before, *b = &on->now;
+    const uint64_t away_ticks = (call->unsure_ticks + call->late_ticks) / 2;
+    const int64_t around =
+        (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks - away_ticks) - length_ns - b->away_ns;
+    const int64_t ran = b->ran_ns - a->ran_ns - (around > 0 ? around : 0);
+    const bool is_queue_known = a->runnable_ns >= 0 && b->runnable_ns >= 0;
+    int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
+    int64_t runnable = is_queue_known ? b->runnable_ns - a->runnable_ns : -1;
+    if (is_queue_known)
+        runnable = runnable < 0 ? 0 : runnable < length_ns ? runnable : length_ns;
+    if (b->voluntary == a->voluntary || (is_queue_known && running > length_ns - runnable)) {
+        /* It never waited. The queue's clock is the better one, if all of its time is the call's */
+        if (is_queue_known && call->unsure_ticks == 0)
+            running = length_ns - runnable;
+        else
+            runnable = length_ns - running;
+    }
+    *running_out = running;
+    *runnable_out = runnable;
+}
 
 /* Times and CPUs; switches and faults are left as not known. */
 static void fill_row(uint64_t *cells, const struct thread *thread, const struct call *call)
@@ -374,8 +376,7 @@ static void fill_row(uint64_t *cells, const struct thread *thread, const struct 
     const uint64_t length = call->end_ticks - call->begin_ticks;
     int64_t running = -1, runnable = -1;
     if (call->unsure_ticks == 0 || call->unsure_ticks < length / KNOWN_PART)
-        split_call(on, call->unsure_ticks, (int64_t)rbwp_ns_from_ticks(length), &running,
-                   &runnable);
+        split_call(on, call, (int64_t)rbwp_ns_from_ticks(length), &running, &runnable);
     for (unsigned i = 0; i < COLUMNS_call_cpu; i++)
         cells[i] = UINT64_MAX;
     cells[AT_call_cpu_start] = call->begin_ticks;
@@ -491,11 +492,11 @@ static void end_for(struct rbwp_self_ *self, struct thread *thread, struct call 
 }
 
 /* Where begins do not always ask, and an end may be put behind the wait that came after it. */
-static uint64_t unsure_ticks(const struct on_cpu *on, bool asked, uint64_t end_ticks)
+static void find_unsure(const struct on_cpu *on, struct call *call)
 {
-    const uint64_t before = asked ? 0 : on->armed_ticks - on->now.ticks;
-    const uint64_t late = rbwp_now_ticks() - end_ticks;
-    return late < on->late_ticks ? before : before + late;
+    const uint64_t late = rbwp_now_ticks() - call->end_ticks;
+    call->late_ticks = late < on->late_ticks ? 0 : late;
+    call->unsure_ticks = (call->asked ? 0 : on->armed_ticks - on->now.ticks) + call->late_ticks;
 }
 
 void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *item, unsigned slot,
@@ -503,11 +504,11 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
 {
     struct on_cpu *on = &thread->on_cpu;
     const bool asked = item == on->asked_at;
-    struct call call = {slot, begin_ticks, end_ticks, asked, 0};
+    struct call call = {slot, begin_ticks, end_ticks, asked, 0, 0};
     if (on->state != WATCHED || on->ran_to_ticks == end_ticks)
         return;
     if (seldom)
-        call.unsure_ticks = unsure_ticks(on, asked, end_ticks);
+        find_unsure(on, &call);
     if (self != &rbwp_self_) {
         end_for(self, thread, call);
         return;
