@@ -178,6 +178,32 @@ def test_unmodified_programs(rbwp, work):
     assert first(found, "lock")["by"] == {"thread": "t3", "wait": "sleep"}
 
 
+@pytest.mark.parametrize("threads, late", [((1, 2), "t3"), ((1,), None), ((1, 2, 3), None)], ids=("one is late", "two are", "nobody is"))
+def test_late_rank(rbwp, work, threads, late):
+    """Who calls MPI and was not in it while others were has come late, if it is one alone."""
+    made = Recording(3, stop=2000).ordinary(slot=RUN)
+    for thread in 1, 2, 3:
+        made.mpi(thread, 1, 1)
+        for i in range(50):
+            made.mpi(thread, 800 + i * 20, 1).wait(thread, 802 + i * 20, 1, "sleep")
+    for start in (105, 305, 505, 705, 755):
+        for thread in threads:
+            made.mpi(thread, start, 30 if thread < 3 else 28)
+        made.mpi(3, start + 29.9, 0.1)
+    found = why(rbwp, work, made)
+    assert found["slow"]["name"] == "MPI_Allreduce" and found["causes"][0]["cause"] == "wait"
+    by = found["causes"][0].get("by") or {}
+    assert by.get("thread") == late and (late is None or "MPI_Allreduce, late: t3" in found["causes"][0]["text"]), found["causes"]
+
+
+def test_waits_for_work_in_mpi(rbwp, work):
+    """Who probes asks for work."""
+    made = Recording(2, stop=2000).ordinary(slot=RUN)
+    for i in range(100):
+        made.mpi(2, i * 10, 8 if i % 20 == 10 else 0.1, "MPI_Probe")
+    assert why(rbwp, work, made)["causes"] == []
+
+
 def test_a_pool_that_waits_for_work_by_system_calls(rbwp, work):
     """A run interval in which its thread waited, which no row shows, is no slow call; asked for by name it is."""
     for looked_at in True, False:

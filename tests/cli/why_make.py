@@ -15,6 +15,7 @@ T = 10**18
 MS = 10**6
 ITEMS = [(1, b"request"), (2, b"compaction"), (3, b"after sleep")]
 PARSE = 5
+MPI_WAIT = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("kind", 6, 4), ("peer", 2, 0), ("bytes", 1, 0), ("outcome", 1, 0)]
 SENT = [("time", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 5), ("peer", 1, 0), ("bytes", 1, 0)]
 HANDLED = [("arrived", 4, 0), ("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 6), ("peer", 1, 0), ("bytes", 1, 0)]
 SUB_ITEMS = [(PARSE, 3, b"parse")]
@@ -34,7 +35,7 @@ class Recording:
 
     def __init__(self, threads=3, stop=1000):
         self.threads, self.stop, self.texts, self.calls = range(1, threads + 1), stop, [], []
-        self.cpu, self.queued, self.args, self.waits, self.looks, self.works = [], [], [], [], [], []
+        self.cpu, self.queued, self.args, self.waits, self.looks, self.works, self.mpi_waits = [], [], [], [], [], [], []
         self.sent, self.handled = [], []
         self.known = [(T, 0, 1)]  # of all calls without a row in call_cpu that they ran
 
@@ -55,6 +56,10 @@ class Recording:
 
     def wait(self, thread, start, length, kind="mutex", object=0, waker=0):
         self.waits.append((at(start), at(start + length), thread, self.name(kind), object, waker, 0, 0))
+        return self
+
+    def mpi(self, thread, start, length, kind="MPI_Allreduce"):
+        self.mpi_waits.append((at(start), at(start + length), thread, self.name(kind), 2**64 - 1, 8, 0))
         return self
 
     def look(self, thread, since, object=0, holder=0, system_call=0, called=None):
@@ -91,7 +96,7 @@ class Recording:
             blocks.append(names(1, *self.texts))
             ranges.append(table_range(HEADER_BYTES + sum(map(len, blocks[:-1])), len(blocks[-1]), 0, 1, 0, 1, len(self.texts)))
         for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, self.cpu), ("thread_cpu", THREAD_CPU, self.known), ("queued", QUEUED, self.queued),
-                                                        ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("open_call", OPEN_CALL, self.looks),
+                                                        ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("mpi_wait", MPI_WAIT, self.mpi_waits), ("open_call", OPEN_CALL, self.looks),
                                                         ("gpu_activity", kernels_make.ACTIVITY, self.works),
                                                         ("message_sent", SENT, self.sent), ("message_handled", HANDLED, self.handled)), 1):
             if made:

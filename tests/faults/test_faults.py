@@ -12,14 +12,19 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import socket
 import statistics
 import subprocess
+import sys
 import threading
 import time
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "mpi"))
+import mpirun  # noqa: E402
 
 RBWP, FAULTS, PLAIN, SERVER, DEADLOCK, THREADS = (os.environ[name] for name in ("RBWP", "FAULTS", "PLAIN", "SERVER", "DEADLOCK", "THREADS"))
 FOLDER = pathlib.Path(os.environ.get("FAULTS_FOLDER", "."))  # on a disk, as fsync is one of the faults
@@ -37,8 +42,9 @@ KINDS = {
     "all stand still": ("everyone_stopped", "everyone_safepoint", "plain_stopped"),
     "late peer": ("late_rank", "late_handler", "plain_late"),
 }
+LONG = ("mpi_late", "mpi_collective") if os.environ["MPI"] else ()  # in the whole form alone
 # One of each kind in the short form.
-MODES = [mode for modes in KINDS.values() for mode in (modes if WHOLE else modes[:1])]
+MODES = [mode for modes in KINDS.values() for mode in (modes if WHOLE else modes[:1])] + list(LONG if WHOLE else ())
 
 # Other words for the same truth, if who or what is to blame is named with them, too.
 ALSO = {
@@ -68,19 +74,36 @@ def rbwp(*words):
     return done.stdout
 
 
+def record_job(mode, fault, folder):
+    """The files of two ranks, in a folder, and what both measured together."""
+    path = folder / f"{mode}.{fault}"
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir()
+    status, said, text = mpirun.launch(2, ["env", f"RBWP_THREADS={THREADS}", RBWP, "record", "--what", "threads", "--stacks", "10ms", "-o", f"{path}/%r.bin",
+                                           "--", os.environ["FAULTS_MPI"], mode, fault, str(folder)])
+    assert status == 0, text
+    one, other = (json.loads(line) for line in said.splitlines() if line.startswith("{"))
+    return path, one | {key: one[key] + other[key] for key in ("calls", "slow", "excess_ns", "noise_ns", "runnable_ns", "runnable_all_ns")}
+
+
 def record(mode, fault, folder):
     """Its file, and what it measured."""
+    began, pressed = time.monotonic(), pressure_s()
+    path, truth = (record_job if mode.startswith("mpi_") else record_program)(mode, fault, folder)
+    return path, truth | {"pressure": (pressure_s() - pressed) / (time.monotonic() - began)}
+
+
+def record_program(mode, fault, folder):
     path = folder / f"{mode}.{fault}.bin"
     if mode.startswith("plain_"):
         command = [RBWP, "record", "--what", "threads", "--stacks", "10ms", "-f", "-o", path, "--", PLAIN]
     else:
         path.unlink(missing_ok=True)
         command = [FAULTS, "-bgworkprofile", "2", "-bgworkprofile_cpu", "1", "-bgworkprofile_stacks", "10ms", "-bgworkprofile_logfile", path]
-    began, pressed = time.monotonic(), pressure_s()
     done = subprocess.run([*map(str, command), mode, fault, str(folder)], capture_output=True, text=True, timeout=60,
                           env=os.environ | {"RBWP_THREADS": THREADS})
     assert done.returncode == 0, done
-    return path, json.loads(done.stdout.splitlines()[-1]) | {"pressure": (pressure_s() - pressed) / (time.monotonic() - began)}
+    return path, json.loads(done.stdout.splitlines()[-1])
 
 
 def pressure_s():
@@ -109,7 +132,9 @@ class Case:
         runs = []
         for _ in range(TRIES):
             path, truth = record(mode, fault, folder)
-            runs.append((disturbance(truth, fault), len(runs), truth, path.rename(path.with_suffix(f".{again}.{len(runs)}"))))
+            kept = path.with_suffix(f".{fault}.{again}.{len(runs)}")
+            shutil.rmtree(kept, ignore_errors=True)
+            runs.append((disturbance(truth, fault), len(runs), truth, path.rename(kept)))
             if runs[-1][0] < QUIET:
                 break
         self.disturbed, _, self.truth, self.path = min(runs)
@@ -139,7 +164,7 @@ class Case:
         spans = [span for span in spans if span.get("name") == self.truth["call"]]
         queued = {(span["thread_id"], span["start_ns"] + span["duration_ns"]): span["duration_ns"] for span in spans if span.get("own_category") == "queued"}
         took = [span["duration_ns"] + max(queued.get((span["thread_id"], span["start_ns"] + off), 0) for off in (-1, 0, 1))
-                for span in spans if span["category"] == "bgwork" or span.get("own_category") == "wait"]
+                for span in spans if span["category"] == "bgwork" or span.get("own_category") in ("wait", "mpi_wait")]
         usual = statistics.median(took)
         return sum(ns - usual for ns in took if ns - usual > self.truth["stall_ns"] / 6)
 
@@ -186,7 +211,8 @@ class Case:
 
     def false_causes(self):
         """Causes that are named without the fault, beyond what the machine did to the program."""
-        named = [cause for cause in self.why["causes"] if cause["cause"] != "unknown"]
+        of_machine = ("unknown", "preempted") if self.mode.startswith("mpi_") else ("unknown",)  # ranks poll, also where they do not measure
+        named = [cause for cause in self.why["causes"] if cause["cause"] not in of_machine]
         return named if sum(cause["excess_ns"] for cause in named) > 1.1 * self.truth["noise_ns"] + 1_000_000 else []
 
 

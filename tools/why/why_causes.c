@@ -112,9 +112,42 @@ static struct why_by by_of_item(const struct why_calls *calls, uint32_t thread,
     return by;
 }
 
+static bool was_in_mpi(const struct why_calls *calls, uint32_t thread, const struct why_part *part)
+{
+    int64_t sum_ns = 0;
+    uint32_t count;
+    const struct why_meanwhile *list = why_calls_of_thread(calls, thread, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (why_is_mpi(trace_name_of(*calls->trace, list[i].name)))
+            sum_ns +=
+                why_overlap_ns(list[i].start_ns, list[i].stop_ns, part->start_ns, part->stop_ns);
+    return 2 * sum_ns >= part->stop_ns - part->start_ns;
+}
+
+/* A call of MPI ends when those have come whom it needs. Of all that call MPI one alone was not in
+ * it meanwhile: it came late. Of several nobody knows which of them this call needs. */
+static struct why_by by_late_peer(const struct why_calls *calls, uint32_t thread,
+                                  const struct why_part *part)
+{
+    uint32_t late = TRACE_NONE;
+    for (uint32_t i = 0; i < calls->tracks.count && i < calls->activity_room; i++) {
+        const struct why_activity *activity = &calls->activity[i];
+        if (!calls->tracks.list[i].mpi || i == thread || !activity->events ||
+            activity->first_ns > part->start_ns || activity->last_ns < part->stop_ns ||
+            was_in_mpi(calls, i, part))
+            continue;
+        if (late != TRACE_NONE)
+            return nobody;
+        late = i;
+    }
+    return why_by_thread(calls, late, part->start_ns, part->stop_ns);
+}
+
 struct why_by why_by_of(const struct why_calls *calls, const struct why_call *call,
                         const struct why_part *part)
 {
+    if (part->kind == WHY_WAIT && why_is_mpi(trace_name_of(*calls->trace, part->name)))
+        return by_late_peer(calls, call->thread, part);
     if (part->kind == WHY_WAIT)
         return why_by_thread(calls, part->waker, part->start_ns, part->stop_ns);
     if (call->look.locked)

@@ -33,7 +33,7 @@ RESULT_MAKES(where_wait, why_cause,
 RESULT_MAKES(argument_key, why_cause, name_cell(at, row->key))
 RESULT_MAKES(argument_value, why_cause, result_bytes(VIEW(at)->calls->texts.list[row->value]))
 
-enum { BY_THREAD, BY_NAME, BY_WAIT };
+enum { BY_THREAD, BY_PROCESS, BY_NAME, BY_WAIT };
 
 static struct result_cell by_made(const struct result_at *at, int what)
 {
@@ -41,6 +41,10 @@ static struct result_cell by_made(const struct result_at *at, int what)
     switch (what) {
     case BY_THREAD:
         return thread_cell(at, by->thread);
+    case BY_PROCESS: {
+        const struct trace_text process = why_other_process(VIEW(at)->trace, at->row);
+        return process.bytes ? result_bytes(process) : result_nothing();
+    }
     case BY_NAME:
         return name_cell(at, by->name);
     default:
@@ -96,6 +100,7 @@ static const struct result_column where_columns[] = {
     RESULT_LAST};
 static const struct result_column by_columns[] = {
     OPTIONAL_MADE("thread", RESULT_TEXT, by_made, BY_THREAD),
+    OPTIONAL_MADE("process", RESULT_TEXT, by_made, BY_PROCESS),
     OPTIONAL_MADE("name", RESULT_TEXT, by_made, BY_NAME),
     OPTIONAL_MADE("wait", RESULT_TEXT, by_made, BY_WAIT), RESULT_LAST};
 static const struct result_column evidence_columns[] = {

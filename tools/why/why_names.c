@@ -175,11 +175,15 @@ void why_tracks_add(struct why_tracks *tracks, const struct trace *trace,
         tracks->failed = true;
         return;
     }
+    const uint32_t thread = thread_of(tracks, trace, track);
+    const bool below = track->kind == TRACE_TABLE && track->parent != TRACE_NONE;
+    const bool mpi = below && trace_text_is(track->name, "mpi_wait");
     tracks->list[track->number] =
         (struct why_track){.track = *track,
-                           .thread = thread_of(tracks, trace, track),
-                           .waits = track->kind == TRACE_TABLE && track->parent != TRACE_NONE &&
-                                    trace_text_is(track->name, "wait")};
+                           .thread = thread,
+                           .waits = mpi || (below && trace_text_is(track->name, "wait"))};
+    if (mpi && thread < tracks->count)
+        tracks->list[thread].mpi = true;
     if (tracks->count <= track->number)
         tracks->count = track->number + 1;
 }
@@ -394,8 +398,9 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
     names->failed |= names->gpus.failed;
     for (uint32_t i = 0; i < names->count; i++) {
         struct why_name *name = &names->list[i];
-        const bool idle =
-            name->wait && !name->lock && !is_among(name->name, other_kinds, KINDS(other_kinds));
+        const bool mpi = why_is_mpi(name->name) && !trace_text_is(name->name, "MPI_Probe");
+        const bool idle = name->wait && !name->lock && !mpi &&
+                          !is_among(name->name, other_kinds, KINDS(other_kinds));
         const bool is_wanted = wanted ? name_matches(wanted, name->name.text, name->name.bytes)
                                       : !idle && !(names->any_call && (name->wait || name->run));
         if (!is_wanted)

@@ -172,6 +172,16 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
         out_format(out, ", of %" PRIu64 " faults", cause->faults);
 }
 
+struct trace_text why_other_process(const struct trace *trace, const struct why_cause *cause)
+{
+    if (cause->by.thread == TRACE_NONE || !cause->evidence_count)
+        return (struct trace_text){0};
+    const uint32_t process = trace_track_of(trace, cause->by.thread)->process;
+    return process == trace_track_of(trace, cause->evidence[0].thread)->process
+               ? (struct trace_text){0}
+               : trace_process_of(trace, process)->name;
+}
+
 static bool has_by(const struct why_cause *cause)
 {
     return cause->cause != WHY_CAUSE_BEHIND && cause->cause != WHY_CAUSE_GPU_QUEUE &&
@@ -181,9 +191,16 @@ static bool has_by(const struct why_cause *cause)
 static void put_by(struct out *out, const struct why_view *view, const struct why_cause *cause)
 {
     const struct why_by *by = &cause->by;
-    out_text(out, cause->cause == WHY_CAUSE_MESSAGE ? "sent by " : "ended by ");
+    const bool mpi =
+        cause->kind != TRACE_NONE && why_is_mpi(trace_name_of(view->trace, cause->kind));
+    const struct trace_text process = why_other_process(view->trace, cause);
+    out_text(out, cause->cause == WHY_CAUSE_MESSAGE ? "sent by " : mpi ? "late: " : "ended by ");
     if (by->thread != TRACE_NONE)
         put_thread(out, view, by->thread);
+    if (process.bytes) {
+        out_text(out, " of ");
+        text_name_fit(out, process.text, process.bytes, NAME_COLUMNS);
+    }
     if (by->name != TRACE_NONE) {
         out_text(out, by->thread != TRACE_NONE ? ", in " : "");
         put_name(out, view, by->name);

@@ -5,7 +5,7 @@
  * Of each name the distribution, the calls that took longest and a sample of all are kept. A
  * call's time in its queue is a distribution of its own, as it is known apart from the call.
  * In recordings of unmodified programs run intervals are calls, and so are waits for what another
- * thread or a disk has; how long a thread waits for work says nothing.
+ * thread, a rank or a disk has; how long a thread waits for work says nothing.
  */
 #ifndef WHY_NAMES_H
 #define WHY_NAMES_H
@@ -66,7 +66,8 @@ struct why_name {
 struct why_track {
     struct trace_track track; /* its texts are the trace's */
     uint32_t thread;          /* itself, or the one above; of a process and thread id the first */
-    bool waits;               /* rows of the table wait */
+    bool waits;               /* rows of the tables wait and mpi_wait */
+    bool mpi;                 /* a thread that has rows in mpi_wait */
 };
 
 /* The tracks of a trace; both passes have the same. */
@@ -87,7 +88,12 @@ static inline bool why_is_run(struct trace_text name)
 {
     return name.bytes > 6 && memcmp(name.text, "after ", 6) == 0;
 }
-/* A row of the table wait, and not the delay inside of it. */
+/* A call of MPI, as its row is named. */
+static inline bool why_is_mpi(struct trace_text name)
+{
+    return name.bytes > 4 && memcmp(name.text, "MPI_", 4) == 0;
+}
+/* A row of the tables wait and mpi_wait, and not the delay inside of it. */
 bool why_is_wait(const struct why_track *track, const struct trace_span *span);
 
 struct why_names {

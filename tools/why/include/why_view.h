@@ -39,6 +39,8 @@ static inline uint64_t why_slow_calls(const struct why_view *view)
 void why_find_doubts(struct why_view *view);
 /* False without memory. */
 bool why_find_texts(struct why_view *view);
+/* Of who ended the waits, where it is not the process that waited; else empty. */
+struct trace_text why_other_process(const struct trace *trace, const struct why_cause *cause);
 void why_text(struct out *out, const struct why_view *view);
 
 #endif /* WHY_VIEW_H */
