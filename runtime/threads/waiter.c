@@ -471,6 +471,17 @@ static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_tic
     return true;
 }
 
+enum { LATE_LEAST_NS = 1000000 }; /* less is a timer's slack */
+
+/* When a sleep was to end that ended late; 0: it did not. */
+static uint64_t due_ticks(const struct wait *wait, uint64_t stop_ticks)
+{
+    const int64_t late_ns = (int64_t)ns_of(stop_ticks - wait->since_ticks) - wait->for_ns;
+    return wait->for_ns <= 0 || late_ns < LATE_LEAST_NS
+               ? 0
+               : stop_ticks - (uint64_t)((double)late_ns * (double)rbwp_ticks_per_second() / 1e9);
+}
+
 void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakeup_which which,
                   uint64_t stop_ticks)
 {
@@ -486,6 +497,8 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakeup_whic
             (void)wakeup_take(wait->bucket, wait->object, wait->since_ticks, stop_ticks, which,
                               &waker);
     }
+    if (wait->kind == WAIT_SLEEP)
+        waker.ticks = due_ticks(wait, stop_ticks);
     if (was_long(waiter, wait, stop_ticks))
         waiter_report(waiter, wait, outcome, stop_ticks, &waker);
     set_busy(waiter, NULL);

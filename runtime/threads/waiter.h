@@ -160,6 +160,7 @@ struct wait {
                            taken back */
     int64_t peer;       /* of calls of MPI alone: a rank, -1 none or not known */
     uint64_t bytes;
+    int64_t for_ns; /* of sleeps alone: how long was asked for */
 };
 
 /* The calling thread becomes one whose waits are recorded: known by its name (NULL: its number),

@@ -27,17 +27,46 @@
 /* ---- sleep --------------------------------------------------------------------------------------
  */
 
-WAITS(unsigned, sleep, (unsigned seconds), (seconds), WAIT_SLEEP, 0, result == 0)
-WAITS(int, usleep, (useconds_t duration_us), (duration_us), WAIT_SLEEP, 0, result == 0)
-WAITS(int, nanosleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
-      WAIT_SLEEP, 0, result == 0)
-WAITS(int, clock_nanosleep,
-      (clockid_t clock, int flags, const struct timespec *duration, struct timespec *rest),
-      (clock, flags, duration, rest), WAIT_SLEEP, 0, result == 0)
+/* It is known when it is to end; so it is known how late it does. */
+#define SLEEPS(type, name, parameters, arguments, asked_ns)                                        \
+    SHOWN type name parameters                                                                     \
+    {                                                                                              \
+        struct wait begun WAIT_CLEANED;                                                            \
+        wait_begin(&begun, WAIT_SLEEP, 0);                                                         \
+        begun.for_ns = (asked_ns);                                                                 \
+        const type result = REAL(name) arguments;                                                  \
+        wait_end(&begun, result == 0 ? WAIT_FAILED : WAIT_WOKEN);                                  \
+        return result;                                                                             \
+    }
+
+static int64_t ns_of_time(const struct timespec *time)
+{
+    return time && time->tv_sec >= 0 && time->tv_sec < INT32_MAX
+               ? time->tv_sec * INT64_C(1000000000) + time->tv_nsec
+               : 0;
+}
+
+/* Until that time of a clock of which asking is cheap; 0: of another one. */
+static int64_t ns_until(clockid_t clock, const struct timespec *time)
+{
+    struct timespec now;
+    if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) || clock_gettime(clock, &now) != 0)
+        return 0;
+    return ns_of_time(time) - ns_of_time(&now);
+}
+
+SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), seconds * INT64_C(1000000000))
+SLEEPS(int, usleep, (useconds_t duration_us), (duration_us), duration_us * INT64_C(1000))
+SLEEPS(int, nanosleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
+       ns_of_time(duration))
+SLEEPS(int, clock_nanosleep,
+       (clockid_t clock, int flags, const struct timespec *duration, struct timespec *rest),
+       (clock, flags, duration, rest),
+       flags & TIMER_ABSTIME ? ns_until(clock, duration) : ns_of_time(duration))
 
 #if __GLIBC_PREREQ(2, 28)
-WAITS(int, thrd_sleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
-      WAIT_SLEEP, 0, result == 0)
+SLEEPS(int, thrd_sleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
+       ns_of_time(duration))
 #endif
 
 /* ---- descriptors --------------------------------------------------------------------------------

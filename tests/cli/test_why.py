@@ -168,6 +168,29 @@ def test_period(rbwp, work):
     assert "period" not in why(rbwp, work, slow(Recording().ordinary()))["slow"]
 
 
+@pytest.mark.parametrize("kind, cause, delay, named", [("mutex", "lock", 25, "preempted"), ("barrier", "wait", 25, "preempted"), ("mutex", "lock", 10, "lock"),
+                                                       ("barrier", "wait", 10, "wait")])
+def test_waker_that_slept_too_long(rbwp, work, kind, cause, delay, named):
+    """Who was to end the wait slept, and then had no CPU: for most of the wait, or for less."""
+    made = Recording().ordinary(slot=RUN)
+    for i in range(20):
+        made.wait(2, 10 + i, 0.1, kind, 4096, waker=3)
+    for start in SLOW:
+        made.wait(2, start, 30, kind, 4096, waker=3).wait(3, start - 1, 31, "sleep", delay=delay)
+    found = why(rbwp, work, made)["causes"][0]
+    assert (found["cause"], found["by"]) == (named, {"thread": "t3", "wait": "sleep"}), found
+    assert found["text"].startswith("who was to end the wait was ready to run") == (named == "preempted")
+
+
+def test_waits_of_which_nobody_knows_the_end(rbwp, work):
+    """A scheduler makes them a little longer now and then, too: that is no news. Where they are long it is."""
+    for length, named in (8, []), (30, ["wait"]):
+        made = Recording().ordinary(every=10)
+        for start in SLOW:
+            made.call(2, start, length, blocked=length - 1).wait(2, start + 0.5, length - 1, "semaphore")
+        assert [cause["cause"] for cause in why(rbwp, work, made)["causes"]] == named
+
+
 def test_unmodified_programs(rbwp, work):
     """Run intervals are no calls of work items; waits for locks are slow, waits for work are not."""
     made = Recording().ordinary(slot=RUN)

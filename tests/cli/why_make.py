@@ -54,8 +54,8 @@ class Recording:
         self.args += [(at(start), thread, self.name(key), 1, value) for key, value in args.items()]
         return self
 
-    def wait(self, thread, start, length, kind="mutex", object=0, waker=0):
-        self.waits.append((at(start), at(start + length), thread, self.name(kind), object, waker, 0, 0))
+    def wait(self, thread, start, length, kind="mutex", object=0, waker=0, delay=0):
+        self.waits.append((at(start), at(start + length), thread, self.name(kind), object, waker, int(delay * MS), 0))
         return self
 
     def mpi(self, thread, start, length, kind="MPI_Allreduce"):

@@ -6,13 +6,17 @@ file; handlers that leave calls, or fork; cancellation; an allocator that is loc
 a process forks."""
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 
 import recorded
 
 LONE = os.environ["LONE"]
 SLEEPS, LAST_SLEEPS = 2500, 20  # as in lone.c
+NANOSLEEP, CLOCK_NANOSLEEP = 35, 230
 
 
 def run(folder, way):
@@ -54,13 +58,25 @@ def test_cancel(folder):
     assert len(recording.threads) == 2, recording.threads
 
 
+def test_sleep_that_ends_late(folder):
+    """It is stopped while it sleeps: the row says how long after its time the sleep ended."""
+    with subprocess.Popen(["sleep", "0.1"], env=recorded.environment(folder / "late.bin")) as sleeper:
+        while not pathlib.Path(f"/proc/{sleeper.pid}/syscall").read_text().startswith((f"{NANOSLEEP} ", f"{CLOCK_NANOSLEEP} ")):
+            pass
+        sleeper.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)
+        sleeper.send_signal(signal.SIGCONT)
+    row, = (row for row in recorded.Recording(folder / "late.bin").waits if row["kind"] == "sleep")
+    assert row["delay"] > 0 and abs(row["stop"] - row["start"] - row["delay"] - 100_000_000) < 1_000_000 and row["waker"] == 0, row
+
+
 def test_allocator(folder):
     """It is locked while our handlers run in a child (allocator.c)."""
     recorded.run([os.environ["ALLOCATOR"]], folder / "%p.bin")
     assert [len(recorded.Recording(path).threads) for path in folder.glob("*.bin")] == [3] * 4, list(folder.iterdir())
 
 
-for topic in sys.argv[1:] or ["alone", "clone", "jump", "fork", "cancel", "allocator"]:
+for topic in sys.argv[1:] or ["alone", "clone", "jump", "fork", "cancel", "sleep_that_ends_late", "allocator"]:
     with tempfile.TemporaryDirectory() as name:
         globals()[f"test_{topic}"](pathlib.Path(name))
 print("threads lone: all passed")

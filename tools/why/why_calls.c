@@ -290,12 +290,16 @@ static void take_wait(struct why_calls *calls, const struct why_track *track,
                  span);
     if (call && calls->name->wait && call->begin_ns == span->start_ns)
         call->seen = true;
-    keep_meanwhile(calls, (struct why_meanwhile){.start_ns = span->start_ns,
-                                                 .stop_ns = span->stop_ns,
-                                                 .thread = track->thread,
-                                                 .name = span->name,
-                                                 .waker = waker,
-                                                 .kind = WHY_WAIT});
+    const uint64_t delay_ns = why_argument(detail, calls->delay_key),
+                   all_ns = trace_duration_ns(span);
+    keep_meanwhile(calls,
+                   (struct why_meanwhile){.start_ns = span->start_ns,
+                                          .stop_ns = span->stop_ns,
+                                          .runnable_ns = delay_ns < all_ns ? delay_ns : all_ns,
+                                          .thread = track->thread,
+                                          .name = span->name,
+                                          .waker = waker,
+                                          .kind = WHY_WAIT});
 }
 
 /* ---- the GPU work of calls ------------------------------------------------------------------- */

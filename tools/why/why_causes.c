@@ -72,6 +72,18 @@ static const struct why_meanwhile *call_of(const struct why_calls *calls, uint32
     return longest_of(calls, thread, false, from_ns, to_ns);
 }
 
+/* It was ready to run for most of that time, and had no CPU: in its call, or behind its wait. */
+static bool was_starved(const struct why_meanwhile *call, const struct why_meanwhile *wait,
+                        int64_t from_ns, int64_t to_ns)
+{
+    if (wait && 2 * why_overlap_ns(wait->stop_ns - (int64_t)wait->runnable_ns, wait->stop_ns,
+                                   from_ns, to_ns) >
+                    to_ns - from_ns)
+        return true;
+    return call && call->has_cpu &&
+           2 * call->runnable_ns > (uint64_t)(call->stop_ns - call->start_ns);
+}
+
 /* Who waits itself for what another one has leads to that one. */
 struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
                             int64_t to_ns)
@@ -80,10 +92,8 @@ struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int6
     for (unsigned step = 0; thread != TRACE_NONE && step < ROOT_STEPS; step++) {
         const struct why_meanwhile *wait = wait_of(calls, thread, from_ns, to_ns);
         const struct why_meanwhile *call = call_of(calls, thread, from_ns, to_ns);
-        by =
-            (struct why_by){thread, call ? call->name : TRACE_NONE, wait ? wait->name : TRACE_NONE,
-                            call && call->has_cpu &&
-                                2 * call->runnable_ns > (uint64_t)(call->stop_ns - call->start_ns)};
+        by = (struct why_by){thread, call ? call->name : TRACE_NONE, wait ? wait->name : TRACE_NONE,
+                             was_starved(call, wait, from_ns, to_ns)};
         if (!wait || wait->waker == thread)
             break;
         thread = wait->waker;

@@ -242,7 +242,7 @@ static void hand_out_wait(struct handing *handing, const struct why_part *part, 
     cause.object = part->object;
     cause.object_name = why_calls_object(handing->calls, call->thread, part->object);
     cause.by = why_by_of(handing->calls, call, part);
-    if (cause.cause == WHY_CAUSE_LOCK && cause.by.starved)
+    if ((cause.cause == WHY_CAUSE_LOCK || cause.cause == WHY_CAUSE_WAIT) && cause.by.starved)
         cause.cause = WHY_CAUSE_PREEMPTED;
     struct why_by sender;
     if (cause.cause == WHY_CAUSE_WAIT && why_message_of(handing->calls, part, &sender)) {
@@ -541,7 +541,10 @@ bool why_split_is_news(const struct why_split *split, const struct why_name *nam
         split->unknown_ns - (waited_ns < split->unknown_ns ? waited_ns : split->unknown_ns);
     for (uint32_t i = 0; i < split->count; i++) {
         const struct why_cause *cause = &split->list[i];
-        const bool late = cause->cause == WHY_CAUSE_PREEMPTED || cause->cause == WHY_CAUSE_QUEUE;
+        const bool nobody = cause->by.thread == TRACE_NONE && cause->by.name == TRACE_NONE;
+        const bool late = cause->cause == WHY_CAUSE_PREEMPTED || cause->cause == WHY_CAUSE_QUEUE ||
+                          (cause->cause == WHY_CAUSE_WAIT && nobody) ||
+                          (cause->cause == WHY_CAUSE_MESSAGE && cause->by.starved);
         if (name->run && cause->cause == WHY_CAUSE_WAIT && cause->system_call)
             continue;
         if (!late || !why_is_scheduling(cause->excess_ns, cause->calls, run_ns))

@@ -132,7 +132,7 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
         out_text(out, cause->by.starved ? "waited for a message that was under way"
                                         : "waited for a message that was sent late");
     else
-        out_text(out, other ? "who held the lock was ready to run and had no CPU"
+        out_text(out, other ? "who was to end the wait was ready to run and had no CPU"
                             : phrases[cause->cause]);
     if (cause->cause == WHY_CAUSE_BEHIND && cause->by.name != TRACE_NONE)
         put_name(out, view, cause->by.name);

@@ -75,7 +75,7 @@ struct why_meanwhile {
     uint64_t running_ns, runnable_ns;
     uint32_t thread, name, waker;
     uint8_t kind; /* enum why_part_kind; WHY_SUB_ITEM: a call */
-    bool has_cpu; /* running_ns is known */
+    bool has_cpu; /* running_ns is known; runnable_ns is, too, and of a wait, which is ready last */
 };
 
 struct why_activity {

@@ -69,8 +69,8 @@ void why_split_make(struct why_split *split, const struct why_calls *calls);
 /* Of a run that is launch-bound: one cause, whose calls are launches. */
 void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu);
 /* Whether something is worth so much that a scheduler does not do everywhere: it makes calls late
- * now and then, before they begin or while they run; and run intervals of threads that wait for
- * work in a system call are none. name: whose calls these are; run_ns: of the run. */
+ * now and then, before they begin, while they run or wait; and run intervals of threads that wait
+ * for work in a system call are none. name: whose calls these are; run_ns: of the run. */
 bool why_split_is_news(const struct why_split *split, const struct why_name *name,
                        uint64_t least_ns, uint64_t run_ns);
 /* Late by less than a scheduler makes calls everywhere, and worth less than a tenth of the run. */
