@@ -2,7 +2,7 @@
 """Why calls are slow. Guards: the slow calls are found by rank and a gap, each cause is named with who and where, shares of
 the excess add up, what slow and ordinary calls share is no cause, what no table shows is unknown, and without slow calls no cause is named."""
 import pytest
-from why_make import COMPACTION, MS, REQUEST, RUN, T, Recording
+from why_make import COMPACTION, MS, REAP, REQUEST, RUN, T, Recording
 
 SLOW = (100, 300, 500, 700, 750)  # ms; calls there are between ordinary ones
 
@@ -107,6 +107,27 @@ def test_system_call(rbwp, work):
         where = first(why(rbwp, work, made), "io")["where"]
         assert where["system_call"] == 76 and where.get("system_call_name") == called
         assert shown in rbwp("why", work / "w.bin").text
+
+
+@pytest.mark.parametrize("others, by", [((3,), {"thread": "t3", "name": "compaction"}), ((), None), ((3, 4), None)], ids=("one ends with it", "none does", "two do"))
+def test_condition_that_a_call_makes_true(rbwp, work, others, by):
+    """Looks find the call in a futex; who ended that is in no table. The one call of another name that lasted as long and ended with it is named."""
+    made = slow(Recording(4).ordinary(), blocked=29)
+    for start in SLOW:
+        made.look(2, start, system_call=203)
+        for thread in others:
+            made.call(thread, start + 1, 29.01, COMPACTION, blocked=29)
+    cause = first(why(rbwp, work, made), "wait")
+    assert cause.get("by") == by and cause["where"]["system_call"] == 203
+
+
+def test_reaping_is_no_slow_call(rbwp, work):
+    """Our own work item that asks GPUs what has ended; asked for by name it is one."""
+    made = Recording().ordinary()
+    for i in range(40):
+        made.call(2, i * 20, 15 if i % 10 == 5 else 0.1, REAP)
+    assert why(rbwp, work, made)["causes"] == []
+    assert why(rbwp, work, made, "--name", "gpu reap*")["slow"]["calls"] == 4
 
 
 def test_other_waits(rbwp, work):

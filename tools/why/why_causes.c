@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 enum {
     ROOT_STEPS = 8,
@@ -101,8 +102,9 @@ struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int6
     return by;
 }
 
-/* Of a sub-item that waits nobody says who ended it. It was a call of another thread that lasted
- * as long and ended with it, if there is exactly one; others of the same name waited, too. */
+/* Of a sub-item that waits, or a call that is blocked, nobody says who ended it. It was a call of
+ * another thread that lasted as long and ended with it, if there is exactly one; others of the same
+ * name waited, too. */
 static struct why_by by_of_item(const struct why_calls *calls, uint32_t thread,
                                 const struct why_part *part)
 {
@@ -164,6 +166,14 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
         return why_by_thread(calls, why_calls_thread_of_id(calls, call->thread, call->look.holder),
                              part->start_ns, part->stop_ns);
     return by_of_item(calls, call->thread, part);
+}
+
+struct why_by why_by_of_blocked(const struct why_calls *calls, const struct why_call *call)
+{
+    const struct why_part wait = {.start_ns = call->end_ns - (int64_t)call->cpu.waiting_ns,
+                                  .stop_ns = call->end_ns};
+    return call->look.system_call == SYS_futex + 1 ? by_of_item(calls, call->thread, &wait)
+                                                   : nobody;
 }
 
 bool why_message_of(const struct why_calls *calls, const struct why_part *part, struct why_by *by)

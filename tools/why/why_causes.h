@@ -39,6 +39,8 @@ enum why_cause_number why_cause_of_wait(const struct why_calls *calls, const str
 /* Who held what the part of the call waited for. */
 struct why_by why_by_of(const struct why_calls *calls, const struct why_call *call,
                         const struct why_part *part);
+/* Who ended what the call was blocked in, at its end, if looks say that it was a futex. */
+struct why_by why_by_of_blocked(const struct why_calls *calls, const struct why_call *call);
 /* What that thread did meanwhile. */
 struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
                             int64_t to_ns);

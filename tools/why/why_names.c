@@ -391,6 +391,16 @@ struct trace_sink why_names_sink(struct why_names *names)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
+/* So its length says nothing. The reaper, a work item of ours, has what the GPU gives it. */
+static bool waits_for_work(const struct why_name *name)
+{
+    const struct trace_text text = name->name;
+    if (!name->wait)
+        return text.bytes > 9 && memcmp(text.text, "gpu reap ", 9) == 0;
+    return !name->lock && !is_among(text, other_kinds, KINDS(other_kinds)) &&
+           (!why_is_mpi(text) || trace_text_is(text, "MPI_Probe"));
+}
+
 void why_names_finish(struct why_names *names, const char *wanted, uint64_t given_ns)
 {
     names->noise_ns = ((uint64_t)names->last_ns - (uint64_t)names->first_ns) / RUN_PART;
@@ -398,9 +408,7 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
     names->failed |= names->gpus.failed;
     for (uint32_t i = 0; i < names->count; i++) {
         struct why_name *name = &names->list[i];
-        const bool mpi = why_is_mpi(name->name) && !trace_text_is(name->name, "MPI_Probe");
-        const bool idle = name->wait && !name->lock && !mpi &&
-                          !is_among(name->name, other_kinds, KINDS(other_kinds));
+        const bool idle = waits_for_work(name);
         const bool is_wanted = wanted ? name_matches(wanted, name->name.text, name->name.bytes)
                                       : !idle && !(names->any_call && (name->wait || name->run));
         if (!is_wanted)

@@ -457,8 +457,10 @@ static void hand_out_call(struct handing *handing)
     hand_out(handing, new_cause(handing, WHY_CAUSE_SELF), handing->running_ns);
     struct why_cause in_call = new_cause(handing, WHY_CAUSE_WAIT);
     in_call.system_call = call->look.system_call;
-    if (in_call.system_call)
+    if (in_call.system_call) {
+        in_call.by = why_by_of_blocked(handing->calls, call);
         hand_out(handing, in_call, blocked_ns);
+    }
     if (blocked_ns > 0)
         handing->split->blocked_ns +=
             blocked_ns < (double)handing->left_ns ? (uint64_t)blocked_ns : handing->left_ns;
