@@ -42,9 +42,9 @@ KINDS = {
     "all stand still": ("everyone_stopped", "everyone_safepoint", "plain_stopped"),
     "late peer": ("late_rank", "late_handler", "plain_late"),
 }
-LONG = ("mpi_late", "mpi_collective") if os.environ["MPI"] else ()  # in the whole form alone
+LONG = [*(("mpi_late", "mpi_collective") if os.environ["MPI"] else ()), *(("gpu_long", "gpu_behind") if os.environ["FAULTS_GPU"] else ())]  # in the whole form alone
 # One of each kind in the short form.
-MODES = [mode for modes in KINDS.values() for mode in (modes if WHOLE else modes[:1])] + list(LONG if WHOLE else ())
+MODES = [mode for modes in KINDS.values() for mode in (modes if WHOLE else modes[:1])] + (LONG if WHOLE else [])
 
 # Other words for the same truth, if who or what is to blame is named with them, too.
 ALSO = {
@@ -56,10 +56,6 @@ ALSO = {
     "late_handler": ("sub_item", "wait"),  # the peer's own calls are as slow: their step
     "late_rank": ("behind",),  # likewise: in their queue
     "rare_step": ("self",),  # of that step
-}
-# Cases of which `rbwp why` is known to miss something, and what. A miss that does not stand here fails.
-KNOWN = {
-    "everyone_safepoint": "who ends a wait for a condition of a program that records itself is not in the file",
 }
 
 LEAST_RIGHT, LEAST_ASSIGNED, MOST_OFF = 0.9, 0.95, 0.1
@@ -99,7 +95,7 @@ def record_program(mode, fault, folder):
         command = [RBWP, "record", "--what", "threads", "--stacks", "10ms", "-f", "-o", path, "--", PLAIN]
     else:
         path.unlink(missing_ok=True)
-        command = [FAULTS, "-bgworkprofile", "2", "-bgworkprofile_cpu", "1", "-bgworkprofile_stacks", "10ms", "-bgworkprofile_logfile", path]
+        command = [os.environ["FAULTS_GPU"] if mode.startswith("gpu_") else FAULTS, "-bgworkprofile", "2", "-bgworkprofile_cpu", "1", "-bgworkprofile_stacks", "10ms", "-bgworkprofile_logfile", path]
     done = subprocess.run([*map(str, command), mode, fault, str(folder)], capture_output=True, text=True, timeout=60,
                           env=os.environ | {"RBWP_THREADS": THREADS})
     assert done.returncode == 0, done
@@ -263,8 +259,6 @@ def test_file_has_what_the_program_measured(cases, mode):
 def test_fault_is_named(cases, mode):
     case = cases(mode, "with")
     problems = list(case.problems())
-    if problems and mode in KNOWN:
-        pytest.xfail(f"known: {KNOWN[mode]}; {problems}")
     case.skip_if_busy(problems)
     assert not problems, (problems, case.truth, case.why)
 
