@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The critical path inside a process. Guards: a wait leads to who ended it, a call to who handed it over, from the run's end or a named
 call's; pieces and shares add up to the run."""
+import json
+
 import pytest
+from report_page import Page
 from why_make import COMPACTION, MS, Recording
 
 
@@ -39,3 +42,26 @@ def test_of_a_call(rbwp, recording):
 
 def test_nothing_ran(rbwp, work):
     rbwp("stats", "--critical-path", Recording().write(work / "empty.bin"), code=1).says("nothing ran in these files")
+
+
+def test_on_the_page(rbwp, recording, work):
+    """The rows of stats, the longest first; of a file without links, where each thread's work is a path of its own, there is none."""
+    rbwp("report", "-o", work / "page.html", recording)
+    shares = rbwp("stats", "--critical-path", "--json", recording).json["shares"]
+    page = Page(work / "page.html").data
+    assert page["critical"] == [{**share, "share": pytest.approx(share["share"])} for share in shares] and len(shares) == 3
+    rbwp("report", "-f", "-o", work / "page.html", Recording().call(1, 0, 20).write(work / "lone.bin"))
+    assert "critical" not in Page(work / "page.html").data
+
+
+def test_in_perfetto(rbwp, recording, work):
+    """A track of its own has the pieces; without a path all else is written, other formats refuse the option."""
+    path = work / "path.pftrace"
+    rbwp("export", "--critical-path", "-o", path, recording)
+    spans = [json.loads(line) for line in rbwp("export", "--to", "ndjson", path).lines if line.startswith("{")]
+    track = [(span["name"], span["start_ns"], span["duration_ns"]) for span in spans if span["track"] == "critical path"]
+    pieces = rbwp("stats", "--critical-path", "--json", recording).json["pieces"]
+    assert track == [(f"{piece['kind']}: {piece['name']}, {piece['thread']}", piece["start"], piece["duration"]) for piece in pieces] and len(track) == 3
+    lone = Recording().call(1, 0, 20).write(work / "lone.bin")
+    rbwp("export", "--critical-path", "-f", "-o", path, lone).says("no critical path is known")
+    rbwp("export", "--critical-path", "-o", work / "x.csv", recording, code=2).says("--critical-path is for perfetto, not for csv")

@@ -313,6 +313,8 @@ enum exit_code export_files(const struct export_options *options, struct operand
             "--json and --csv need -o FILE: standard output has the export itself");
     if (options->columns && !exporter->has_columns)
         return message_usage("--columns is for npz and parquet, not for %s", exporter->name);
+    if (options->critical_path && !exporter->has_path)
+        return message_usage("--critical-path is for perfetto, not for %s", exporter->name);
     if (exporter->binary && !options->reading.output.path && isatty(STDOUT_FILENO))
         return message_usage("%s is nothing for a terminal: give -o FILE, or -o - to have it there",
                              exporter->name);

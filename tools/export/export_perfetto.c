@@ -214,9 +214,32 @@ static void free_row(struct row *row)
     free(row->lanes);
 }
 
+/* It comes as any track does, after all others. */
+static void add_critical_path(struct perfetto *perfetto)
+{
+    const struct export_options *options = export_options_of(perfetto->pass);
+    struct trace *trace = perfetto->pass->trace;
+    if (!options->piece_count)
+        return;
+    const uint32_t track = trace_add_track(
+        trace, (struct trace_track){.kind = TRACE_TABLE, .name = trace_text("critical path")});
+    for (uint32_t i = 0; i < options->piece_count && track < perfetto->row_count; i++) {
+        const struct export_piece *piece = &options->pieces[i];
+        const struct trace_span span = {
+            .start_ns = piece->start_ns,
+            .stop_ns = piece->start_ns + (int64_t)piece->duration_ns,
+            .track = track,
+            .name = trace_add_name(trace, piece->text, (uint32_t)strlen(piece->text)),
+            .category = TRACE_RANGE};
+        perfetto_on_spans(perfetto, &span, 1, NULL);
+    }
+}
+
 static enum exit_code perfetto_end(struct trace_pass *pass)
 {
     struct perfetto *perfetto = pass->state;
+    if (pass->trace)
+        add_critical_path(perfetto);
     for (uint32_t i = 0; i < perfetto->row_count; i++) {
         struct row *row = &perfetto->rows[i];
         for (uint32_t lane = 0; lane < row->lane_count; lane++)
@@ -246,6 +269,7 @@ const struct exporter exporter_perfetto = {
     .suffixes = ".pftrace .perfetto-trace",
     .summary = "Perfetto's own format, for its viewer and SQL",
     .binary = true,
+    .has_path = true,
     .maker.stacks = TRACE_STACK_ARGUMENTS,
     .maker.begin = perfetto_begin,
     .maker.end = perfetto_end,

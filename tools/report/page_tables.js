@@ -209,6 +209,13 @@ function fillLongest(parent) {
   table(parent, [...columns, ...columnsOf("", rows, {noted: {title: "Arguments", form: "text", value: call => argumentText(call.noted)}})], rows, "duration");
 }
 
+function fillCritical(parent) {
+  add(parent, "p", "The chain of work and waits that ends last: from the end of the run back, over waits to who ended them, queues to who handed over, launches and messages. What it has most of has to become faster for the run to end sooner.", "caption");
+  const several = data.processes.length > 1;
+  table(parent, columnsOf("critical", data.critical, {name: {title: "Name", form: "text"}, kind: "Kind", thread: {title: "On", form: "text"}, process: several ? {title: "Process", form: "text"} : null}),
+    data.critical, "share");
+}
+
 function fillLosses(parent) {
   table(parent, columnsOf("losses", data.losses, {cause: {title: "Cause", left: true, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
     track: {title: "On", form: "text", value: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
@@ -236,6 +243,7 @@ const TABS = [
   ["Queue delay", queued.length, parent => kindTable(parent, queued, {item: "Slot"}, extent, "Of the run")],
   ["Ranges", ranges.length, parent => kindTable(parent, ranges, {}, extent, "Of the run")],
   ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, {}, extent, "Of the run")],
+  ["Critical path", (data.critical || []).length, fillCritical],
   ["Flame", data.stacks.length, fillFlame],
   ["Stacks of slow calls", (data.slow_stacks || []).length, fillSlow],
   ["Counters", counters.length, fillCounters],

@@ -322,6 +322,24 @@ static void name_sums(struct report *report)
     report->kinds.count = stats->row_count;
 }
 
+struct page_writing {
+    struct report *report;
+    struct out *out;
+    bool written;
+};
+
+/* While the critical path and its names are known; NULL: there is none. An output that failed is
+ * reported by who closes it; a reader that went away is no failure. */
+static void write_page(const struct critical_report_view *critical, void *context)
+{
+    struct page_writing *writing = context;
+    writing->report->critical = critical;
+    writing->written =
+        page_frame(writing->out, report_write_data, writing->report,
+                   (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||
+        out_failed(writing->out);
+}
+
 static enum exit_code report_end(struct trace_pass *pass)
 {
     struct report *report = pass->state;
@@ -352,12 +370,11 @@ static enum exit_code report_end(struct trace_pass *pass)
     if (report->findings.failed || report->stacks.failed)
         report_fail(report);
     enum exit_code code = EXIT_GOOD;
-    /* An output that failed is reported by who closes it; a reader that went away is no failure. */
-    bool written =
-        page_frame(&pass->out, report_write_data, report,
-                   (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||
-        out_failed(&pass->out);
-    if (!written || report->failed || report->waits.failed || report->stats.failed ||
+    struct page_writing writing = {report, &pass->out, false};
+    if (report->stats.merged || report->stats.spans > CRITICAL_SPANS ||
+        !critical_find(&report->options->reading, pass->inputs, write_page, &writing))
+        write_page(NULL, &writing);
+    if (!writing.written || report->failed || report->waits.failed || report->stats.failed ||
         report->stats.inside.failed || report->stats.lines.failed ||
         report->stats.concurrency.levels == 0)
         code = EXIT_PARTIAL;

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum { LAUNCHES_SHOWN = 4096, NODE_PARTS = 200 };
+enum { LAUNCHES_SHOWN = 4096, CRITICAL_SHOWN = 200, NODE_PARTS = 200 };
 
 struct writer {
     const struct report *report;
@@ -322,6 +322,21 @@ static void put_finding(const struct writer *writer, const void *row)
     put_index(writer, "row", ((const struct finding *)row)->row);
 }
 
+static void put_critical(const struct writer *writer)
+{
+    const struct critical_report_view *view = writer->report->critical;
+    const struct result_rows rows = critical_shares(view);
+    page_begin_list(writer->out, "critical");
+    for (uint32_t i = 0; i < rows.count && i < CRITICAL_SHOWN; i++) {
+        out_text(writer->out, i ? ",\n{" : "\n{");
+        page_members(writer->out, critical_shares_table.columns,
+                     &(struct result_at){.all = view, .row = rows.first + i * rows.stride},
+                     writer->page->taken.first_ns);
+        out_text(writer->out, "}");
+    }
+    page_end_list(writer->out);
+}
+
 /* [parent, kind, spans, time in it itself]: place 0 is none, and parents come first. */
 static void put_stacks(const struct writer *writer)
 {
@@ -431,6 +446,7 @@ static void put_columns(struct out *out, const struct stats *stats)
     page_titles(out, "calls", stats_call_columns, stats);
     page_titles(out, "lines", stats_lines_table.columns, stats);
     page_titles(out, "losses", stats_loss_columns, stats);
+    page_titles(out, "critical", critical_shares_table.columns, stats);
     out_text(out, "},\n");
 }
 
@@ -475,6 +491,8 @@ void report_json(const struct report *report, const struct report_page *page, st
     report_lines_json(report, out);
     put_list(&writer, "findings", stats_findings_table.columns,
              ARRAY(report->findings.list, report->findings.count), put_finding);
+    if (report->critical)
+        put_critical(&writer);
     put_stacks(&writer);
     if (stats->slow.count)
         put_list(&writer, "slow_stacks", slow_stacks_table.columns,

@@ -10,6 +10,7 @@
 #define REPORT_PARTS_H
 
 #include "counter_lines.h"
+#include "critical_path.h"
 #include "findings.h"
 #include "histogram.h"
 #include "page_timeline.h"
@@ -84,8 +85,9 @@ struct report {
     struct waits waits;
     struct counter_lines counters;
     struct page_args args;
-    struct stack_tree stacks; /* of workers; what is in them are kinds */
-    struct findings findings; /* when all has come */
+    struct stack_tree stacks;                    /* of workers; what is in them are kinds */
+    struct findings findings;                    /* when all has come */
+    const struct critical_report_view *critical; /* likewise; NULL: it is not known */
     struct report_fact *facts;
     uint32_t fact_count, fact_room;
     /* Where workers had spans: the page is about that. A GPU's times may make no sense. */

@@ -5,8 +5,10 @@
 #include "progress.h"
 #include "quantity.h"
 #include "result_print.h"
+#include "why.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { LINES_DEFAULT = 20 };
@@ -93,19 +95,19 @@ static const struct result_column hop_columns[] = {
     RESULT_LAST};
 static const struct result_table hops_table = {"hops", NULL, hop_columns, "", NULL, 0};
 
+static const char *const kind_words[] = {WALK_KIND_LIST(WALK_KIND_WORD)};
 enum { PIECE_KIND, PIECE_THREAD, PIECE_PROCESS, PIECE_NAME, PIECE_SHARE };
 
 /* Of a piece, or of a share, which begins with one. */
 static struct result_cell piece_made(const struct result_at *at, int what)
 {
-    static const char *const words[] = {WALK_KIND_LIST(WALK_KIND_WORD)};
     const struct critical_report_view *view = at->all;
     const struct critical_piece *piece = at->row;
     const struct trace_track *track = trace_track_of(view->trace, piece->track);
     if (what == PIECE_SHARE)
         return share(view, piece->duration_ns);
     if (what == PIECE_KIND)
-        return result_word(words[piece->kind]);
+        return result_word(kind_words[piece->kind]);
     if (what == PIECE_NAME)
         return piece->name == TRACE_NONE ? result_nothing()
                                          : result_bytes(trace_name_of(view->trace, piece->name));
@@ -124,7 +126,7 @@ static const struct result_column share_columns[] = {
     PIECE_COLUMNS,
     {"pieces", "pieces", 9, RESULT_COUNT, RESULT_FIELD(struct critical_share, pieces)},
     RESULT_LAST};
-static const struct result_table shares_table = {
+const struct result_table critical_shares_table = {
     "shares", NULL, share_columns, "share,pieces,time,kind,thread", NULL, 0};
 static const struct result_column piece_columns[] = {
     RESULT_PLAIN("start", RESULT_TIME, struct critical_piece, start_ns), PIECE_COLUMNS,
@@ -155,7 +157,7 @@ const struct result_column critical_columns[] = {
      RESULT_LIST_OF(struct critical_report_view, lines, count)},
     {"hops", NULL, 0, RESULT_LIST, .list = &hops_table,
      RESULT_LIST_OF(struct critical_report_view, path.hops, path.hop_count)},
-    {"shares", NULL, 0, RESULT_LIST, .list = &shares_table,
+    {"shares", NULL, 0, RESULT_LIST, .list = &critical_shares_table,
      RESULT_LIST_OF(struct critical_report_view, path.shares, path.share_count)},
     {"pieces", NULL, 0, RESULT_LIST, .list = &pieces_table,
      RESULT_LIST_OF(struct critical_report_view, path.pieces, path.piece_count)},
@@ -259,9 +261,9 @@ static void critical_report_put_text(struct out *out, const struct critical_repo
                                      uint32_t most, struct colors colors)
 {
     const struct result_view result = {out, colors, UINT16_MAX, false, 0, NULL};
-    const struct result_layout layout = result_layout(&result, &shares_table, NULL, 0);
+    const struct result_layout layout = result_layout(&result, &critical_shares_table, NULL, 0);
     const struct critical_path *path = &view->path;
-    struct result_rows rows = result_array(path->shares, sizeof *path->shares, path->share_count);
+    struct result_rows rows = critical_shares(view);
     char run[QUANTITY_BYTES];
     quantity_duration(run, (uint64_t)path->last_ns - (uint64_t)path->first_ns);
     if (path->messages) {
@@ -276,15 +278,47 @@ static void critical_report_put_text(struct out *out, const struct critical_repo
     result_text_more(&result, path->share_count, rows.count, "");
 }
 
+struct result_rows critical_shares(const struct critical_report_view *view)
+{
+    return result_array(view->path.shares, sizeof *view->path.shares, view->path.share_count);
+}
+
+const struct critical_path *critical_path_of(const struct critical_report_view *view)
+{
+    return &view->path;
+}
+
+char *critical_piece_text(const struct critical_report_view *view,
+                          const struct critical_piece *piece)
+{
+    const struct trace_text thread = trace_track_of(view->trace, piece->track)->name;
+    const struct trace_text name =
+        piece->name == TRACE_NONE ? trace_text("") : trace_name_of(view->trace, piece->name);
+    char *text;
+    return asprintf(&text, "%s: %.*s%s%.*s", kind_words[piece->kind], (int)name.bytes, name.text,
+                    name.bytes ? ", " : "", (int)thread.bytes, thread.text) < 0
+               ? NULL
+               : text;
+}
+
 /* ---- the pass ----------------------------------------------------------------------------------
  */
+
+struct critical_asked {
+    struct stats_report_options options;
+    critical_receiver receive; /* NULL: it is shown */
+    void *context;
+    struct message_held held; /* lines about files, which somebody else says */
+    bool received;
+};
 
 static bool critical_report_begin(struct trace_pass *pass)
 {
     struct critical_path *path = malloc(sizeof *path);
     if (!path)
         return message_fail("out of memory");
-    critical_path_start(path, &pass->trace, ((const struct stats_report_options *)pass->asked)->of);
+    critical_path_start(path, &pass->trace,
+                        ((const struct critical_asked *)pass->asked)->options.of);
     pass->sink = critical_path_sink(path);
     pass->state = path;
     return true;
@@ -293,10 +327,19 @@ static bool critical_report_begin(struct trace_pass *pass)
 static enum exit_code critical_report_show(struct trace_pass *pass,
                                            const struct critical_path *path)
 {
-    const struct stats_report_options *options = pass->asked;
+    struct critical_asked *asked = (struct critical_asked *)(uintptr_t)pass->asked;
+    const struct stats_report_options *options = &asked->options;
     struct critical_report_view view = {.path = *path, .trace = pass->trace};
     if (path->failed)
         return EXIT_PARTIAL; /* a message was given */
+    if (asked->receive && path->any && path->links + path->messages) {
+        asked->received = true;
+        message_hold(NULL);
+        asked->receive(&view, asked->context);
+        message_hold(&asked->held);
+    }
+    if (asked->receive)
+        return EXIT_GOOD;
     if (!path->any && path->of)
         return message_bad_data("no call is called '%s'; 'rbwp stats FILE' lists them", path->of);
     if (!path->any)
@@ -332,6 +375,25 @@ static const struct trace_maker critical_maker = {
 
 enum exit_code critical_report(const struct stats_report_options *options, struct operands files)
 {
+    const struct critical_asked asked = {.options = *options};
     progress_allow(&options->reading.terminal);
-    return trace_pass(&critical_maker, options, &options->reading, files);
+    return trace_pass(&critical_maker, &asked, &options->reading, files);
+}
+
+bool critical_find(const struct reading_options *reading, struct operands files,
+                   critical_receiver receive, void *context)
+{
+    static const struct trace_maker maker = {.clips = true,
+                                             .own_output = true,
+                                             .begin = critical_report_begin,
+                                             .end = critical_report_end};
+    struct critical_asked asked = {
+        .options = {.reading = *reading}, .receive = receive, .context = context};
+    if (why_no_file(files))
+        return false;
+    message_hold(&asked.held);
+    (void)trace_pass(&maker, &asked, reading, files);
+    message_hold(NULL);
+    free(asked.held.text);
+    return asked.received;
 }

@@ -138,8 +138,7 @@ static enum exit_code calls_end(struct trace_pass *pass)
     return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;
 }
 
-/* What is read twice is a file. NULL: all are. */
-static const char *no_file_of(struct operands files)
+const char *why_no_file(struct operands files)
 {
     struct stat status;
     for (int i = 0; i < files.count; i++)
@@ -213,7 +212,7 @@ enum exit_code why_find(const struct why_options *options, struct operands files
 {
     struct why why = {
         .options = options, .files = files, .receive = receive, .context = context, .quiet = true};
-    if (no_file_of(files))
+    if (why_no_file(files))
         return EXIT_USAGE;
     (void)find(&why);
     why_free(&why);
@@ -223,7 +222,7 @@ enum exit_code why_find(const struct why_options *options, struct operands files
 enum exit_code why_show(const struct why_options *options, struct operands files)
 {
     struct why why = {.options = options, .files = files, .receive = why_print, .context = &why};
-    const char *no_file = no_file_of(files);
+    const char *no_file = why_no_file(files);
     if (no_file)
         return message_usage("%s: is read twice, so it must be a file", no_file);
     progress_allow(&options->reading.terminal);

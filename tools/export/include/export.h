@@ -32,13 +32,23 @@ struct export_summary {
 };
 extern const struct result_column export_columns[];
 
+/* A part of one more track, "critical path": in the order of time, none in another. */
+struct export_piece {
+    int64_t start_ns;
+    uint64_t duration_ns;
+    char *text;
+};
+
 /* What the command line said; a group of options shared by export and merge. */
 struct export_options {
     struct reading_options reading;
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     bool no_deflate, raw_text, block_processes, outer_ranges, stacks;
-    uint32_t legion_version;        /* 1006 to 1008 or 1011; 0: 1008 */
-    uint64_t columns;               /* bits of those that are wanted (span_columns.h); 0: all */
+    uint32_t legion_version; /* 1006 to 1008 or 1011; 0: 1008 */
+    uint64_t columns;        /* bits of those that are wanted (span_columns.h); 0: all */
+    bool critical_path;      /* it is a track */
+    const struct export_piece *pieces;
+    uint32_t piece_count;
     bool json;                      /* say what was written */
     const char *csv;                /* likewise, the list of it */
     struct export_summary *summary; /* NULL: nobody asks */
@@ -54,6 +64,7 @@ struct exporter {
     const char *summary;
     bool binary;      /* what it writes is nothing for a terminal */
     bool has_columns; /* of which some can be chosen */
+    bool has_path;    /* it shows the critical path */
     bool has_parts;   /* a folder may be written of several files (export.c) */
     /* With an output of its own it opens the path itself; "-" is refused. */
     struct trace_maker maker;

@@ -109,4 +109,21 @@ struct trace_sink critical_path_sink(struct critical_path *path);
 void critical_path_finish(struct critical_path *path);
 void critical_path_free(struct critical_path *path);
 
+/* What the path has by name, thread and kind, the longest first; its rows are of the view. */
+struct critical_report_view;
+extern const struct result_table critical_shares_table;
+struct result_rows critical_shares(const struct critical_report_view *view);
+const struct critical_path *critical_path_of(const struct critical_report_view *view);
+/* "wait: queue lock, worker 3"; own memory, NULL without. */
+char *critical_piece_text(const struct critical_report_view *view,
+                          const struct critical_piece *piece);
+
+/* Hands on the path of files of at most so many spans, while threads and names are known. It is not
+ * where there is none, and of files without links, of which each piece would be its thread's own;
+ * or where a file can be read once alone. Lines about files are dropped. False: nobody got it. */
+enum { CRITICAL_SPANS = 1 << 20 };
+typedef void (*critical_receiver)(const struct critical_report_view *view, void *context);
+bool critical_find(const struct reading_options *reading, struct operands files,
+                   critical_receiver receive, void *context);
+
 #endif /* CRITICAL_PATH_H */

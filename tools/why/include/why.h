@@ -24,6 +24,8 @@ typedef enum exit_code (*why_receiver)(const struct why_view *view, void *contex
 enum exit_code why_find(const struct why_options *options, struct operands files,
                         why_receiver receive, void *context);
 
+/* What is read twice is a file: the first that is none; NULL: all are. */
+const char *why_no_file(struct operands files);
 enum exit_code why_show(const struct why_options *options, struct operands files);
 
 #endif /* WHY_H */
