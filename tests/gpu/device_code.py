@@ -28,7 +28,7 @@ source = pathlib.Path(__file__).resolve().with_name("device_kernels.cu")
 examples = source.parents[2] / "examples" / "gpu_lanes"
 warnings = "-Wall -Wextra -Wshadow -Wconversion -Werror -Wno-unused-parameter -Wno-unknown-cuda-version".split()
 # Each with what it must be equal to.
-disabled = [["-DOFF"], ["-DRBWP_DEVICE_ENABLED=0"]]
+disabled = [["-DOFF"], ["-DRBWP_DEVICE_ENABLED=0"], ["-DOFF", "-DWARPSCOPE"]]
 disabled_macros = [["-DMACROS", "-DRBWP_DISABLE"]]
 variants = [["-DRBWP_DEV_EVENT_COUNTERS=3", "-DRBWP_DEV_EVENT_KEEP=1"], ["-DMACROS"],
             ["-DRBWP_DEV_EVENT_AHEAD=1", "-DRBWP_DEV_EVENT_COUNTERS=4"],
@@ -108,6 +108,8 @@ def look_at_code(clang):
     code = {name: "\n".join(lines) for name, lines in functions(
         text, ".Lfunc_end" if clang.vendor == "amd" else "\n}").items()}
     nvidia = clang.vendor == "nvidia"
+    if all_of_it:
+        check("\n".join(clang.code("-DWARPSCOPE")["one_span"]) == code["one_span"], f"{clang.name}: ws::Profiler is other code")
     timer, add = (r"%globaltimer\b|%globaltimer_lo", r"atom\.global\.add\.u64") if nvidia else (
         "s_memrealtime|s_sendmsg_rtn_b64", "global_atomic_add_(?:x2|u64)")
     store_4, store_8 = (r"st\.global\.u32", r"st\.global\.u64") if nvidia else (
@@ -162,6 +164,7 @@ def look_at_cubins(nvcc, gpu, work):
     for options in [], variants[-1]:
         for name, code in cubin(*options).items():
             check(code != plain[name], f"nvcc {gpu} {options}: {name} has no markers")
+    check(cubin("-DWARPSCOPE") == cubin(), f"nvcc {gpu}: ws::Profiler is other code")
     # The host's half of the same file compiles as well.
     made = run(nvcc, f"-arch={gpu}", "-I", header.parent, "-Xcompiler=-Wall,-Wextra", "-c", "-o", work / "o", source)
     check(made.returncode == 0 and "warning" not in made.stderr, f"nvcc, host: {made.stderr[:600]}")

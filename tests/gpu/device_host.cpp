@@ -3,7 +3,7 @@
 // device_host.cpp - the classes of rbwp_device.h on the host: the same records as the C functions',
 // and none where the template's argument says off. Exit status 1, and a line, if not.
 // (test_device.c has the rest.)
-#include "rbwp_device.h"
+#include "rbwp_warpscope.h"
 
 #include <cstdio>
 #include <cstring>
@@ -23,6 +23,22 @@ template <class Lanes> static void trace(Lanes &p, void *buffer)
     p.begin(1);
     {
         RBWP_REGION(p, 2);
+        rbwp_dev_emulated.time = 6;
+    }
+    p.instant(3);
+    p.end(1);
+    p.finalize();
+}
+
+/* As a kernel of warpscope's has it. */
+template <bool ON> static void profile(rbwp_dev_u64 *prof)
+{
+    ws::Profiler<ON> p;
+    p.init(prof, 1, /*group=*/0, 1, 1, /*leader=*/true, 6);
+    rbwp_dev_emulated.time = 5;
+    p.start(1);
+    {
+        WS_REGION(p, 2);
         rbwp_dev_emulated.time = 6;
     }
     p.instant(3);
@@ -50,6 +66,11 @@ int main()
     rbwp::lanes<false> off;
     trace(off, buffer);
     check(!std::memcmp(buffer, none, sizeof buffer), "records of lanes that are off");
+    profile<false>(buffer);
+    check(!std::memcmp(buffer, none, sizeof buffer), "records of a Profiler that is off");
+    profile<true>(buffer);
+    check(!std::memcmp(buffer, RBWP_DEVICE_ENABLED ? expected : none, sizeof buffer),
+          "the records of ws::Profiler");
     check(sizeof(rbwp::lanes<false>) == 1 && sizeof(rbwp::events<false>) == 1,
           "classes that are off have members");
 

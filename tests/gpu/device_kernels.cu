@@ -6,6 +6,7 @@
 //   PLAIN    without the header and without markers: what disabled code must be like
 //   MACROS   marked by the macros instead of the classes
 //   OFF      marked by classes whose template argument says off
+//   WARPSCOPE  lanes by the names of rbwp_warpscope.h
 #if defined(__HIP__) || defined(__HIPCC_RTC__)
 #define THREAD __builtin_amdgcn_workitem_id_x()
 #elif defined(__NVCC__) || defined(__CUDACC_RTC__)
@@ -26,13 +27,22 @@
 #include "rbwp_device.h"
 #endif
 
+#ifdef WARPSCOPE
+#include "rbwp_warpscope.h"
+#define LANES ws::Profiler
+#define BEGIN start
+#else
+#define LANES rbwp::lanes
+#define BEGIN begin
+#endif
+
 #if !defined(PLAIN) && !defined(MACROS)
 #ifdef OFF
-typedef rbwp::lanes<false> lanes;
+typedef LANES<false> lanes;
 typedef rbwp::lanes<false, RBWP_DEV_V2> lanes_2;
 typedef rbwp::events<false> events;
 #else
-typedef rbwp::lanes<> lanes;
+typedef LANES<> lanes;
 typedef rbwp::lanes<true, RBWP_DEV_V2> lanes_2;
 typedef rbwp::events<> events;
 #endif
@@ -47,7 +57,7 @@ KERNEL one_span(float *x, unsigned n, void *records, unsigned max_records)
     RBWP_DEV_LANES_INIT(p, RBWP_DEV_V1, records, 0, t / 64, 2, 132, t % 64 == 0, max_records);
     RBWP_DEV_BEGIN(p, 3);
 #else
-    MARK(lanes p; p.init(records, 0, t / 64, 2, 132, t % 64 == 0, max_records); p.begin(3);)
+    MARK(lanes p; p.init(records, 0, t / 64, 2, 132, t % 64 == 0, max_records); p.BEGIN(3);)
 #endif
     if (t < n)
         x[t] = x[t] * 3 + x[t + 1];

@@ -14,7 +14,7 @@ for header in "$include"/rbwp_*.h; do
             [[ $define == RBWP_NOTHING || $language == *1 ]] || continue # the oldest of each language has least
             [[ $compiler == gcc || $language == *1 ]] || continue        # what gcc's newer ones took
             early=
-            [[ $language == c++* || $header == */rbwp_device.h ]] || early=-Wdeclaration-after-statement
+            [[ $language == c++* || $header == */rbwp_@(device|warpscope).h ]] || early=-Wdeclaration-after-statement
             # shellcheck disable=SC2086 # language is several words
             "$compiler" -x $language -D$define $early -Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -fsyntax-only \
                 -I "$include" - <<<"#include <${header##*/}>" ||
