@@ -8,7 +8,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Callable, cast
+from typing import Any, Callable, Mapping, Optional, cast
 
 _CODE = Path(__file__).with_name("_kernel_code.py")
 
@@ -106,13 +106,13 @@ def _must_use(decorator_of: Any) -> Callable[[Any], Any]:
     return cast(Callable[[Any], Any], found)
 
 
-def load(name: str, dsl: Any, jit: Any) -> ModuleType:
+def load(name: str, dsl: Any, jit: Any, code: Path = _CODE, more: Optional[Mapping[str, Any]] = None) -> ModuleType:
     """The module of the device code for the language dsl, whose decorator is jit; name is what it is called in
-    sys.modules."""
+    sys.modules. more: names that another code has beside those of here."""
     import triton.language.core as core
     from triton.runtime.jit import constexpr_function
 
-    spec = importlib.util.spec_from_file_location(name, _CODE)
+    spec = importlib.util.spec_from_file_location(name, code)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     given = {
@@ -130,7 +130,7 @@ def load(name: str, dsl: Any, jit: Any) -> ModuleType:
         function = make(dsl)
         function.__triton_builtin__ = True  # type: ignore[attr-defined]  # called by the compiler, with what it has
         given[function.__name__] = function
-    module.__dict__.update(given)
+    module.__dict__.update(given, **(more or {}))
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)

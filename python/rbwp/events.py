@@ -7,6 +7,7 @@ whoever owns the ranks' heaps only has to say where they begin."""
 
 import ctypes
 import os
+import tempfile
 import warnings
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, TextIO, Tuple
@@ -268,13 +269,13 @@ class Tracing:
                 file.write(np.ascontiguousarray(columns[name]).tobytes())
 
     def export(self, path: "os.PathLike[str] | str" = "trace.json", merge: bool = False, *,
-               raw_cycles: bool = False) -> List[str]:
+               raw_cycles: bool = False, iris: bool = False) -> List[str]:
         """Writes this rank's events to PATH with _rank<r> before its extension; the files that were written.
 
         The extension says the form: .pftrace is Perfetto's, .bin a profile with the table device_event for all of
-        rbwp's commands, anything else JSON for chrome://tracing and Perfetto; with raw_cycles the JSON that iris
-        writes, in the device's ticks. merge: all ranks call it, and rank 0 writes PATH as well, with
-        the events of all, once theirs lie beside it: in one process, rank 0 exports last; in several,
+        rbwp's commands, anything else JSON for chrome://tracing and Perfetto. iris: the JSON that iris writes, in
+        microseconds; raw_cycles: the same in the device's ticks. merge: all ranks call it, and rank 0 writes PATH as
+        well, with the events of all, once theirs lie beside it: in one process, rank 0 exports last; in several,
         torch.distributed is to be initialised, and their folder is one. Not enabled: a warning and no files."""
         target = checked_path("path", path)
         if not self.enabled:
@@ -283,8 +284,10 @@ class Tracing:
         dump = rank_path(target, self.rank) + ".rbwpevt"
         self.save(dump)
         own = rank_path(target, self.rank)
+        form = "iris" if iris or raw_cycles else FORMS.get(os.path.splitext(target)[1], "chrome")
+        options = [*names_options(events=self.names), *["--raw-cycles"] * raw_cycles]
         # Of iris's form the command makes the ranks' names itself.
-        _convert([dump], target if raw_cycles else own, raw_cycles, self.names)
+        export("events", [dump], form, target if form == "iris" else own, options)
         if not merge:
             os.remove(dump)
             return [own]
@@ -295,7 +298,7 @@ class Tracing:
             missing = [rank for rank, other in enumerate(dumps) if not os.path.exists(other)]
             if missing:
                 raise ValueError(f"merge: rank {missing[0]} has not exported to {dumps[missing[0]]} yet")
-            _convert(dumps, target, raw_cycles, self.names)
+            _merge(dumps, form, target, options)
             for other in dumps:
                 os.remove(other)
             written.append(target)
@@ -323,10 +326,9 @@ def _meet() -> None:
 FORMS = {".pftrace": "perfetto", ".perfetto-trace": "perfetto", ".bin": "rbwp"}
 
 
-def _convert(dumps: Sequence[str], target: str, raw_cycles: bool, names: Dict[int, str]) -> None:
-    options = names_options(events=names)
-    form = FORMS.get(os.path.splitext(target)[1], "chrome")
-    if raw_cycles:
-        form = "iris"
-        options += ["--raw-cycles"] + ["--merge"] * (len(dumps) > 1)
-    export("events", dumps, form, target, options)
+def _merge(dumps: Sequence[str], form: str, target: str, options: Sequence[str]) -> None:
+    """One file of all dumps. Of iris's form the command writes the ranks' again, which are there: into a folder that goes."""
+    with tempfile.TemporaryDirectory(prefix=".rbwp-", dir=os.path.dirname(target) or ".") as folder:
+        made = os.path.join(folder, os.path.basename(target))
+        export("events", dumps, form, made, [*options, *["--merge"] * (form == "iris")])
+        os.replace(made, target)

@@ -297,7 +297,7 @@ class Instrumentation:
             self._keep_lines([line for line in known if "clock" in json.loads(line)])  # what has the host's clocks
         variables = {
             "RBWP_PTX_DIR": self._collected or self.folder,
-            "RBWP_PTX_OPTIONS": " ".join([*self._options, *self._active_words()]),
+            "RBWP_PTX_OPTIONS": " ".join(self._words()),
             "RBWP_PTX_KEEP": "1" if self._files.dump_ptx else None,
         }
         self._changed = _triton.compiled_anew(stand_in(), os.path.join(self.folder, "cache"), variables)
@@ -316,16 +316,24 @@ class Instrumentation:
         if error is None and self._files.output_dir is not None:
             self.save()
 
-    def _active_words(self) -> List[str]:
+    def _words(self) -> List[str]:
+        """The command's options."""
         if self._active is None:
-            return []
+            return self._options
         path = os.path.join(self.folder, "active.json")
         if isinstance(self._active, Mapping):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(self._active, file)
         else:
             shutil.copyfile(checked_path("active_list", self._active), path)
-        return ["--active", _word("TMPDIR", path)]
+        return [*self._options, "--active", _word("TMPDIR", path)]
+
+    def _grow(self, capacity: int) -> None:
+        """Room for so many records in kernels that are compiled from now on, if that is more."""
+        self._capacity = max(self._capacity, capacity)
+        self._options[self._options.index("--capacity") + 1] = str(self._capacity)
+        if self._changed is not None:
+            os.environ["RBWP_PTX_OPTIONS"] = " ".join(self._words())
 
     def _take_launches(self) -> None:
         """The lines that came since the last time, with their files, while the context is open."""
@@ -571,6 +579,11 @@ def from_config(path: "os.PathLike[str] | str", **more: Any) -> Instrumentation:
     """instrument() with what a config.ini of compatible tools says; arguments that are given come first. Files go where
     `rbwp ptx --config` reads and writes them. With [sanitizer] enable, the active_list in analysis_dir is obeyed if it
     is there: the first run writes it."""
+    return instrument(**config_options(path, **more))
+
+
+def config_options(path: "os.PathLike[str] | str", **more: Any) -> Dict[str, Any]:
+    """The arguments of instrument() that from_config() gives it."""
     name = checked_path("path", path)
     config = configparser.ConfigParser(inline_comment_prefixes=(";", "#"), interpolation=None, strict=False)
     with open(name, encoding="utf-8") as file:
@@ -593,4 +606,4 @@ def from_config(path: "os.PathLike[str] | str", **more: Any) -> Instrumentation:
     active = os.path.join(options["analysis_dir"] or options["output_dir"], options["active_json"])
     if enable and os.path.exists(active):
         options.setdefault("active_list", active)
-    return instrument(**options)
+    return options

@@ -352,8 +352,9 @@ def static_assert(condition, text):
     assert condition, text
 
 
-def load_code():
-    """The device code, with this module as its language; a new copy of it."""
+def load_code(around=None):
+    """The device code, with this module as its language; a new copy of it. around: a file of rbwp.compat, what is wanted
+    then, with the device code below."""
     if str(PACKAGE) not in sys.path:
         sys.path.insert(0, str(PACKAGE))
     spec = importlib.util.spec_from_file_location("rbwp._dialect", PACKAGE / "rbwp" / "_dialect.py")
@@ -371,7 +372,9 @@ def load_code():
             made(self, *arguments)
             assert set(self.__dict__) == set(cls.__annotations__), "values that the class does not declare"
             for name, kind in cls.__annotations__.items():
-                assert (kind is constexpr) == (not isinstance(self.__dict__[name], Value)), name
+                value = self.__dict__[name]
+                assert isinstance(value, kind) if hasattr(kind, "__annotations__") and kind is not tensor and kind is not constexpr \
+                    else (kind is constexpr) == (not isinstance(value, Value)), name
 
         cls.__init__ = __init__
         return cls
@@ -394,6 +397,9 @@ def load_code():
         code.target()  # while its driver is there
         code.target = lambda: "nvidia"
         code.one_thread_acts = lambda: True
+        if around is not None:
+            return dialect.load("rbwp.compat._emulated_code", sys.modules[__name__], plain, around,
+                                {"OurTracing": code.DeviceTracing, "NoTracing": code.NoTracing})
         return code
     finally:
         for name, module in before.items():
