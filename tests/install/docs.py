@@ -16,6 +16,8 @@ import sys
 NUMBER = re.compile(r"[+-]?\d[\d,.]*(?: ?(?:ns|us|ms|s|%))?(?!\w)")
 NAMED = re.compile(r"(?:/\*|#|//) ?(\S+\.\w+)(?: \*/)?$")
 
+SYSTEM = "/usr/bin"  # whose python3 has Debian's NumPy, whatever comes before it
+
 
 def blocks(text):
     """(language, lines) of each code block."""
@@ -67,7 +69,7 @@ def run_page(page, prefix, work):
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     library = prefix / os.environ["LIBDIR"]
-    environment = dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", LD_LIBRARY_PATH=str(library),
+    environment = dict(os.environ, PATH=f"{prefix / 'bin'}:{SYSTEM}:{os.environ['PATH']}", LD_LIBRARY_PATH=str(library),
                        PKG_CONFIG_PATH=str(library / "pkgconfig"), LC_ALL="C.UTF-8")
     environment.pop("RBWP_FLAGS", None)
     count, all_blocks = 0, list(blocks(page.read_text()))
@@ -110,6 +112,10 @@ def main(source, prefix, work, *pages):
         sys.exit("\n".join(dead))
     if not shutil.which("pkg-config"):
         print("skipped: no pkg-config")
+        sys.exit(77)
+    if any("rbwp-config --python" in pathlib.Path(page).read_text() for page in pages) and subprocess.run(
+            [shutil.which("python3", path=f"{SYSTEM}:{os.environ['PATH']}"), "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode:
+        print("skipped: no Python with NumPy here (Debian: python3-numpy)")
         sys.exit(77)
     for page in map(pathlib.Path, pages):
         run_page(page, pathlib.Path(prefix).resolve(), pathlib.Path(work) / page.stem)
