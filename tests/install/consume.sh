@@ -26,8 +26,10 @@ with_pkg_config() {
     gcc -std=c11 "${warn[@]}" "$source/tests/consumer/consumer.c" -o consumer_c "${flags[@]}"
     g++ -std=c++11 "${warn[@]}" "$source/tests/consumer/consumer_cpp.cpp" -o consumer_cpp "${flags[@]}"
     # Flags before the sources, as in LDFLAGS, where the distribution's linker drops what nobody has asked for yet.
-    [[ ${1:-} == --static ]] ||
+    if [[ ${1:-} != --static ]]; then
+        gcc -std=c11 -Wl,--as-needed "$source/tests/consumer/consumer.c" "${flags[@]}" -o consumer_c
         gcc -std=c11 -Wl,--as-needed "${flags[@]}" "$source/tests/consumer/consumer.c" -o consumer_c
+    fi
 }
 
 shared=

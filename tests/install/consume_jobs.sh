@@ -37,4 +37,10 @@ for name in rbwp-jobs rbwp; do
     runs "by_$name" 'rbwp rbwp-jobs'
     gcc -std=c11 "$source/tests/consumer/consumer.c" -o "records_$name" "${flags[@]}"
 done
+# Where linkers drop what nobody has asked for yet, and with the flags behind the sources or, as in LDFLAGS, before them.
+read -ra flags <<<"$(pkg-config --cflags --libs rbwp-jobs)"
+gcc -std=c11 -Wl,--as-needed "$source/tests/consumer/jobs/consumer_jobs.c" "${flags[@]}" -o behind
+gcc -std=c11 -Wl,--as-needed "${flags[@]}" "$source/tests/consumer/jobs/consumer_jobs.c" -o before
+runs behind 'rbwp rbwp-jobs'
+runs before 'rbwp rbwp-jobs'
 needs records_rbwp rbwp

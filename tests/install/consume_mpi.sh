@@ -35,6 +35,8 @@ for library in "${@:5}"; do
     read -ra flags <<<"$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags --libs "$library")"
     gcc -std=c11 -Wall -Wextra -pedantic -Werror "$source/tests/consumer/mpi/consumer_mpi.c" -o "$component/by_pkg_config" "${flags[@]}"
     runs "$component/by_pkg_config" "$library"
+    gcc -std=c11 -Wl,--as-needed "${flags[@]}" "$source/tests/consumer/mpi/consumer_mpi.c" -o "$component/before_the_source"
+    runs "$component/before_the_source" "$library"
 done
 
 ! configure mpi-other 2>errors || { echo "a component that is not there was found"; exit 1; }
