@@ -12,9 +12,10 @@ import subprocess
 import tempfile
 import warnings
 import zipfile
-from typing import IO, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from .groups import Groups, group_rows
 from .native import RbwpError, checked_path, command
@@ -22,6 +23,7 @@ from .native import RbwpError, checked_path, command
 Path = Union[str, "os.PathLike[str]"]
 Time = Union[str, int, np.integer, np.datetime64]
 Names = Union[str, int, Sequence[Union[str, int]]]
+Rows = Union[slice, Sequence[int], npt.NDArray[Any]]  # what chooses rows, as NumPy indexes
 
 # Columns of texts, which are numbers of texts; and all others, with their type.
 TEXT_COLUMNS = ("process", "track", "track_kind", "category", "name", "own_category", "args")
@@ -42,7 +44,12 @@ class RbwpWarning(UserWarning):
     """What the command said of a file that it could read in part."""
 
 
-def _split(blob: np.ndarray, ends: np.ndarray) -> List[str]:
+def _of_files(paths: Sequence[str]) -> str:
+    """For a repr: the first, and how many others."""
+    return f" of {paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}" if paths else ""
+
+
+def _split(blob: npt.NDArray[Any], ends: npt.NDArray[Any]) -> List[str]:
     """Texts that lie one behind the other. Bytes that are not UTF-8 are written as in all texts of the command."""
     whole, starts = blob.tobytes(), [0, *ends.tolist()]
     return [whole[a:b].decode("utf-8", "backslashreplace") for a, b in zip(starts, starts[1:])]
@@ -55,9 +62,9 @@ class Spans:
     texts, text() one for each row. A column that no span has is 0 throughout; known() says which rows have it.
     Objects can be sliced and indexed (spans[rows]) with what NumPy indexes by, and pickled, which copies."""
 
-    def __init__(self, arrays: Dict[str, np.ndarray], columns: Sequence[str]) -> None:
+    def __init__(self, arrays: Dict[str, npt.NDArray[Any]], columns: Sequence[str]) -> None:
         self._arrays = arrays
-        self._texts: Dict[str, "np.ndarray"] = {}
+        self._texts: Dict[str, npt.NDArray[Any]] = {}
         self.columns: Tuple[str, ...] = tuple(columns)
         self._rows = max((len(arrays[name]) for name in self.columns if name in arrays), default=0)
 
@@ -65,13 +72,30 @@ class Spans:
         return self._rows
 
     def __repr__(self) -> str:
-        return f"<rbwp.Spans: {len(self)} spans, {len(self.columns)} columns>"
+        files = [value for fact, value in self.facts.items() if fact.startswith("process.") and fact.endswith(".file")]
+        return f"<rbwp.Spans: {len(self)} spans{_of_files(files)}{self._extent()}, {len(self.columns)} columns>"
+
+    def _extent(self) -> str:
+        """From when on, and how long."""
+        if not len(self) or not {"start", "duration_ns"} <= set(self.columns):
+            return ""
+        first = int(self["start"].min())
+        length_ns = int((self["start"] + self["duration_ns"]).max()) - first
+        return f", {length_ns / 1e9:.9g} s from {np.datetime64(first, 'ns')}"
 
     def __contains__(self, name: object) -> bool:
-        return name in self.columns
+        return name in self.columns or isinstance(name, str) and name.startswith("args.") and name[5:] in self.args
+
+    @overload
+    def __getitem__(self, key: str) -> npt.NDArray[Any]:
+        ...
+
+    @overload
+    def __getitem__(self, key: Rows) -> "Spans":
+        ...
 
     def __getitem__(self, key: Any) -> Any:
-        """A column by its name, or fewer rows."""
+        """A column by its name ("args.NAME": an argument), or fewer rows."""
         if isinstance(key, str):
             return self._column(key)
         arrays = {name: array[key] if name.split(".")[0] in self.columns and not name.endswith((".texts", ".ends"))
@@ -85,7 +109,9 @@ class Spans:
         return {"_arrays": {name: np.array(array) for name, array in self._arrays.items()}, "_texts": {},
                 "columns": self.columns, "_rows": self._rows}
 
-    def _column(self, name: str) -> np.ndarray:
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        if name.startswith("args."):
+            return _numbers(self.arg(name[5:]))
         if name not in self.columns:
             raise KeyError(f"{name}: no column that was asked for; there are {', '.join(self.columns)}")
         found = self._arrays.get(name)
@@ -93,15 +119,17 @@ class Spans:
             found = np.broadcast_to(np.zeros((), COLUMNS[name]), (self._rows, ))
         return found
 
-    def known(self, name: str) -> np.ndarray:
+    def known(self, name: str) -> npt.NDArray[Any]:
         """Which rows have a value of that column."""
+        if name.startswith("args."):
+            return np.array([value is not None for value in self.arg(name[5:])], np.bool_)
         here = self._column(name)
         found = self._arrays.get(name + ".known")
         if found is None:
             found = np.broadcast_to(np.bool_(name in self._arrays or name not in OPTIONAL), here.shape)
         return found
 
-    def texts(self, name: str) -> np.ndarray:
+    def texts(self, name: str) -> npt.NDArray[Any]:
         """All texts of a column, by number: an array of objects, str."""
         self._column(name)
         if name not in TEXT_COLUMNS:
@@ -116,26 +144,33 @@ class Spans:
             self._texts[name] = made
         return self._texts[name]
 
-    def text(self, name: str) -> np.ndarray:
+    def text(self, name: str) -> npt.NDArray[Any]:
         """The text of each row: an array of objects, str, or None where there is none."""
         texts = self.texts(name)
         if not len(texts):
             return np.empty(0, object)
-        found = texts[self[name]]
+        found: npt.NDArray[Any] = texts[self._column(name)]
         known = self.known(name)
         if not known.all():
             found[~known] = None
         return found
 
-    def arg(self, key: str) -> np.ndarray:
+    def arg(self, key: str) -> npt.NDArray[Any]:
         """An argument's value for each row, as in JSON: an array of objects, None where a row has none."""
         texts = self.texts("args")
         values = np.empty(len(texts), object)
         for number, text in enumerate(texts):
             values[number] = json.loads(text).get(key) if text else None
-        found = values[self["args"]] if len(texts) else np.empty(0, object)
+        found: npt.NDArray[Any] = values[self._column("args")] if len(texts) else np.empty(0, object)
         found[~self.known("args")] = None
         return found
+
+    @property
+    def args(self) -> Tuple[str, ...]:
+        """Names of the arguments that these rows have: spans["args.NAME"] is an argument as a column, of numbers (0 where
+        known("args.NAME") is not) or of objects. It is made anew each time."""
+        used = np.unique(self._column("args")[self.known("args")])
+        return tuple(dict.fromkeys(key for text in self.texts("args")[used] for key in json.loads(text or "{}")))
 
     @property
     def facts(self) -> Dict[str, str]:
@@ -150,11 +185,18 @@ class Spans:
             raise TypeError("group_by: a column is wanted")
         return group_rows(self, columns)
 
-    def to_pandas(self) -> Any:
-        """A DataFrame; texts are categories. Columns that some rows lack are masked ("Int64")."""
+    def plot(self, axes: Any = None, color: str = "name") -> Any:
+        """Draws them by matplotlib: a bar a span, on a row for each track and depth, in a colour for each value of a column of
+        texts. Gives the axes (new ones, or those that were given), which plt.show() shows."""
+        from .plots import plot_spans
+        return plot_spans(self, axes, color)
+
+    def to_pandas(self, args: Sequence[str] = ()) -> Any:
+        """A DataFrame; texts are categories. Columns that some rows lack are masked ("Int64"). args: arguments that become
+        columns, too: ["verb"] gives "args.verb", and spans.args all."""
         import pandas
         made: Dict[str, Any] = {}
-        for name in self.columns:
+        for name in (*self.columns, *(f"args.{key}" for key in args)):
             values, known = self[name], self.known(name)
             if name in TEXT_COLUMNS:
                 codes = np.where(known, values.astype(np.int64), -1)
@@ -162,15 +204,28 @@ class Spans:
             elif name in ("start", "launch"):
                 times = values.view("M8[ns]") if values.flags.c_contiguous else values.astype("M8[ns]")
                 made[name] = times if known.all() else np.where(known, times, np.datetime64("NaT"))
-            elif name in OPTIONAL:
-                kind = pandas.arrays.BooleanArray if values.dtype == np.bool_ else pandas.arrays.IntegerArray
-                made[name] = kind(np.array(values), ~known)
+            elif (name in OPTIONAL or name.startswith("args.")) and values.dtype != np.object_:
+                kinds = {"b": pandas.arrays.BooleanArray, "f": pandas.arrays.FloatingArray}
+                made[name] = kinds.get(values.dtype.kind, pandas.arrays.IntegerArray)(np.array(values), ~known)
             else:
                 made[name] = values
         return pandas.DataFrame(made, copy=False)
 
 
-def _categories(pandas: Any, codes: np.ndarray, texts: np.ndarray) -> Any:
+def _numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Values of JSON as numbers, where all that are there can be without a loss, 0 where none is; else as they are."""
+    known = np.array([value is not None for value in values], np.bool_)
+    kinds = {type(value) for value in values[known]}
+    if kinds and (kinds <= {int, float} or kinds == {bool}):
+        exact = values[known].tolist()
+        numbers = np.array(exact)
+        if numbers.dtype != np.object_ and numbers.tolist() == exact:
+            values = np.zeros(len(values), numbers.dtype)
+            values[known] = numbers
+    return values
+
+
+def _categories(pandas: Any, codes: npt.NDArray[Any], texts: npt.NDArray[Any]) -> Any:
     """Texts of tracks may be the same: categories may not."""
     unique: Dict[str, int] = {}
     places = np.array([unique.setdefault(text, len(unique)) for text in texts] or [0], np.int64)
@@ -192,14 +247,15 @@ def _stored_members(file: IO[bytes]) -> Iterator[Tuple[str, int, int]]:
             yield member.filename[:-len(".npy")], begin, begin + member.file_size
 
 
-def _map(file: IO[bytes]) -> Dict[str, np.ndarray]:
+def _map(file: IO[bytes]) -> Dict[str, npt.NDArray[Any]]:
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    arrays = {}
+    arrays: Dict[str, npt.NDArray[Any]] = {}
+    form: Any = np.lib.format
     for name, begin, end in list(_stored_members(file)):
         file.seek(begin)
-        if np.lib.format.read_magic(file) != (1, 0):
+        if form.read_magic(file) != (1, 0):
             raise RbwpError(f"{name}: an array of another version")
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        shape, _, dtype = form.read_array_header_1_0(file)
         if len(shape) != 1 or dtype.hasobject or file.tell() + shape[0] * dtype.itemsize != end or end > len(mapped):
             raise RbwpError(f"{name}: no array of one dimension, or not all of it")
         # An empty array may lie at the end of the file.

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import dask
 import numpy as np
 
-from .columns import COLUMNS, OPTIONAL, TEXT_COLUMNS, Names, Path, Spans, Time, _chosen, export_spans, filter_options
+from .columns import COLUMNS, OPTIONAL, TEXT_COLUMNS, Names, Path, Spans, Time, _chosen, _of_files, export_spans, filter_options
 from .groups import Groups
 from .native import RbwpError, checked_path, command
 
@@ -85,7 +85,8 @@ class DaskSpans:
         return len(self.parts)
 
     def __repr__(self) -> str:
-        return f"<rbwp.dask.DaskSpans: {self.npartitions} partitions, {len(self.columns)} columns>"
+        files = [path for part in self.parts for path in part.paths]
+        return f"<rbwp.dask.DaskSpans: {self.npartitions} partitions{_of_files(files)}, {len(self.columns)} columns>"
 
     def to_delayed(self, columns: Optional[Sequence[str]] = None) -> List[Any]:
         """A dask.delayed of an rbwp.Spans for each partition."""
@@ -190,7 +191,7 @@ def _ranges(paths: Sequence[str], records: int) -> List[Part]:
     bounds: List[Optional[int]] = [None]
     count = 0
     told = [block for one in _told(paths, "--index") for block in one["index"] if block["records"]]
-    for one in sorted(told, key=lambda one: one["first"]):
+    for one in sorted(told, key=lambda one: int(one["first"])):
         if count >= records and (bounds[-1] is None or one["first"] > bounds[-1]):
             bounds.append(one["first"])
             count = 0

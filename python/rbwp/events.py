@@ -81,6 +81,11 @@ class EventTrace:
     rank: int = 0
     names: Dict[int, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return (f"<rbwp.EventTrace: rank {self.rank}, {len(self.events)} events, "
+                f"{(self.stats['last_ns'] - self.stats['first_ns']) / 1e9:.9g} s, {self.dropped} dropped, "
+                f"{self.damage} damaged>")
+
     @property
     def damage(self) -> int:
         return sum(self.stats[name] for name in DAMAGE)
@@ -187,6 +192,10 @@ class Tracing:
             raise ValueError(f"heap_bases: {len(values)} addresses for {self.num_ranks} ranks")
         bases = [checked_number("heap_bases", value, -2**63, 2**64 - 1) for value in values]
         return tuple(base - 2**64 if base >= 2**63 else base for base in bases)
+
+    def __repr__(self) -> str:
+        slots = f"{self.max_events} slots on {self.device}" if self.enabled else "not enabled"
+        return f"<rbwp.Tracing: rank {self.rank} of {self.num_ranks}, {slots}>"
 
     @property
     def enabled(self) -> bool:

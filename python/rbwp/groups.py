@@ -7,6 +7,7 @@ from dataclasses import astuple, dataclass, fields
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
+import numpy.typing as npt
 
 Key = Tuple[Any, ...]
 _EXACT, _PARTS, _PART_BITS = 64, 32, 5  # of the histograms of rbwp stats
@@ -31,7 +32,7 @@ class Group:
     max_ns: int
 
 
-def _bucket(values: np.ndarray) -> np.ndarray:
+def _bucket(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The bucket of each length: below 64 one each, above 32 for each power of two."""
     whole = values.astype(np.uint64)
     power = np.zeros(len(whole), np.uint64)  # of two, the highest one: doubles would round it up
@@ -136,7 +137,7 @@ class Groups:
                                 columns=[field.name for field in fields(Group)])
 
 
-def _codes(spans: Any, name: str) -> Tuple[np.ndarray, List[Any]]:
+def coded_column(spans: Any, name: str) -> Tuple[npt.NDArray[Any], List[Any]]:
     """A number for each row, and the value of each number; None where a row has none."""
     if name.startswith("args."):
         return _argument_codes(spans, name[len("args."):])
@@ -155,7 +156,7 @@ def _codes(spans: Any, name: str) -> Tuple[np.ndarray, List[Any]]:
     return codes.astype(np.int64), told
 
 
-def _argument_codes(spans: Any, key: str) -> Tuple[np.ndarray, List[Any]]:
+def _argument_codes(spans: Any, key: str) -> Tuple[npt.NDArray[Any], List[Any]]:
     """The same of an argument; what is no single value is its JSON."""
     unique: Dict[Any, int] = {}
     values = [json.dumps(value) if isinstance(value, (dict, list)) else value for value in spans.arg(key).tolist()]
@@ -169,7 +170,7 @@ def group_rows(spans: Any, columns: Sequence[str]) -> Groups:
     if "category" not in columns:
         queued = spans.text("category") == "queued"  # how long something waited for its call is not a call's time
         spans = spans[~queued] if queued.any() else spans
-    coded = [_codes(spans, name) for name in columns]
+    coded = [coded_column(spans, name) for name in columns]
     if not len(spans):
         return groups
     rows = np.zeros(len(spans), np.int64)
@@ -180,8 +181,9 @@ def group_rows(spans: Any, columns: Sequence[str]) -> Groups:
     lengths, finished = spans["duration_ns"][order], spans["finished"][order]
     still_open = spans["open"][order]
 
-    def sums(values: np.ndarray) -> List[int]:
-        return np.add.reduceat(values.astype(np.int64), starts).tolist()
+    def sums(values: npt.NDArray[Any]) -> List[int]:
+        found: List[int] = np.add.reduceat(values.astype(np.int64), starts).tolist()
+        return found
 
     columns_of_sums = (sums(finished), sums(~finished), sums(still_open),
                        sums(np.where(finished | still_open, lengths, 0)), sums(np.where(still_open, lengths, 0)),

@@ -42,6 +42,10 @@ class LaneTrace:
     groups: Dict[int, str] = field(default_factory=dict)
     words: npt.NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64), repr=False)
 
+    def __repr__(self) -> str:
+        return (f"<rbwp.LaneTrace: {len(self.spans)} spans in {self.stats['lanes']} lanes, "
+                f"{(self.stats['last_ns'] - self.stats['first_ns']) / 1e9:.9g} s, {self.damage} damaged>")
+
     @property
     def damage(self) -> int:
         """How many things are wrong with the buffer; 0 of a sound one."""
@@ -148,6 +152,10 @@ class LaneBuffer:
         self.buffer = memory.zeros(count, 64, self.device)
         self.drops = memory.zeros(self.stride, 32, self.device)
         self._write_header()
+
+    def __repr__(self) -> str:
+        return (f"<rbwp.LaneBuffer: {self.num_blocks} x {self.num_groups} lanes of {self.max_records} records, "
+                f"version {self.version}, on {self.device}>")
 
     def arguments(self) -> "tuple[memory.Array, int, int, int, int]":
         """For kernels: buffer, stride, num_groups, num_blocks, max_records."""

@@ -255,11 +255,11 @@ class _Files:
     """What save() writes, and where; names are those of config.ini. Without analysis_dir all goes to output_dir."""
     output_dir: Optional[str]
     analysis_dir: Optional[str]
+    dump_ptx: bool
     raw_csv: str
     trace_json: str
     loc_map: str
     active_json: str
-    dump_ptx: bool
 
 
 class Instrumentation:
@@ -284,6 +284,9 @@ class Instrumentation:
         """Maps, buffers and lines of the launches of this context, as `rbwp ptx decode --rbwp` takes them; it goes with
         this object."""
         return self._work
+
+    def __repr__(self) -> str:
+        return f"<rbwp.ptx.Instrumentation: {' '.join(self._options)}, {len(self._found)} launches in {self._work}>"
 
     # ---- the context
 
@@ -547,7 +550,7 @@ def instrument(mode: str = "block", *, target_file: Union[int, str, None] = None
     names = (checked_path(name, text) for name, text in (("raw_csv", raw_csv), ("trace_json", trace_json),
                                                          ("loc_map", loc_map), ("active_json", active_json)))
     sanitizing = ([] if dead else ["--keep-dead"]) + ([] if merge else ["--keep-neighbours"])
-    made = Instrumentation(words, mode, bind, active_list, limit, _Files(where, analysis, *names, bool(dump_ptx)), sanitizing)
+    made = Instrumentation(words, mode, bind, active_list, limit, _Files(where, analysis, bool(dump_ptx), *names), sanitizing)
     made._capacity, made._lanes = capacity, _count(chosen)
     return made
 

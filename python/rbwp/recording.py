@@ -25,7 +25,7 @@ import struct
 import threading
 import warnings
 from types import TracebackType
-from typing import Any, Callable, Coroutine, Dict, Iterator, Optional, Sequence, Tuple, Type, TypeVar, Union, cast
+from typing import Any, Callable, Coroutine, Dict, Generator, Optional, Sequence, Tuple, Type, TypeVar, Union, overload
 
 from .columns import RbwpWarning
 from .native import CError, RbwpError, library, refuse
@@ -245,24 +245,33 @@ class item:  # pylint: disable=invalid-name
         _open_ranges.set(tuple(around))
         self._library.range_stop(opened)
 
-    def __call__(self, function: Optional[Function] = None, **arguments: Argument) -> Any:
+    @overload
+    def __call__(self, function: Function) -> Function:
+        ...
+
+    @overload
+    def __call__(self, function: None = None, **arguments: Argument) -> "item":
+        ...
+
+    def __call__(self, function: Optional[Callable[..., Any]] = None, **arguments: Argument) -> Any:
         if function is None:
             return item(self.name, **{**self.arguments, **arguments})
+        call = function
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def recorded_coroutine(*positional: Any, **named: Any) -> Any:
                 async with item(self.name):
-                    return await function(*positional, **named)
+                    return await call(*positional, **named)
 
-            return cast(Function, recorded_coroutine)
+            return recorded_coroutine
 
         @functools.wraps(function)
         def recorded(*positional: Any, **named: Any) -> Any:
             with self:
-                return function(*positional, **named)
+                return call(*positional, **named)
 
-        return cast(Function, recorded)
+        return recorded
 
 
 class _Steps(Coroutine[Any, Any, Any]):
@@ -283,7 +292,7 @@ class _Steps(Coroutine[Any, Any, Any]):
     def close(self) -> None:
         self._coroutine.close()
 
-    def __await__(self) -> Iterator[Any]:
+    def __await__(self) -> Generator[Any, None, Any]:
         return self._coroutine.__await__()
 
     def __getattr__(self, name: str) -> Any:  # cr_frame and the like

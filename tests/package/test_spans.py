@@ -161,6 +161,65 @@ class SpansOfFiles(unittest.TestCase):
         self.assertEqual(spans.group_by("args.list").keys(), [(None, ), ("[1, 2]", )])
         self.assertEqual(rbwp.spans(FILE).arg("verb").tolist(), [None] * 820)
 
+    def test_arguments_by_name(self):
+        path = self.chrome("args.json", ("call", "f", 0, 1, {"verb": "scan", "keys": 7, "hit": True, "ratio": 0.5, "big": 2**63 + 1}),
+                           ("call", "f", 10, 3, {"keys": 2**40, "ratio": 2, "big": -1}), ("call", "f", 20, 5, {"list": [1]}),
+                           ("call", "f", 30, 7, {}))
+        spans = rbwp.spans(path)
+        self.assertEqual(spans.args, ("verb", "keys", "hit", "ratio", "big", "list"))
+        self.assertEqual((spans[1:].args, spans[3:].args, rbwp.spans(FILE).args), (("keys", "ratio", "big", "list"), (), ()))
+        self.assertEqual([name in spans for name in ("args", "args.keys", "args.nope", "keys")], [True, True, False, False])
+        for name, kind, values in (("keys", "<i8", [7, 2**40, 0, 0]), ("hit", "|b1", [True, False, False, False]),
+                                   ("ratio", "<f8", [0.5, 2, 0, 0]), ("verb", "|O", ["scan", None, None, None]),
+                                   ("big", "|O", [2**63 + 1, -1, None, None]), ("list", "|O", [None, None, [1], None]),
+                                   ("nope", "|O", [None] * 4)):  # a double would not hold "big"
+            column = spans[f"args.{name}"]
+            self.assertEqual((column.dtype.str, column.tolist()), (kind, values), name)
+        self.assertEqual(spans.known("args.keys").tolist(), [True, True, False, False])
+        self.assertEqual(spans[spans["args.keys"] > 7]["start"].tolist(), [spans["start"][1]])
+
+    def test_a_repr_says_what_it_is(self):
+        spans = rbwp.spans(FILE)
+        self.assertEqual(repr(spans), f"<rbwp.Spans: 820 spans of {FILE}, 0.000102257 s from 2026-11-20T17:54:20.010241759, "
+                         f"{len(columns.COLUMNS)} columns>")
+        self.assertEqual(repr(spans[:0]), f"<rbwp.Spans: 0 spans of {FILE}, {len(columns.COLUMNS)} columns>")
+        self.assertEqual(repr(rbwp.spans(FILE, columns="name")), f"<rbwp.Spans: 820 spans of {FILE}, 1 columns>")
+        self.assertEqual((columns._of_files(["a", "b", "c"]), columns._of_files([])), (" of a and 2 more", ""))
+        lanes = rbwp.LaneBuffer(2, 3, 16, version=2, device="numpy")
+        self.assertEqual(repr(lanes), "<rbwp.LaneBuffer: 2 x 3 lanes of 16 records, version 2, on numpy>")
+        self.assertEqual(repr(lanes.decode()), "<rbwp.LaneTrace: 0 spans in 0 lanes, 0 s, 0 damaged>")
+        tracing = rbwp.Tracing(1, 4, range(4), device="numpy")
+        self.assertEqual(repr(tracing), "<rbwp.Tracing: rank 1 of 4, not enabled>")
+        tracing.enable(10)
+        self.assertEqual(repr(tracing), "<rbwp.Tracing: rank 1 of 4, 10 slots on numpy>")
+        self.assertEqual(repr(tracing.decode()), "<rbwp.EventTrace: rank 1, 0 events, 0 s, 0 dropped, 0 damaged>")
+
+    def test_bars_of_a_plot(self):
+        path = self.chrome("plot.json", ("call", "outer", 0, 9, {}), ("call", "inner", 2, 3, {}), ("call", "inner", 6, 1, {}),
+                           *(("call", f"n{i}", 20 + i, 0.5, {}) for i in range(12)))
+        spans, axes = rbwp.spans(path), mock.Mock()
+        self.assertIs(spans.plot(axes), axes)
+        drawn = [(np.round(call.args[0] * 1e6, 3).tolist(), call.args[1], call.kwargs["color"])
+                 for call in axes.broken_barh.call_args_list]
+        self.assertEqual(drawn[:2], [([[0, 9]], (-0.45, 0.9), "C0"), ([[2, 3], [6, 1]], (0.55, 0.9), "C1")])
+        self.assertEqual((len(drawn), drawn[-1][2]), (10, "0.7"))  # nine have a colour, all others grey
+        self.assertEqual(sum(len(bars) for bars, *_ in drawn), len(spans))
+        labels = [call.kwargs["label"] for call in axes.plot.call_args_list]
+        self.assertEqual(labels, ["outer", "inner", *(f"n{i}" for i in range(7)), "others"])
+        self.assertEqual([part.tolist() if hasattr(part, "tolist") else part for part in axes.set_yticks.call_args.args],
+                         [[0], [spans.text("track")[0]]])
+        self.assertEqual(spans[:0].plot(mock.Mock()).broken_barh.call_count, 0)
+        with mock.patch.dict("sys.modules", {"matplotlib": None}), self.assertRaisesRegex(ImportError, "python3-matplotlib"):
+            spans.plot()
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "no matplotlib here (Debian: python3-matplotlib)")
+    def test_a_plot_by_matplotlib(self):
+        with mock.patch.dict(os.environ, {"MPLBACKEND": "Agg", "MPLCONFIGDIR": self.folder}):
+            axes = rbwp.spans(FILE).plot(color="category")
+            axes.figure.savefig(self.path("plot.png"))
+        self.assertEqual(sum(len(bars.get_paths()) for bars in axes.collections), 820)
+        self.assertEqual(len(axes.get_yticks()), 4)
+
     def test_groups_are_printed_as_a_table(self):
         path = self.chrome("table.json", ("call", "short", 0, 1, {}), ("call", "longest", 10, 1234, {}))
         self.assertEqual(repr(rbwp.spans(path).group_by("name", "args.x")).splitlines(), [
@@ -214,7 +273,7 @@ class SpansOfFiles(unittest.TestCase):
         spans = rbwp_dask.spans(FILE)
         for wrong, error in ((lambda: spans.group_by(), TypeError), (lambda: spans.group_by("name", split_every=1), ValueError)):
             self.assertRaises(error, wrong)
-        self.assertEqual(repr(spans), f"<rbwp.dask.DaskSpans: 1 partitions, {len(columns.COLUMNS)} columns>")
+        self.assertEqual(repr(spans), f"<rbwp.dask.DaskSpans: 1 partitions of {FILE}, {len(columns.COLUMNS)} columns>")
 
     @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("dask", "pandas")), "no Dask or pandas here")
     def test_frames_over_dask_have_the_types_of_frames(self):
@@ -308,3 +367,7 @@ class SpansOfFiles(unittest.TestCase):
         groups = spans.group_by("name")
         self.assertEqual(totals, {key[0]: group.total_ns for key, group in groups.items()})
         self.assertEqual(groups.to_pandas().total_ns.to_dict(), {key: g.total_ns for key, g in groups.items()})
+        spans = rbwp.spans(self.chrome("args.json", ("call", "f", 0, 1, {"keys": 7, "verb": "get"}), ("call", "f", 9, 1, {})))
+        frame = spans.to_pandas(args=spans.args)
+        self.assertEqual([str(frame[name].dtype) for name in ("args.keys", "args.verb")], ["Int64", "object"])
+        self.assertEqual((frame["args.keys"].sum(), frame["args.verb"].tolist()), (7, ["get", None]))
