@@ -2,8 +2,9 @@
 """librbwp.so and the command rbwp: where they are, and the library's calls as ctypes sees them.
 
 RBWP_LIBRARY and RBWP_COMMAND in the environment name others. Without them: what lies in the tree that this package was
-installed or built in, then what the system has."""
+installed or built in, in the prefix of pkg-config's rbwp, then where the system looks: PATH, and the loader (ldconfig)."""
 
+import contextlib
 import ctypes
 import ctypes.util
 import os
@@ -127,8 +128,13 @@ def _declare(library: ctypes.CDLL) -> None:
 
 
 def _trees() -> Iterator[Path]:
-    """The prefix that this package is installed under, or the source tree, from the inside out."""
+    """The prefix that this package is installed under, or the source tree, from the inside out; then pkg-config's."""
     yield from Path(__file__).resolve().parents
+    with contextlib.suppress(OSError):  # no pkg-config
+        done = subprocess.run(["pkg-config", "--variable=prefix", "rbwp"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False)
+        if done.stdout.strip():
+            yield Path(done.stdout.strip()).resolve()
 
 
 def _library_candidates() -> Iterator[str]:
