@@ -46,23 +46,24 @@ static int64_t ns_of_time(const struct timespec *time)
                : 0;
 }
 
-/* Until that time of a clock of which asking is cheap; 0: of another one. */
-static int64_t ns_until(clockid_t clock, const struct timespec *time)
+/* How long that is, or until that time of a clock of which asking is cheap; 0: of another one. */
+static int64_t ns_until(clockid_t clock, int flags, const struct timespec *time)
 {
     struct timespec now;
+    if (!(flags & TIMER_ABSTIME))
+        return ns_of_time(time);
     if ((clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) || clock_gettime(clock, &now) != 0)
         return 0;
     return ns_of_time(time) - ns_of_time(&now);
 }
 
-SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), seconds * INT64_C(1000000000))
-SLEEPS(int, usleep, (useconds_t duration_us), (duration_us), duration_us * INT64_C(1000))
+SLEEPS(unsigned, sleep, (unsigned seconds), (seconds), INT64_C(1000000000) * seconds)
+SLEEPS(int, usleep, (useconds_t duration_us), (duration_us), INT64_C(1000) * duration_us)
 SLEEPS(int, nanosleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),
        ns_of_time(duration))
 SLEEPS(int, clock_nanosleep,
        (clockid_t clock, int flags, const struct timespec *duration, struct timespec *rest),
-       (clock, flags, duration, rest),
-       flags & TIMER_ABSTIME ? ns_until(clock, duration) : ns_of_time(duration))
+       (clock, flags, duration, rest), ns_until(clock, flags, duration))
 
 #if __GLIBC_PREREQ(2, 28)
 SLEEPS(int, thrd_sleep, (const struct timespec *duration, struct timespec *rest), (duration, rest),

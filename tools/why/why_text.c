@@ -199,7 +199,7 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
         put_thread(out, view, by->thread);
     if (process.bytes) {
         out_text(out, " of ");
-        text_name_fit(out, process.text, process.bytes, NAME_COLUMNS);
+        put_text(out, process);
     }
     if (by->name != TRACE_NONE) {
         out_text(out, by->thread != TRACE_NONE ? ", in " : "");
