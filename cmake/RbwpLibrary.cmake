@@ -20,7 +20,7 @@ endforeach()
 # With what both have: no calls of librbwp's.
 set(rbwp_jobs_sources $<TARGET_PROPERTY:rbwp-runtime-jobs,INTERFACE_SOURCES> $<TARGET_OBJECTS:rbwp-gpu-channel>
   "$<FILTER:$<TARGET_OBJECTS:rbwp-format-room>,INCLUDE,/(failure|sized|grow|index_map)[.]c[.]o>"
-  "$<FILTER:$<TARGET_OBJECTS:rbwp-gpu-backend>,INCLUDE,/gpu_(failure|copy)[.]c[.]o>")
+  "$<FILTER:$<TARGET_OBJECTS:rbwp-gpu-backend>,INCLUDE,/gpu_backend[.]c[.]o>")
 
 # Hidden names still meet those of the program when it links an archive of several objects. So the
 # archive gets one object, in which all but the exported names are local. (So who links it gets all

@@ -16,7 +16,7 @@
 #include "inject_buffers.h"
 #include "inject_clock.h"
 #include "inject_events.h"
-#include "inject_handles.h"
+#include "inject_names.h"
 #include "inject_hooks.h"
 #include "inject_ptx.h"
 #include "inject_log.h"

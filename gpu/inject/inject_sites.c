@@ -2,7 +2,7 @@
 #include "inject_ptx.h"
 #include "bytes.h"
 #include "grow.h"
-#include "inject_handles.h"
+#include "inject_names.h"
 #include "index_map.h"
 #include "inject_log.h"
 

@@ -4,7 +4,6 @@
  * Labels are found by a hash of their names; those of one name in several braces hang together.
  */
 #include "ptx_flow.h"
-#include "ptx_grow.h"
 #include "ptx_text.h"
 
 #include <string.h>

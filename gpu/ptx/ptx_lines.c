@@ -6,7 +6,6 @@
  * same. Braces of inline assembly do not begin anything.
  */
 #include "ptx_lines.h"
-#include "ptx_grow.h"
 #include "ptx_text.h"
 
 #include <string.h>

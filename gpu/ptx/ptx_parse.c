@@ -7,7 +7,6 @@
  * opens.
  */
 #include "ptx.h"
-#include "ptx_grow.h"
 #include "ptx_text.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tree as text, with what was put between. */
 #include "ptx.h"
-#include "ptx_grow.h"
+#include "ptx_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "ptx_cell.h"
 #include "ptx_emit.h"
 #include "ptx_flow.h"
-#include "ptx_grow.h"
+#include "ptx_text.h"
 #include "ptx_lines.h"
 
 #include <inttypes.h>

@@ -305,7 +305,7 @@ bool gpu_reap_work(void *device, struct rbwp_deadline deadline);
 /* After a push: sees to it that somebody reaps. */
 void gpu_wake(struct rbwp_gpu_device *device);
 
-/* ---- reaping with an end (gpu_drain.c) --------------------------------------------- */
+/* ---- reaping with an end (gpu_session.c) --------------------------------------------- */
 
 /* Closes all streams of a device. Under the reaping. */
 void gpu_drain_streams(struct rbwp_gpu_device *device);
