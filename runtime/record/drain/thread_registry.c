@@ -138,6 +138,157 @@ void thread_forget_calls(struct thread *thread)
     atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
 }
 
+/* ---- threads that have ended ----------------------------------------------------------------- */
+
+/* In the file. It has room for 64 MiB of all tables, and tools read them whole. */
+#define THREAD_BYTES_MAX (4u << 20)
+#define THREAD_ENTRY_BYTES 48u
+#define LOSSES_MAX 32768u
+
+static struct retired_threads retired; /* guarded by the registry's lock */
+
+static size_t retired_bytes_of(const char *name)
+{
+    return THREAD_ENTRY_BYTES + strlen(name);
+}
+
+/* ---- threads -------------------------------------------------------------------------- */
+
+/* Those to drop first come first. */
+static int by_records_and_age(const void *left, const void *right)
+{
+    const struct retired_thread *a = left, *b = right;
+    if (a->records != b->records)
+        return a->records < b->records ? -1 : 1;
+    return a->thread_id < b->thread_id ? -1 : a->thread_id > b->thread_id;
+}
+
+static void leave_half_out(void)
+{
+    uint32_t out = 0;
+    qsort(retired.threads, retired.thread_count, sizeof *retired.threads, by_records_and_age);
+    for (; retired.bytes > THREAD_BYTES_MAX / 2; out++) {
+        struct retired_thread *thread = &retired.threads[out];
+        retired.bytes -= retired_bytes_of(thread->name);
+        retired.left_threads++;
+        retired.left_records += thread->records;
+        free(thread->name);
+    }
+    retired.thread_count -= out;
+    memmove(retired.threads, retired.threads + out, retired.thread_count * sizeof *retired.threads);
+}
+
+/* ---- losses --------------------------------------------------------------------------- */
+
+void thread_each_loss(const struct thread *thread,
+                      void (*visit)(void *context, const struct retired_loss *loss), void *context)
+{
+    struct retired_loss loss = {.thread_id = thread->thread_id};
+    for (loss.cause = 1; loss.cause < LOSS_CAUSES; loss.cause++) {
+        const struct loss_tally *tally = &thread->loss[loss.cause];
+        loss.count = tally->count;
+        loss.first = tally->first_ticks;
+        loss.last = tally->last_ticks;
+        if (loss.count)
+            visit(context, &loss);
+    }
+    loss = (struct retired_loss){thread->thread_id, thread->unwritten,
+                                 (uint64_t)thread->unwritten_first_ns,
+                                 (uint64_t)thread->unwritten_last_ns, RBWP_LOSS_IO};
+    if (loss.count)
+        visit(context, &loss);
+    loss = (struct retired_loss){
+        .thread_id = thread->thread_id,
+        .count = thread->unwritten_rows,
+        .cause = RBWP_LOSS_ROWS_IO,
+    };
+    if (loss.count)
+        visit(context, &loss);
+    loss = (struct retired_loss){
+        .thread_id = thread->thread_id,
+        .count = thread->overwritten,
+        .cause = RBWP_LOSS_OVERWRITTEN,
+    };
+    if (loss.count)
+        visit(context, &loss);
+    loss = (struct retired_loss){
+        .thread_id = thread->thread_id,
+        .count = atomic_load_explicit(&thread->refused, memory_order_relaxed),
+        .cause = RBWP_LOSS_SIGNAL,
+    };
+    if (loss.count)
+        visit(context, &loss);
+}
+
+/* Into the sum of its cause. */
+static void add_up(const struct retired_loss *loss)
+{
+    struct retired_loss *all = &retired.all_losses[loss->cause];
+    if (all->count == 0 || loss->first < all->first)
+        all->first = loss->first;
+    if (loss->last > all->last)
+        all->last = loss->last;
+    all->cause = loss->cause;
+    all->count += loss->count;
+    retired.left_losses++;
+}
+
+static void retired_on_loss(void *context, const struct retired_loss *loss)
+{
+    (void)context;
+    if (retired.loss_count < LOSSES_MAX &&
+        grow_array32(&retired.losses, &retired.loss_room, retired.loss_count + 1,
+                     sizeof *retired.losses))
+        retired.losses[retired.loss_count++] = *loss;
+    else
+        add_up(loss);
+}
+
+/* ---- all of it ------------------------------------------------------------------------ */
+
+/* Takes over what is known of the thread, its name too. False without memory: nothing has changed.
+ */
+static bool retired_take(struct thread *thread)
+{
+    if (!grow_array32(&retired.threads, &retired.thread_room, retired.thread_count + 1,
+                      sizeof *retired.threads))
+        return false;
+    retired.threads[retired.thread_count++] = (struct retired_thread){
+        .thread_id = thread->thread_id,
+        .os_id = thread->os_id,
+        .attached_monotonic_ns = thread->attached_monotonic_ns,
+        .detached_monotonic_ns = thread->detached_monotonic_ns,
+        .records = thread->records,
+        .name = thread->name,
+    };
+    retired.bytes += retired_bytes_of(thread->name);
+    thread->name = NULL;
+    thread_each_loss(thread, retired_on_loss, NULL);
+    if (retired.bytes > THREAD_BYTES_MAX)
+        leave_half_out();
+    return true;
+}
+
+const struct retired_threads *retired_threads(void)
+{
+    return &retired;
+}
+
+/* In a forked child: empty, whatever state it was in; its memory is given up. */
+static void retired_abandon(void)
+{
+    retired = (struct retired_threads){0};
+}
+
+static void retired_forget(void)
+{
+    for (uint32_t i = 0; i < retired.thread_count; i++)
+        free(retired.threads[i].name);
+    free(retired.threads);
+    free(retired.losses);
+    retired_abandon();
+}
+
 /* ---- ends. Locked, but for counting. ---------------------------------------------------- */
 
 static void link_first(struct thread *entry)
@@ -267,7 +418,6 @@ static void log_thread_end(const struct thread *thread)
 
 void thread_registry_log(void)
 {
-    const struct retired_threads *retired = retired_threads();
     if (!thread_registry_in_session)
         return;
     for (const struct thread *thread = first; thread; thread = thread->next)
@@ -276,13 +426,13 @@ void thread_registry_log(void)
         log_thread(thread);
         log_thread_end(thread);
     }
-    for (uint32_t i = 0; i < retired->thread_count; i++) {
-        const struct retired_thread *thread = &retired->threads[i];
+    for (uint32_t i = 0; i < retired.thread_count; i++) {
+        const struct retired_thread *thread = &retired.threads[i];
         log_begin(thread->thread_id, thread->os_id, thread->attached_monotonic_ns, thread->name);
         log_end(thread->thread_id, thread->detached_monotonic_ns);
     }
-    live_count_unlogged(LIVE_THREAD, retired->left_threads - left_threads_told);
-    left_threads_told = retired->left_threads;
+    live_count_unlogged(LIVE_THREAD, retired.left_threads - left_threads_told);
+    left_threads_told = retired.left_threads;
 }
 
 void thread_registry_begin_session(void)
@@ -447,152 +597,4 @@ void stray_calls_end(struct rbwp_self_ *self, uint64_t ticks)
 {
     stray_calls_add(ticks);
     self->pending = 0;
-}
-
-/* ---- threads that have ended ----------------------------------------------------------------- */
-
-/* In the file. It has room for 64 MiB of all tables, and tools read them whole. */
-#define THREAD_BYTES_MAX (4u << 20)
-#define THREAD_ENTRY_BYTES 48u
-#define LOSSES_MAX 32768u
-
-static struct retired_threads retired; /* guarded by the registry's lock */
-
-static size_t retired_bytes_of(const char *name)
-{
-    return THREAD_ENTRY_BYTES + strlen(name);
-}
-
-/* ---- threads -------------------------------------------------------------------------- */
-
-/* Those to drop first come first. */
-static int by_records_and_age(const void *left, const void *right)
-{
-    const struct retired_thread *a = left, *b = right;
-    if (a->records != b->records)
-        return a->records < b->records ? -1 : 1;
-    return a->thread_id < b->thread_id ? -1 : a->thread_id > b->thread_id;
-}
-
-static void leave_half_out(void)
-{
-    uint32_t out = 0;
-    qsort(retired.threads, retired.thread_count, sizeof *retired.threads, by_records_and_age);
-    for (; retired.bytes > THREAD_BYTES_MAX / 2; out++) {
-        struct retired_thread *thread = &retired.threads[out];
-        retired.bytes -= retired_bytes_of(thread->name);
-        retired.left_threads++;
-        retired.left_records += thread->records;
-        free(thread->name);
-    }
-    retired.thread_count -= out;
-    memmove(retired.threads, retired.threads + out, retired.thread_count * sizeof *retired.threads);
-}
-
-/* ---- losses --------------------------------------------------------------------------- */
-
-void thread_each_loss(const struct thread *thread,
-                      void (*visit)(void *context, const struct retired_loss *loss), void *context)
-{
-    struct retired_loss loss = {.thread_id = thread->thread_id};
-    for (loss.cause = 1; loss.cause < LOSS_CAUSES; loss.cause++) {
-        const struct loss_tally *tally = &thread->loss[loss.cause];
-        loss.count = tally->count;
-        loss.first = tally->first_ticks;
-        loss.last = tally->last_ticks;
-        if (loss.count)
-            visit(context, &loss);
-    }
-    loss = (struct retired_loss){thread->thread_id, thread->unwritten,
-                                 (uint64_t)thread->unwritten_first_ns,
-                                 (uint64_t)thread->unwritten_last_ns, RBWP_LOSS_IO};
-    if (loss.count)
-        visit(context, &loss);
-    loss = (struct retired_loss){
-        .thread_id = thread->thread_id,
-        .count = thread->unwritten_rows,
-        .cause = RBWP_LOSS_ROWS_IO,
-    };
-    if (loss.count)
-        visit(context, &loss);
-    loss = (struct retired_loss){
-        .thread_id = thread->thread_id,
-        .count = thread->overwritten,
-        .cause = RBWP_LOSS_OVERWRITTEN,
-    };
-    if (loss.count)
-        visit(context, &loss);
-    loss = (struct retired_loss){
-        .thread_id = thread->thread_id,
-        .count = atomic_load_explicit(&thread->refused, memory_order_relaxed),
-        .cause = RBWP_LOSS_SIGNAL,
-    };
-    if (loss.count)
-        visit(context, &loss);
-}
-
-/* Into the sum of its cause. */
-static void add_up(const struct retired_loss *loss)
-{
-    struct retired_loss *all = &retired.all_losses[loss->cause];
-    if (all->count == 0 || loss->first < all->first)
-        all->first = loss->first;
-    if (loss->last > all->last)
-        all->last = loss->last;
-    all->cause = loss->cause;
-    all->count += loss->count;
-    retired.left_losses++;
-}
-
-static void retired_on_loss(void *context, const struct retired_loss *loss)
-{
-    (void)context;
-    if (retired.loss_count < LOSSES_MAX &&
-        grow_array32(&retired.losses, &retired.loss_room, retired.loss_count + 1,
-                     sizeof *retired.losses))
-        retired.losses[retired.loss_count++] = *loss;
-    else
-        add_up(loss);
-}
-
-/* ---- all of it ------------------------------------------------------------------------ */
-
-bool retired_take(struct thread *thread)
-{
-    if (!grow_array32(&retired.threads, &retired.thread_room, retired.thread_count + 1,
-                      sizeof *retired.threads))
-        return false;
-    retired.threads[retired.thread_count++] = (struct retired_thread){
-        .thread_id = thread->thread_id,
-        .os_id = thread->os_id,
-        .attached_monotonic_ns = thread->attached_monotonic_ns,
-        .detached_monotonic_ns = thread->detached_monotonic_ns,
-        .records = thread->records,
-        .name = thread->name,
-    };
-    retired.bytes += retired_bytes_of(thread->name);
-    thread->name = NULL;
-    thread_each_loss(thread, retired_on_loss, NULL);
-    if (retired.bytes > THREAD_BYTES_MAX)
-        leave_half_out();
-    return true;
-}
-
-const struct retired_threads *retired_threads(void)
-{
-    return &retired;
-}
-
-void retired_abandon(void)
-{
-    retired = (struct retired_threads){0};
-}
-
-void retired_forget(void)
-{
-    for (uint32_t i = 0; i < retired.thread_count; i++)
-        free(retired.threads[i].name);
-    free(retired.threads);
-    free(retired.losses);
-    retired_abandon();
 }

@@ -255,13 +255,7 @@ struct retired_threads {
     uint64_t left_threads, left_records, left_losses;
 };
 
-/* Takes over what is known of the thread, its name too. False without memory: nothing has changed.
- */
-bool retired_take(struct thread *thread);
 const struct retired_threads *retired_threads(void);
-void retired_forget(void);
-/* In a forked child: empty, whatever state it was in; its memory is given up. */
-void retired_abandon(void);
 
 /* What a thread lost, cause by cause, to a visitor. */
 void thread_each_loss(const struct thread *thread,
