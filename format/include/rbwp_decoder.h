@@ -12,9 +12,7 @@
 
 #include "rbwp_reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 struct rbwp_decoder; /* one per thread at a time */
 
@@ -39,7 +37,5 @@ RBWP_API uint32_t rbwp_decoder_payload_bytes(const struct rbwp_decoder *decoder,
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_decoder_run(struct rbwp_decoder *decoder, const uint8_t *payload, struct rbwp_block *block);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_DECODER_H */

@@ -17,8 +17,13 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
-extern "C" {
+#define RBWP_C_BEGIN_ extern "C" {
+#define RBWP_C_END_ }
+#else
+#define RBWP_C_BEGIN_
+#define RBWP_C_END_
 #endif
+RBWP_C_BEGIN_
 
 #define RBWP_VERSION_MAJOR 0
 #define RBWP_VERSION_MINOR 2
@@ -488,7 +493,5 @@ struct rbwp_trailer {
     uint32_t mark_count, open_item_count, first_block_count;
 };
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_FORMAT_H */

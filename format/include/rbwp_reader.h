@@ -21,9 +21,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 struct rbwp_reader; /* opaque */
 
@@ -181,7 +179,5 @@ RBWP_API uint64_t rbwp_reader_problem_count(const struct rbwp_reader *reader);
 RBWP_API const struct rbwp_problem *rbwp_reader_problem(const struct rbwp_reader *reader,
                                                         uint64_t index);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_READER_H */

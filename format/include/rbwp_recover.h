@@ -23,9 +23,7 @@
 #include "rbwp_reader.h"
 #include "rbwp_writer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* ---- a look into FILE.live ------------------------------------------------------------ */
 
@@ -196,7 +194,5 @@ rbwp_recover(const char *path, const char *live_path, const struct rbwp_sink *si
                               sizeof *result_out, error);
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_RECOVER_H */

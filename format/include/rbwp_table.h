@@ -17,9 +17,7 @@
 #include "rbwp_reader.h"
 #include "rbwp_writer.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_SCHEMA_TAG "tsch"
 #define RBWP_NAMES_TAG "name"
@@ -212,7 +210,5 @@ RBWP_API uint64_t rbwp_catalog_row_count(const struct rbwp_catalog *catalog, uin
 /* A name by number; no bytes for 0 and unknown ones. Valid until the catalog is freed. */
 RBWP_API struct rbwp_text rbwp_catalog_name(const struct rbwp_catalog *catalog, uint64_t number);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_TABLE_H */

@@ -13,9 +13,7 @@
 #include "rbwp_format.h"
 #include "rbwp_reader.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* A table, and how many of its rows keep all rules. */
 struct rbwp_verify_table {
@@ -90,7 +88,5 @@ rbwp_verify_memory(const void *data, size_t size_bytes, rbwp_verify_callback *ca
                                     sizeof *result_out, error);
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_VERIFY_H */

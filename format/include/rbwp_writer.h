@@ -17,9 +17,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* ---- block encoder ------------------------------------------------------ */
 
@@ -165,7 +163,5 @@ RBWP_API void rbwp_writer_totals(const struct rbwp_writer *writer, uint64_t *byt
 /* Frees the writer without touching the file. NULL is fine. */
 RBWP_API void rbwp_writer_free(struct rbwp_writer *writer);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_WRITER_H */

@@ -84,7 +84,7 @@ def constants(include):
     for header in sorted(include.glob("rbwp_*.h")):
         text = header.read_text().replace("\\\n", " ")
         for name, value in re.findall(r"^#define (RBWP_\w+)[ \t]+([^\n/]+)", text, re.M):
-            if not re.match(r"RBWP_(VERSION_|API$|MUST_USE$|TLS_|TSAN_|HAVE_TSC_|STORE_ORDER_|LOAD_ORDER_)", name):
+            if not re.match(r"RBWP_(VERSION_|API$|MUST_USE$|C_BEGIN_$|C_END_$|TLS_|TSAN_|HAVE_TSC_|STORE_ORDER_|LOAD_ORDER_)", name):
                 yield f"constant {name} {value.strip()}"
 
 

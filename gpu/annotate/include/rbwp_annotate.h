@@ -27,9 +27,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 enum rbwp_activity_kind {
     RBWP_ACTIVITY_KERNEL = 0,
@@ -169,7 +167,5 @@ static inline void rbwp_annotator_counts(const struct rbwp_annotator *annotator,
     rbwp_annotator_counts_sized(annotator, counts_out, sizeof *counts_out);
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_ANNOTATE_H */

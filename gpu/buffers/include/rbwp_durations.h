@@ -11,9 +11,7 @@
 #include "rbwp_events.h"
 #include "rbwp_lanes.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* ---- the table --------------------------------------------------------------------- */
 
@@ -64,7 +62,5 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_overlap_rows(const uint64_t *tracks
                                                           const int64_t *stops_ns, size_t count,
                                                           uint16_t *rows_out);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_DURATIONS_H */

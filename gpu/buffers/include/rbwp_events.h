@@ -16,9 +16,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* The arrays, in the order of the context. */
 enum rbwp_events_column {
@@ -198,7 +196,5 @@ RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_events_decode_dump(const void *bytes, size_t count, struct rbwp_events_dump *dump_out,
                         struct rbwp_events_source *source_out, struct rbwp_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_EVENTS_H */

@@ -33,9 +33,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 enum rbwp_lanes_dialect {
     RBWP_LANES_AUTO = 0, /* as the buffer looks: version 2 by its magic, else by the tags */
@@ -220,7 +218,5 @@ rbwp_lanes_decode_array(const void *buffer, size_t bytes, const struct rbwp_lane
                                          sizeof *stats_out, error);
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_LANES_H */

@@ -34,9 +34,7 @@
 #include "rbwp_channel.h"
 #include "rbwp_gpu.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* ---- memory ------------------------------------------------------------------ */
 
@@ -207,7 +205,5 @@ static inline void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channe
  */
 RBWP_API enum rbwp_status rbwp_gpu_channel_free(struct rbwp_gpu_channel *channel);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_GPU_CHANNEL_H */

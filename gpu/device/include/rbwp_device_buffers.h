@@ -33,9 +33,7 @@
 #include "rbwp_gpu.h"
 #include "rbwp_lanes.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* Memory of a device: the address that a kernel gets, and how much it is. */
 struct rbwp_device_memory {
@@ -250,7 +248,5 @@ rbwp_device_events_record(struct rbwp_device_events *events, const struct rbwp_d
                                            error);
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_DEVICE_BUFFERS_H */

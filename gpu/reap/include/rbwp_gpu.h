@@ -42,9 +42,7 @@
 #include "rbwp_format.h"
 #include "rbwp_work.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 enum rbwp_gpu_api { RBWP_GPU_CUDA = 0, RBWP_GPU_HIP = 1, RBWP_GPU_OPENCL = 2 };
 /* "cuda", "hip", "opencl"; "unknown" for other values. Static text. */
@@ -208,7 +206,5 @@ RBWP_API void rbwp_gpu_bracket_cancel(struct rbwp_gpu_bracket *bracket);
  * 9.3), for other tables; 0 if it is not recorded. */
 RBWP_API uint64_t rbwp_gpu_bracket_launch(const struct rbwp_gpu_bracket *bracket);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_GPU_H */

@@ -28,9 +28,7 @@
 
 #include "rbwp_rows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* Bytes of a text; what is longer is cut. */
 #define RBWP_ARG_TEXT_BYTES_MAX 64u
@@ -111,7 +109,5 @@ static inline void rbwp_arg_text(uint64_t key, const char *text)
 
 #endif /* RBWP_DISABLE */
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_ARGS_H */

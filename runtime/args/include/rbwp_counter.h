@@ -23,9 +23,7 @@
 
 #include "rbwp_record.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_COUNTERS_MAX 4096u
 
@@ -69,7 +67,5 @@ static inline void rbwp_counter(unsigned id, int64_t value)
 
 #endif /* RBWP_DISABLE */
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_COUNTER_H */

@@ -19,9 +19,7 @@
 
 #include "rbwp_session.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* What begin found, when it is not the level of the running session (0: none, nothing is
  * recorded). */
@@ -46,7 +44,5 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_foreign_start(int argc, char **argv
                                                            struct rbwp_session **session_out,
                                                            struct rbwp_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_FOREIGN_H */

@@ -31,9 +31,7 @@
 
 #include "rbwp_rows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 struct rbwp_ticket {
     uint64_t ticks;  /* rbwp_now_ticks of the handing over; 0: no ticket */
@@ -164,7 +162,5 @@ static inline void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
 
 #endif /* RBWP_DISABLE */
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_QUEUE_H */

@@ -29,9 +29,7 @@
 
 #include "rbwp_rows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_RANGES_NESTED_MAX 256u
 #define RBWP_RANGES_STARTED_MAX 65536u
@@ -293,7 +291,5 @@ static inline uint64_t rbwp_range_current(void)
     return RBWP_RANGE_ASK_(rbwp_range_current_());
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_RANGE_H */

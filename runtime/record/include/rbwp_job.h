@@ -19,9 +19,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_JOB_TEXT_BYTES_MAX 255 /* of each text */
 
@@ -80,7 +78,5 @@ static inline void rbwp_job_get(struct rbwp_job_facts *facts_out)
 RBWP_API enum rbwp_status rbwp_clock_offset_add(int64_t local_ns, int64_t offset_ns,
                                                 uint64_t bound_ns);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_JOB_H */

@@ -36,9 +36,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* ---- names: any time, any thread, with or without a session -------------- */
 
@@ -579,7 +577,5 @@ static inline void rbwp_gpu_work(uint64_t proc_id, unsigned slot, int64_t start_
 
 #endif /* RBWP_DISABLE */
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_RECORD_H */

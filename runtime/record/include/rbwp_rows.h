@@ -45,9 +45,7 @@
 #include "rbwp_record.h"
 #include "rbwp_table.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* ---- tables and names: any time, with or without a session ------------------ */
 
@@ -186,7 +184,5 @@ static inline void rbwp_rows_commit(unsigned table, uint32_t rows)
 
 #endif /* RBWP_DISABLE */
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_ROWS_H */

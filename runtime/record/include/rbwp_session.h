@@ -45,9 +45,7 @@
 
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* What a thread does when the cap on unwritten data is reached. */
 enum rbwp_at_cap {
@@ -227,7 +225,5 @@ static inline enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
     return rbwp_session_stop_sized(session, summary_out, sizeof *summary_out);
 }
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_SESSION_H */

@@ -23,9 +23,7 @@
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* When a do_work should return, in recorder ticks (rbwp_now_ticks()). */
 struct rbwp_deadline {
@@ -141,7 +139,5 @@ struct rbwp_slot_set {
 RBWP_API enum rbwp_status rbwp_work_stop(struct rbwp_work_manager *manager, bool finish,
                                          struct rbwp_slot_set *queued_out);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_WORK_H */

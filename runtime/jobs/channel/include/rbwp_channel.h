@@ -37,9 +37,7 @@
 
 #include "rbwp_work.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_TRANSFER_DIMENSIONS_MAX 3
 #define RBWP_TRANSFER_ELEMENT_BYTES_MAX 65536u
@@ -212,7 +210,5 @@ RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_transfer_shape_make(const struct rbwp_transfer *transfer,
                          struct rbwp_transfer_shape *shape_out, struct rbwp_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_CHANNEL_H */

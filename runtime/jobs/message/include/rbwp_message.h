@@ -54,9 +54,7 @@
 
 #include "rbwp_work.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_WAIT UINT64_MAX /* as a time to wait: as long as it takes */
 
@@ -270,7 +268,5 @@ RBWP_API enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint);
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_loopback_new(uint32_t count, struct rbwp_transport **transports_out, struct rbwp_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_MESSAGE_H */

@@ -16,9 +16,7 @@
 
 #include "rbwp_message.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 /* A packet's bytes lie in up to so many pieces, one behind the other. */
 #define RBWP_PACKET_PIECES_MAX 4
@@ -120,7 +118,5 @@ RBWP_API void rbwp_transport_lost(struct rbwp_endpoint *endpoint, uint32_t node,
 /* Closes a transport that was given to no endpoint. NULL is fine. */
 RBWP_API void rbwp_transport_close(struct rbwp_transport *transport);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_TRANSPORT_H */

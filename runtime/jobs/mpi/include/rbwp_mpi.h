@@ -35,9 +35,7 @@
 
 #include "rbwp_message.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 struct rbwp_mpi; /* opaque; one at a time in a process */
 
@@ -121,7 +119,5 @@ RBWP_API enum rbwp_status rbwp_mpi_lost(struct rbwp_mpi *mpi, struct rbwp_error 
  */
 RBWP_API enum rbwp_status rbwp_mpi_stop(struct rbwp_mpi *mpi, struct rbwp_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_MPI_H */

@@ -35,9 +35,7 @@
 
 #include "rbwp_work.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+RBWP_C_BEGIN_
 
 #define RBWP_SPACE_DIMENSIONS_MAX 3
 /* No coordinate of a space is smaller than its negative, none larger than it. */
@@ -209,7 +207,5 @@ rbwp_partition_submit(struct rbwp_partitioner *partitioner, const struct rbwp_pa
  */
 RBWP_API enum rbwp_status rbwp_partitioner_free(struct rbwp_partitioner *partitioner);
 
-#ifdef __cplusplus
-}
-#endif
+RBWP_C_END_
 #endif /* RBWP_PARTITION_H */
