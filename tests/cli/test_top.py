@@ -12,8 +12,10 @@ import shutil
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
+import why_make
 from json_schema import validate
 
 
@@ -137,6 +139,18 @@ def test_program_that_did_nothing(top, running):
     """It is one, too."""
     lines = top("--once", "-d", "100ms", running.folder / "old.bin").lines
     assert lines[0].startswith("1 program, 0 threads with calls, 0.00 busy") and len(lines) == 2
+
+
+def test_why_calls_were_slow(top, work, monkeypatch):
+    """A line has the first cause of rbwp why in the window; without slow calls in it there is none."""
+    monkeypatch.setattr(why_make, "T", time.time_ns() - 30 * 10**9)
+    made = why_make.Recording().ordinary()
+    for start in 100, 300, 500, 700, 750:
+        made.call(2, start, 30)
+    path = made.write(work / "slow.bin")
+    lines = top("--once", "-d", "3600s", path).lines
+    assert lines[1].startswith("request: 5 of 105 took 29.0 ms longer each: 100 % its own CPU time (rbwp why ") and len(lines) == 4, lines
+    assert len(top("--once", "-d", "1s", path).lines) == 2
 
 
 def test_program_that_is_gone(one_line, program, work):

@@ -52,6 +52,7 @@ struct top_program {
     char name[TOP_NAME_BYTES];
     const char *file;
     char *worst;      /* who waits for whom in the file; of its first program, NULL: nobody */
+    char *why;        /* why calls were slow in it; likewise */
     uint32_t threads; /* with calls in the window */
     uint64_t busy_ns; /* of all threads, in calls; waiting not */
 };
@@ -275,8 +276,9 @@ static enum exit_code top_end(struct trace_pass *pass)
     return failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }
 
-/* Adds what is in the file. False, with the message given: it could not be read. */
-static bool top_sample_add(struct top_sample *sample, const char *file)
+/* Adds what is in the file. False, with the message given: it could not be read. says: there is
+ * text. */
+static bool top_sample_add(struct top_sample *sample, const char *file, bool says)
 {
     static const struct trace_maker maker = {
         .own_output = true, .empty_is_good = true, .begin = top_begin, .end = top_end};
@@ -290,16 +292,21 @@ static bool top_sample_add(struct top_sample *sample, const char *file)
     free(gathering.program_of);
     free(gathering.process_of);
     free(gathering.tracks);
-    if (sample->program_count > before)
+    if (sample->program_count > before) {
         sample->programs[before].worst = top_stalls_worst(&gathering.stalls, file);
+        if (says)
+            sample->programs[before].why = top_why(file, sample->from_ns, sample->to_ns);
+    }
     stalls_free(&gathering.stalls);
     return code == EXIT_GOOD || code == EXIT_PARTIAL;
 }
 
 static void top_sample_free(struct top_sample *sample)
 {
-    for (uint32_t i = 0; i < sample->program_count; i++)
+    for (uint32_t i = 0; i < sample->program_count; i++) {
         free(sample->programs[i].worst);
+        free(sample->programs[i].why);
+    }
     free(sample->items);
     free(sample->programs);
     *sample = (struct top_sample){0};
@@ -483,12 +490,14 @@ static int by_name(const void *left, const void *right)
 
 /* ---- a look ------------------------------------------------------------------------------- */
 
-static void worst_line(struct out *out, const struct top_program *program,
-                       const struct colors *colors)
+static void line_of(struct out *out, const struct top_program *program, const char *text,
+                    const char *command, const struct colors *colors)
 {
+    if (!text)
+        return;
     out_text(out, colors->red);
-    out_text(out, program->worst);
-    out_format(out, "%s (rbwp stacks ", colors->off);
+    out_text(out, text);
+    out_format(out, "%s (rbwp %s ", colors->off, command);
     text_name(out, program->file, strlen(program->file));
     out_text(out, ")\n");
 }
@@ -505,9 +514,11 @@ static void top_head(struct out *out, const struct top_sample *sample, const str
                colors->bold, sample->program_count, sample->program_count == 1 ? "" : "s", threads,
                threads == 1 ? "" : "s", (double)busy_ns / 1e9 / seconds(sample), seconds(sample),
                colors->off);
-    for (uint32_t i = 0; i < sample->program_count; i++)
-        if (sample->programs[i].worst)
-            worst_line(out, &sample->programs[i], colors);
+    for (uint32_t i = 0; i < sample->program_count; i++) {
+        const struct top_program *program = &sample->programs[i];
+        line_of(out, program, program->worst, "stacks", colors);
+        line_of(out, program, program->why, "why", colors);
+    }
 }
 
 /* Rows of the terminal; 0: it is none. */
@@ -569,7 +580,7 @@ static bool top_look(const struct top_options *options, struct operands words, s
     sample.from_ns = sample.to_ns - (int64_t)options->interval_ns;
     bool whole = find_files(&files, words);
     for (size_t i = 0; i < files.count; i++)
-        whole &= top_sample_add(&sample, files.list[i]);
+        whole &= top_sample_add(&sample, files.list[i], !options->json && !options->csv);
     if (whole || sample.program_count > 0)
         top_report(options, out, &sample, first);
     top_sample_free(&sample);

@@ -4,9 +4,14 @@
 #include "top_stalls.h"
 
 #include "message.h"
+#include "quantity.h"
+#include "text_name.h"
 #include "trace_pass.h"
+#include "why_view.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct search {
     struct stalls stalls;
@@ -71,4 +76,34 @@ char *top_stalls_worst(const struct stalls *seen, const char *file)
     (void)trace_pass(&maker, &search, &reading, (struct operands){words, 1});
     stalls_free(&search.stalls);
     return search.found;
+}
+
+static enum exit_code take_cause(const struct why_view *view, void *context)
+{
+    const struct why_split *split = view->split;
+    const double share = view->name && split->count
+                             ? 100 * (double)split->list[0].excess_ns / (double)split->excess_ns
+                             : 0;
+    struct out line = {.fd = -1, .buffer = share ? malloc(OUT_BUFFER_BYTES) : NULL};
+    char time[QUANTITY_BYTES];
+    if (!line.buffer)
+        return EXIT_GOOD;
+    text_name(&line, view->name->name.text, view->name->name.bytes);
+    out_format(&line, ": %" PRIu32 " of %" PRIu64 " took %s longer each: %.0f %% %s", split->slow,
+               view->name->own.values.total,
+               quantity_rough(time, split->excess_ns / split->slow, 3), share, view->texts[0]);
+    *(char **)context = out_failed(&line) ? NULL : strndup(line.buffer, line.used);
+    free(line.buffer);
+    return EXIT_GOOD;
+}
+
+char *top_why(const char *file, int64_t from_ns, int64_t to_ns)
+{
+    const struct why_options options = {.reading = {.live = true,
+                                                    .threads = 1,
+                                                    .filter = {.from = {.set = true, .ns = from_ns},
+                                                               .to = {.set = true, .ns = to_ns}}}};
+    char *words[] = {(char *)(uintptr_t)file}, *found = NULL;
+    (void)why_find(&options, (struct operands){words, 1}, take_cause, &found);
+    return found;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_stalls.h - the one line that says who waits for whom. */
+/* top_stalls.h - the lines that say who waits for whom, and why calls were slow. */
 #ifndef TOP_STALLS_H
 #define TOP_STALLS_H
 
@@ -9,5 +9,8 @@
  * as text that the caller frees; NULL: there is none. Looks from before the window lead to a pass
  * from them on. */
 char *top_stalls_worst(const struct stalls *seen, const char *file);
+
+/* Why calls of that time were slow: the first cause of `rbwp why`, likewise. */
+char *top_why(const char *file, int64_t from_ns, int64_t to_ns);
 
 #endif /* TOP_STALLS_H */
