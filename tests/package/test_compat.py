@@ -143,6 +143,18 @@ class Instrumenter(Folder):
         self.assertEqual(self.files(), ["output/r.csv", "output/raw.npy", "output/t.json"])
         self.assertEqual((inst.mode, inst.loc_map, len(inst.time_buffer)), ("entire", {0: -1}, 16))
 
+    def test_two_kernels_and_one_buffer(self):
+        for kernel, warned in (("*", "2 modules"), ("k", None)):
+            context = TritonInstrument(t_end=1, n_probes_estimate=16, kernel=kernel)
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                with context as inst:
+                    buffer = inst.allocate_buffer()
+                    self.run_kernel(buffer, 0)
+                    with contextlib.suppress(KeyError):  # another kernel, which has other parameters
+                        fake_triton.JITFunction(self.fake, "fixture_b").run(0, buffer=np.concatenate([buffer, np.zeros(16, np.int32)]))
+            self.assertEqual([warned in str(one.message) for one in said], [True] if warned else [])
+
     def test_text(self):
         source = (CORPUS / "fixture_a.ptx").read_text()
         text, loc_map, probes = instrument_ptx(source, "block", 0, 1, 1, None)
@@ -254,6 +266,7 @@ class Iris(Folder):
         self.assertEqual((merged["metadata"]["timestamp_offset"], merged["metadata"]["total_events"]), (4000, 7))
         self.assertEqual([event["ts"] for event in merged["traceEvents"] if event["ph"] != "M"], [1000, 1100, 1200, 1300, 0])
         self.assertEqual(one.export("own.json"), self.read("own_rank0.json"))
+        self.assertEqual((one.trace_counter.item(), one.trace_buffers["event_id"].tolist()), (6, [3, 1, 99, 5]))
 
     def test_the_schema_in_microseconds(self):
         one, other = self.ranks()
@@ -264,7 +277,22 @@ class Iris(Folder):
         self.assertEqual(merged["traceEvents"][0]["dur"], 6)
         self.assertEqual(merged["traceEvents"][1]["tid"], "XCC2_CU5 / 1")  # it overlaps
 
+    def test_the_machine(self):
+        class Properties:
+            name, total_memory, major, minor, multi_processor_count, gcnArchName = "G", 3 * 2**29, 9, 0, 132, "gfx942"
+
+        torch = mock.Mock()
+        torch.cuda.get_device_properties.return_value, torch.version.hip = Properties, None
+        with mock.patch.dict(sys.modules, torch=torch):
+            found = iris._system("cuda:0")
+            self.assertEqual([found[key] for key in ("gpu_device_name", "gpu_total_memory_gb", "gpu_arch", "gpu_cu_count")],
+                             ["G", "1.50", "sm_90", 132])
+            torch.version.hip = "6.2.41133-1"
+            found = iris._system("cuda:0")
+        self.assertEqual((found["gpu_arch"], found["rocm_version"]), ("gfx942", [6, 2]))
+
     def test_off(self):
+        self.assertIsNone(iris.Tracing(device="numpy").trace_counter)
         tracing = iris.Tracing(OfRank(1), device="numpy")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

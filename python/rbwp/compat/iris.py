@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Dict, Optional
 
-from .. import events
+from .. import events, memory
 from ..events import event_name
 from ..lanes import Names
 
@@ -50,7 +50,7 @@ def _system(device: Any) -> Dict[str, Any]:
     """What iris's metadata say of the program's machine; what is not known is left out."""
     known: Dict[str, Any] = {"process_name": os.path.basename(sys.argv[0]), "command_line": " ".join(sys.argv),
                              "hostname": socket.gethostname()}
-    if device == "numpy":
+    if str(device) in ("numpy", "cpu"):
         return known
     import torch
     found = torch.cuda.get_device_properties(device)
@@ -73,6 +73,15 @@ class Tracing(events.Tracing):
         of = (0, 1, [0]) if iris_instance is None else (
             iris_instance.get_rank(), iris_instance.get_num_ranks(), iris_instance.get_heap_bases())
         super().__init__(*of, device=device, names=names, clock_hz=clock_hz)
+
+    @property
+    def trace_buffers(self) -> Dict[str, memory.Array]:
+        return self.columns
+
+    @property
+    def trace_counter(self) -> memory.Array:
+        """Events that were begun, as an array of one; None where tracing is off."""
+        return None if self.counters is None else self.counters[:1]
 
     def export(self, filename: "os.PathLike[str] | str" = "trace.json", merge: bool = False,  # type: ignore[override]
                *, raw_cycles: bool = True) -> Dict[str, Any]:

@@ -147,8 +147,14 @@ class TritonInstrument:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
         self._inner.__exit__(kind, error, trace)
-        launch = self._launch() if error is None and self.output_dir is not None else None
-        if launch is None or self.output_dir is None:
+        if error is not None or self.output_dir is None:
+            return
+        try:
+            launch = self._launch()
+        except ValueError as several:  # modules: whose records these are is not known
+            warnings.warn(f"{several}; no files are written", stacklevel=2)
+            return
+        if launch is None:
             return
         output = checked_path("output_dir", self.output_dir)
         if self.analysis_dir is not None:

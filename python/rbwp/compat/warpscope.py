@@ -27,8 +27,8 @@ class Trace(LaneTrace):
         """.json is Chrome's JSON as warpscope has it, .json.gz as `rbwp export` does, .bin a profile, anything else
         Perfetto's own format."""
         name = checked_path("path", path)
-        chrome = "warpscope" if name.endswith(".json") else "chrome" if name.endswith(".json.gz") else None
-        self._export(chrome or FORMS.get(os.path.splitext(name)[1], "perfetto"), name)
+        form = "chrome" if name.endswith(".json.gz") else FORMS.get(os.path.splitext(name)[1], "perfetto")
+        self._export("warpscope" if name.endswith(".json") else form, name)
 
 
 def _trace(found: LaneTrace) -> Trace:
