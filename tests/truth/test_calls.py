@@ -82,7 +82,7 @@ def agrees(found):
         assert switched - 2 <= flagged <= 1.1 * switched + (calls / 50 + 10) * TIMES_AS_LONG, kind
         around_ns = 10_000 * TIMES_AS_LONG * calls
         if kind != "tiny":
-            assert 0.95 * ran_ns - around_ns <= running_ns <= 1.3 * ran_ns + around_ns, kind  # what a host takes from a guest runs
+            assert 0.95 * ran_ns - around_ns <= running_ns <= 1.05 * ran_ns + around_ns, kind  # without what a host takes from a guest
 
 
 @pytest.fixture(scope="module")
@@ -282,6 +282,8 @@ def compare(spans, rows, away):
     starts = {}
     for row in rows:
         starts.setdefault(int(row["thread"]), []).append((int(row["start"]), row))
+    for of_thread in starts.values():  # threads share chunks, so that a later one's may be written first
+        of_thread.sort(key=lambda one: one[0])
     switched = both = wrong = 0
     differences = []
     for span in spans:

@@ -354,17 +354,13 @@ static void split_call(const struct on_cpu *on, const struct call *call, int64_t
         (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks - away_ticks) - length_ns - b->away_ns;
     const int64_t ran = b->ran_ns - a->ran_ns - (around > 0 ? around : 0);
     const bool is_queue_known = a->runnable_ns >= 0 && b->runnable_ns >= 0;
-    int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
+    const int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
     int64_t runnable = is_queue_known ? b->runnable_ns - a->runnable_ns : -1;
     if (is_queue_known)
         runnable = runnable < 0 ? 0 : runnable < length_ns ? runnable : length_ns;
-    if (b->voluntary == a->voluntary || (is_queue_known && running > length_ns - runnable)) {
-        /* It never waited. The queue's clock is the better one, if all of its time is the call's */
-        if (is_queue_known && call->unsure_ticks == 0)
-            running = length_ns - runnable;
-        else
-            runnable = length_ns - running;
-    }
+    /* It never waited, or not for so long: what a host took from a guest is in the rest, too. */
+    if (b->voluntary == a->voluntary || (is_queue_known && running > length_ns - runnable))
+        runnable = length_ns - running;
     *running_out = running;
     *runnable_out = runnable;
 }
