@@ -79,6 +79,7 @@ all() {
     python3 -B bench/redis_cost.py "$dir/tools/rbwp" || echo "redis_cost.py ended with $?"
     RBWP_LIBRARY=$(realpath "$dir/librbwp.so") python3 -B bench/python_item.py || echo "python_item.py ended with $?"
     python3 -B bench/cpu_times.py "$dir/tools/rbwp" || echo "cpu_times.py ended with $?"
+    python3 -B bench/python_look.py "$dir/tools/rbwp" || echo "python_look.py ended with $?"
     heading messages
     program message
     # Under each MPI library that is here.
