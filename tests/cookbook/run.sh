@@ -28,20 +28,9 @@ rbwp=$work/rbwp/tools/rbwp
 cflags="-O2 -I$work/rbwp/include"
 libs="-L$work/rbwp -lrbwp -Wl,-rpath,$work/rbwp"
 
-# source_of PACKAGE: Debian's source in $source, with the topic's patch; by lists of our own, as the system's may have no sources.
+# source_of PACKAGE: Debian's source in $source, with the topic's patch.
 source_of() {
-    mkdir -p lists/partial
-    printf 'Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: bookworm\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' >debian.sources
-    local apt=(apt-get -o "Dir::Etc::SourceList=$work/debian.sources" -o Dir::Etc::SourceParts=/dev/null
-        -o "Dir::State::Lists=$work/lists" -o APT::Sandbox::User=root)
-    source=$(find . -maxdepth 1 -type d -name "$1-[0-9]*" | head -n 1)
-    if [[ ! $source ]]; then
-        [[ $(find lists -name '*_Sources*') ]] || quietly apt.log "${apt[@]}" update
-        quietly apt.log "${apt[@]}" source --only-source -y "$1"
-        source=$(find . -maxdepth 1 -type d -name "$1-[0-9]*" | head -n 1)
-        patch -d "$source" -p1 --quiet <"$here/$topic.patch"
-    fi
-    source=$(realpath "$source")
+    source=$("$here/debian_source.sh" "$1" "$work" "$here/$topic.patch")
     echo "$(basename "$source") with $(grep -c '^+[^+]\|^+$' "$here/$topic.patch") lines of ours"
 }
 
