@@ -89,9 +89,11 @@ static enum exit_code take_cause(const struct why_view *view, void *context)
     if (!line.buffer)
         return EXIT_GOOD;
     text_name(&line, view->name->name.text, view->name->name.bytes);
-    out_format(&line, ": %" PRIu32 " of %" PRIu64 " took %s longer each: %.0f %% %s", split->slow,
+    const struct trace_text text = view->texts[0].text;
+    out_format(&line, ": %" PRIu32 " of %" PRIu64 " took %s longer each: %.0f %% ", split->slow,
                view->name->own.values.total,
-               quantity_rough(time, split->excess_ns / split->slow, 3), share, view->texts[0]);
+               quantity_rough(time, split->excess_ns / split->slow, 3), share);
+    out_bytes(&line, text.text, text.bytes);
     *(char **)context = out_failed(&line) ? NULL : strndup(line.buffer, line.used);
     free(line.buffer);
     return EXIT_GOOD;
