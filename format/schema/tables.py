@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What documents and Python say of the known tables, from the lists of their columns in this folder.
 
-tables.py write   puts it into SPEC.md (appendix A), docs/man/rbwp-tables.1 and python/rbwp/tables.py
+tables.py write   puts it into SPEC.md (appendix A), docs/man/rbwp-tables.1 and python/rbwp/tables.py, and a new one into known_tables.h
 tables.py check   exit status 1 where they say something else"""
 import pathlib
 import re
 import sys
+import textwrap
 from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -90,18 +91,35 @@ def between(text, begin, end, block, name):
     return before + begin + block + end + after
 
 
+def header_file(text, listed):
+    """known_tables.h with all of them: their includes and the list. As it is where none is new."""
+    if set(listed) == set(re.findall(r"TABLE\((\w+)\)", text)):
+        return text
+    includes = "".join(f'#include "../schema/{name}.def"\n' for name in sorted(listed))
+    text = re.sub(r'(#include "\.\./schema/\w+\.def"\n)+', lambda _: includes, text, count=1)
+    words = textwrap.wrap(" ".join(f"TABLE({name})" for name in listed), 94)
+    lines = ["#define KNOWN_TABLES(TABLE)"] + ["    " + line for line in words]
+    listing = "\n".join([f"{line:<98} \\" for line in lines[:-1]] + lines[-1:])
+    return re.sub(r"#define KNOWN_TABLES\(TABLE\).*?(?=\n\n)", lambda _: listing, text, count=1, flags=re.S)
+
+
 def made():
-    """The files as they should be, by path."""
-    listed = re.findall(r"TABLE\((\w+)\)", (ROOT / "format" / "include" / "known_tables.h").read_text())
+    """The files as they should be, by path. A new table comes last in the list and in SPEC.md, from where its block may be moved."""
+    header = ROOT / "format" / "include" / "known_tables.h"
+    listed = re.findall(r"TABLE\((\w+)\)", header.read_text())
+    there = sorted(path.stem for path in HERE.glob("*.def"))
+    listed = [name for name in listed if name in there] + [name for name in there if name not in listed]
     tables = [read(HERE / f"{name}.def") for name in listed]
-    if {path.stem for path in HERE.glob("*.def")} != set(listed):
-        sys.exit("known_tables.h does not list each .def")
     spec, man = ROOT / "SPEC.md", ROOT / "docs" / "man" / "rbwp-tables.1"
     text = spec.read_text()
     for table in tables:
-        text = between(text, f"<!-- {table.name}: begin -->\n", f"<!-- {table.name}: end -->\n", spec_block(table), spec.name)
+        begin, end = f"<!-- {table.name}: begin -->\n", f"<!-- {table.name}: end -->\n"
+        if begin not in text:
+            last = re.search(r".*<!-- \w+: end -->\n(?:(?!#).*\n)*", text, re.S).end()
+            text = text[:last].rstrip("\n") + f"\n\n{begin}{end}" + ("\n" + text[last:] if text[last:] else "")
+        text = between(text, begin, end, spec_block(table), spec.name)
     page = between(man.read_text(), '.\\" known tables: begin\n', '.\\" known tables: end\n', man_block(tables), man.name)
-    return {spec: text, man: page, ROOT / "python" / "rbwp" / "tables.py": python_file(tables)}
+    return {header: header_file(header.read_text(), listed), spec: text, man: page, ROOT / "python" / "rbwp" / "tables.py": python_file(tables)}
 
 
 def main(what="", *others):
