@@ -40,4 +40,8 @@ static inline bool grow_zeroed32(void *array, uint32_t *room, uint32_t count, si
     return true;
 }
 
+/* The same of an array and its room, which are variables, by its own element. */
+#define GROW_ARRAY(array, room, count) grow_array32(&(array), &(room), count, sizeof *(array))
+#define GROW_ZEROED(array, room, count) grow_zeroed32(&(array), &(room), count, sizeof *(array))
+
 #endif /* GROW_H */

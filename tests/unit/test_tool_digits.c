@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* digits.h: integers as decimal text. */
-#include "digits.h"
+/* out.h: integers as decimal text. */
+#include "out.h"
 #include "unit.h"
 
 #include <inttypes.h>

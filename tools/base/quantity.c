@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities as text. */
 #include "quantity.h"
-#include "digits.h"
+#include "out.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

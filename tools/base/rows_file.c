@@ -46,8 +46,7 @@ uint64_t rows_file_name(struct rows_file *file, const char *name)
         if (strcmp(file->names[i], name) == 0)
             return i + 1;
     char *copy = file->name_count < NAMES_MAX ? strdup(name) : NULL;
-    if (!copy ||
-        !grow_array32(&file->names, &file->name_room, file->name_count + 1, sizeof *file->names)) {
+    if (!copy || !GROW_ARRAY(file->names, file->name_room, file->name_count + 1)) {
         free(copy);
         rows_file_check(file, RBWP_E_MEMORY);
         return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whole_file.c - see whole_file.h. */
 #include "whole_file.h"
+#include "live_path.h"
 #include "message.h"
 
 #include <errno.h>
@@ -10,6 +10,18 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- the name of FILE.live ------------------------------------------------------------------- */
+
+char *live_path(const char *path)
+{
+    char *live = malloc(strlen(path) + sizeof ".live");
+    if (live)
+        sprintf(live, "%s.live", path);
+    return live;
+}
+
+/* ---- whole files ----------------------------------------------------------------------------- */
 
 static void cannot(const struct whole_file *file, const char *what)
 {
