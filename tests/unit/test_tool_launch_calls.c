@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* launch_calls.h: the call around a launch, whether its record stands before or behind; each fact
+/* gpu_bias.h: the call around a launch, whether its record stands before or behind; each fact
  * once. */
-#include "launch_calls.h"
+#include "gpu_bias.h"
 #include "unit.h"
 
 enum { FACTS = 8, THREAD = 7 };

@@ -118,7 +118,7 @@ static bool gpu_activity_add(struct gpu_devices *devices, struct rbwp_gpu_info g
         at++;
     if (at == GPU_DEVICES_MAX)
         return true; /* a hostile file */
-    if (!grow_zeroed32(&devices->list, &devices->room, at + 1, sizeof *devices->list))
+    if (!GROW_ZEROED(devices->list, devices->room, at + 1))
         return false;
     devices->list[at] = gpu;
     devices->count += at == devices->count;

@@ -6,6 +6,7 @@
  */
 #include "name_lookup.h"
 
+#include "sorted.h"
 #include "unwind.h"
 
 #include <stdint.h>
@@ -117,10 +118,8 @@ static struct name make_name(uint64_t id, int64_t from_ns, const char *text, uin
 static int name_lookup_compare(const void *left, const void *right)
 {
     const struct name *a = left, *b = right;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    if (a->from_ns != b->from_ns)
-        return a->from_ns < b->from_ns ? -1 : 1;
+    SORTED_BY(a, b, id);
+    SORTED_BY(a, b, from_ns);
     return (a->text > b->text) - (a->text < b->text);
 }
 
@@ -254,16 +253,11 @@ void names_free(struct names *names)
 
 struct name *names_find(const struct name_set *set, uint64_t id, int64_t time_ns)
 {
-    size_t low = 0, high = set->count; /* names before low are not after (id, time) */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct name *name = &set->names[middle];
-        if (name->id < id || (name->id == id && name->from_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0 && set->names[low - 1].id == id)
-        return &set->names[low - 1];
-    return low < set->count && set->names[low].id == id ? &set->names[low] : NULL;
+    struct name *names = set->names;
+    size_t at; /* names before it are not after (id, time) */
+    SORTED_FIND(at, set->count,
+                names[at].id < id || (names[at].id == id && names[at].from_ns <= time_ns));
+    if (at > 0 && names[at - 1].id == id)
+        return &names[at - 1];
+    return at < set->count && names[at].id == id ? &names[at] : NULL;
 }

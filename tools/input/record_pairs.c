@@ -85,7 +85,7 @@ static inline bool pairs_push(struct pair_builder *builder, struct pair_thread *
                               uint16_t item, int64_t begin_ns)
 {
     if (thread->depth == thread->capacity &&
-        !grow_zeroed32(&thread->open, &thread->capacity, thread->depth + 1, sizeof *thread->open))
+        !GROW_ZEROED(thread->open, thread->capacity, thread->depth + 1))
         return false;
     thread->open[thread->depth++] = (struct open_begin){++builder->next_id, begin_ns, item};
     builder->open_total++;
@@ -185,8 +185,8 @@ static void gpu_work(struct pair_builder *builder, const struct pair_thread *thr
 static struct pair_thread *pairs_find_thread(struct pair_builder *builder, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&builder->map, thread_id);
-    if (number == THREAD_NONE || !grow_zeroed32(&builder->threads, &builder->thread_capacity,
-                                                number + 1, sizeof *builder->threads))
+    if (number == THREAD_NONE ||
+        !GROW_ZEROED(builder->threads, builder->thread_capacity, number + 1))
         return NULL;
     builder->threads[number].thread_id = thread_id;
     return &builder->threads[number];

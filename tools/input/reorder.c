@@ -24,8 +24,7 @@ static bool before(uint32_t a, uint32_t b)
 static bool note_passed(struct reorder *reorder, const struct rbwp_block_header *header)
 {
     uint32_t number = thread_map_number(&reorder->threads, header->thread_id);
-    if (number == THREAD_NONE ||
-        !grow_zeroed32(&reorder->last, &reorder->last_capacity, number + 1, sizeof *reorder->last))
+    if (number == THREAD_NONE || !GROW_ZEROED(reorder->last, reorder->last_capacity, number + 1))
         return false;
     struct reorder_thread *last = &reorder->last[number];
     bool late = last->seen && before(header->sequence, last->last_sequence);

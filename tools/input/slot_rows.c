@@ -2,6 +2,7 @@
 /* Rows are numbered once, before the counting: a record costs an array lookup, two if its slot has
  * had several names. */
 #include "slot_rows.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,8 @@
 
 static int compare_texts(const struct name *a, const struct name *b)
 {
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? -1 : 1;
+    SORTED_BY(a, b, id);
+    SORTED_BY(a, b, bytes);
     return memcmp(a->text, b->text, a->bytes);
 }
 

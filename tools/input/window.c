@@ -303,8 +303,7 @@ static void want_launches(struct finding *finding)
 
 static bool add_part(struct window *window, uint64_t offset, uint64_t end, uint32_t mark)
 {
-    if (!grow_zeroed32(&window->parts, &window->part_room, window->part_count + 1,
-                       sizeof *window->parts))
+    if (!GROW_ZEROED(window->parts, window->part_room, window->part_count + 1))
         return false;
     window->parts[window->part_count++] = (struct window_part){offset, end, mark};
     return true;

@@ -12,7 +12,7 @@
 #define RBWP_GPU_H
 
 #include "gpu_activity.h"
-#include "launch_calls.h"
+#include "gpu_bias.h"
 #include "launch_ring.h"
 #include "merge_sorter.h"
 #include "rbwp_table.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_map.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,15 +81,9 @@ void code_map_free(struct code_map *map)
 
 const struct code_range *code_map_find(const struct code_map *map, uint64_t address)
 {
-    uint32_t low = 0, end = map->count;
-    while (low < end) {
-        const uint32_t middle = low + (end - low) / 2;
-        if (map->ranges[middle].start <= address)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    const struct code_range *range = low ? &map->ranges[low - 1] : NULL;
+    uint32_t behind;
+    SORTED_FIND(behind, map->count, map->ranges[behind].start <= address);
+    const struct code_range *range = behind ? &map->ranges[behind - 1] : NULL;
     return range && address < range->end && !range->unsure ? range : NULL;
 }
 
@@ -106,13 +101,7 @@ struct unwound_frame code_map_frame(const struct code_map *map, uint64_t address
 const struct stack_word *stack_word_at(const struct stack_word *words, uint32_t count,
                                        uint64_t place)
 {
-    uint32_t low = 0, end = count;
-    while (low < end) {
-        const uint32_t middle = low + (end - low) / 2;
-        if (words[middle].place < place)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    return low < count && words[low].place == place ? &words[low] : NULL;
+    uint32_t at;
+    SORTED_FIND(at, count, words[at].place < place);
+    return at < count && words[at].place == place ? &words[at] : NULL;
 }
