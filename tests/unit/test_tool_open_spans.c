@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open_spans.h: begins and ends by key, many of them at once. */
-#include "open_spans.h"
+/* event_spans.h: begins and ends by key, many of them at once. */
+#include "event_spans.h"
 #include "trace_span.h"
 #include "unit.h"
 

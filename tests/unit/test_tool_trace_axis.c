@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_axis.c: times keep their order on the way onto the axis, come back from it, and lie on the
+/* trace_axis.h: times keep their order on the way onto the axis, come back from it, and lie on the
  * straight lines between the points. */
 #include "trace_axis.h"
 #include "unit.h"

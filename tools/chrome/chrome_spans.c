@@ -9,6 +9,7 @@
 #include "kineto_words.h"
 #include "message.h"
 #include "rbwp_annotate.h"
+#include "sorted.h"
 #include "span_batch.h"
 
 #include <inttypes.h>
@@ -37,14 +38,11 @@ struct host_item {
 static int chrome_spans_compare(const void *left, const void *right)
 {
     const struct host_item *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    SORTED_BY(a, b, track);
+    SORTED_BY(a, b, start_ns);
     if (!a->correlation != !b->correlation)
         return a->correlation ? 1 : -1;
-    if (a->stop_ns != b->stop_ns)
-        return a->stop_ns > b->stop_ns ? -1 : 1;
+    SORTED_BY(b, a, stop_ns);
     return (a->id > b->id) - (a->id < b->id);
 }
 

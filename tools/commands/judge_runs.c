@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matching and judging are in stats_diff.c; which files are of one run in repeats.c. */
+/* Matching and judging are in stats_diff.c; which files are of one run in recordings.c. */
 #include "judge_runs.h"
 
 #include "report.h"

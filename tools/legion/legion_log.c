@@ -463,8 +463,7 @@ static bool add_declaration(struct legion_log *log, const char *line)
 {
     if (log->layout_count == LEGION_KINDS_MAX)
         return legion_log_refuse(log, "too many record kinds", "");
-    if (!grow_array32(&log->layouts, &log->layout_room, log->layout_count + 1,
-                      sizeof *log->layouts))
+    if (!GROW_ARRAY(log->layouts, log->layout_room, log->layout_count + 1))
         return legion_log_refuse(log, "out of memory", "");
     const char *wrong = legion_layout_parse(line, log->version, &log->layouts[log->layout_count++]);
     return !wrong || legion_log_refuse(log, wrong, line);

@@ -9,7 +9,7 @@
 #ifndef LEGION_TRACKS_H
 #define LEGION_TRACKS_H
 
-#include "id_texts.h"
+#include "text_buffer.h"
 #include "thread_map.h"
 #include "trace.h"
 #include "trace_text.h"

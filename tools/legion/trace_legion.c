@@ -14,7 +14,7 @@
 #include "legion_tracks.h"
 #include "message.h"
 #include "span_sorter.h"
-#include "trace_filter.h"
+#include "event_spans.h"
 #include "trace_span.h"
 
 #include <inttypes.h>

@@ -175,7 +175,7 @@ static void add_sample(struct perfetto_clocks *clocks, uint32_t id, int64_t cloc
     if (!clock || clock->count == PERFETTO_CLOCK_SAMPLES_MAX ||
         (clock->count && clock->samples[clock->count - 1].clock_ns >= clock_ns))
         return;
-    if (grow_zeroed32(&clock->samples, &clock->room, clock->count + 1, sizeof *clock->samples))
+    if (GROW_ZEROED(clock->samples, clock->room, clock->count + 1))
         clock->samples[clock->count++] = (struct perfetto_clock_sample){clock_ns, trace_ns};
     else
         clocks->failed = true;

@@ -6,7 +6,6 @@
 #include "perfetto_proto.h"
 #include "trace_span.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -54,7 +54,7 @@ static bool align_parse_time(const char *text, int64_t *ns_out, struct option_er
 
 static bool align_add(struct align_offsets *offsets, const struct align_offset *offset)
 {
-    if (!grow_array32(&offsets->list, &offsets->room, offsets->count + 1, sizeof *offsets->list))
+    if (!GROW_ARRAY(offsets->list, offsets->room, offsets->count + 1))
         return false;
     offsets->list[offsets->count++] = *offset;
     return true;

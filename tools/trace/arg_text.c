@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arg_text.h"
 
-#include "trace_span.h"
+#include "trace_detail.h"
 
 #include <inttypes.h>
 #include <stdio.h>

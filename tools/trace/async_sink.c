@@ -180,7 +180,7 @@ static uint64_t *behind_add(struct async_sink *behind, const struct head *head)
     if (behind->batch && behind->batch->count + words > BEHIND_BATCH_WORDS)
         submit(behind);
     struct batch *batch = batch_to_fill(behind);
-    if (!grow_array32(&batch->words, &batch->room, batch->count + words, sizeof *batch->words))
+    if (!GROW_ARRAY(batch->words, batch->room, batch->count + words))
         return NULL;
     uint64_t *at = batch->words + batch->count;
     batch->count += words;

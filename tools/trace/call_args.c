@@ -3,6 +3,7 @@
 #include "call_args.h"
 #include "grow.h"
 #include "message.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,7 @@ static bool call_args_add(struct call_args *args, uint64_t thread_id, struct arg
                           unsigned type)
 {
     struct thread_args *thread = thread_of(args, thread_id);
-    if (!thread ||
-        !grow_array32(&thread->list, &thread->room, thread->count + 1, sizeof *thread->list))
+    if (!thread || !GROW_ARRAY(thread->list, thread->room, thread->count + 1))
         return false;
     argument.order = thread->count << TYPE_BITS | type;
     thread->jumbled |=
@@ -77,8 +77,7 @@ bool call_args_add_rows(struct call_args *args, const uint64_t *const *cells, ui
 static int by_call(const void *left, const void *right)
 {
     const struct argument *a = left, *b = right;
-    if (a->begun_ns != b->begun_ns)
-        return a->begun_ns < b->begun_ns ? -1 : 1;
+    SORTED_BY(a, b, begun_ns);
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
@@ -132,15 +131,9 @@ void call_args_free(struct call_args *args)
 /* The first that belongs to a call that began then, or later. */
 static uint32_t call_args_find(const struct thread_args *thread, int64_t begin_ns)
 {
-    uint32_t low = 0, end = thread->count;
-    while (low < end) {
-        uint32_t middle = low + (end - low) / 2;
-        if (thread->list[middle].begun_ns < begin_ns)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    return low;
+    uint32_t at;
+    SORTED_FIND(at, thread->count, thread->list[at].begun_ns < begin_ns);
+    return at;
 }
 
 /* The same, where calls mostly come in order. */
@@ -162,8 +155,7 @@ static uint32_t call_args_look_up_name(const struct call_args *args, uint64_t nu
 /* Of a name of the file. Numbers of strangers may be anything. */
 static uint32_t call_args_name_of(struct call_args *args, uint64_t number)
 {
-    if (number >= KEPT_NAMES ||
-        !grow_zeroed32(&args->names, &args->name_room, (uint32_t)number + 1, sizeof *args->names))
+    if (number >= KEPT_NAMES || !GROW_ZEROED(args->names, args->name_room, (uint32_t)number + 1))
         return call_args_look_up_name(args, number);
     uint32_t *name = &args->names[number];
     if (!*name)

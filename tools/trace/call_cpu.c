@@ -56,8 +56,7 @@ static uint32_t fault_count(uint64_t cell)
 
 static bool add_call(struct cpu_thread *thread, const uint64_t *const *cells, uint32_t i)
 {
-    if (!grow_array32(&thread->rows, &thread->row_room, thread->row_count + 1,
-                      sizeof *thread->rows))
+    if (!GROW_ARRAY(thread->rows, thread->row_room, thread->row_count + 1))
         return false;
     thread->rows[thread->row_count++] =
         (struct cpu_row){.start_ns = (int64_t)cells[AT_call_cpu_start][i],
@@ -70,8 +69,7 @@ static bool add_call(struct cpu_thread *thread, const uint64_t *const *cells, ui
 
 static bool add_state(struct cpu_thread *thread, const uint64_t *const *cells, uint32_t i)
 {
-    if (!grow_array32(&thread->states, &thread->state_room, thread->state_count + 1,
-                      sizeof *thread->states))
+    if (!GROW_ARRAY(thread->states, thread->state_room, thread->state_count + 1))
         return false;
     thread->states[thread->state_count++] =
         (struct cpu_state){(int64_t)cells[AT_thread_cpu_time][i], cells[AT_thread_cpu_known][i]};

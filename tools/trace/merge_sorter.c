@@ -5,9 +5,10 @@
  * from a heap.
  */
 #include "merge_sorter.h"
-#include "message.h"
-#include "temporary_file.h"
 #include "grow.h"
+#include "message.h"
+#include "sorted.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -233,29 +234,11 @@ static bool has_head(struct merge_sorter *sorter, struct merge_piece *piece)
     }
 }
 
-static int compare_heads(const struct merge_sorter *sorter, const struct merge_piece *a,
-                         const struct merge_piece *b)
-{
-    return sorter->order->compare(a->buffer + a->at, b->buffer + b->at);
-}
-
 /* Moves the piece at this place down to where it belongs. */
 static void sift(struct merge_sorter *sorter, uint32_t at)
 {
-    struct merge_piece *heap = sorter->pieces;
-    for (;;) {
-        uint32_t least = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < sorter->piece_count;
-             child++)
-            if (compare_heads(sorter, &heap[child], &heap[least]) < 0)
-                least = child;
-        if (least == at)
-            return;
-        struct merge_piece moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
+    HEAP_SIFT(sorter->pieces, sorter->piece_count, at,
+              sorter->order->compare(a->buffer + a->at, b->buffer + b->at) < 0);
 }
 
 static void drop_top(struct merge_sorter *sorter)

@@ -152,8 +152,7 @@ static uint32_t range_rows_label_of(struct range_rows *ranges, const struct rbwp
 {
     if (number == 0 || number >= UINT32_MAX)
         return 0;
-    if (!grow_zeroed32(&ranges->names, &ranges->name_room, (uint32_t)number + 1,
-                       sizeof *ranges->names)) {
+    if (!GROW_ZEROED(ranges->names, ranges->name_room, (uint32_t)number + 1)) {
         ranges->failed = true;
         return 0;
     }

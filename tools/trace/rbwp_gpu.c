@@ -3,6 +3,7 @@
 #include "rbwp_gpu.h"
 
 #include "message.h"
+#include "sorted.h"
 #include "table_bind.h"
 #include "thread_map.h"
 #include "trace_span.h"
@@ -55,10 +56,8 @@ struct group {
 
 static int compare_works(const struct gpu_work *a, const struct gpu_work *b)
 {
-    if (a->proc_id != b->proc_id)
-        return a->proc_id < b->proc_id ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    SORTED_BY(a, b, proc_id);
+    SORTED_BY(a, b, start_ns);
     return (a->stop_ns > b->stop_ns) - (a->stop_ns < b->stop_ns);
 }
 
@@ -174,8 +173,7 @@ static bool gpu_shapes_take(struct gpu_shapes *shapes, const struct rbwp_rows *r
         uint64_t number = CELL(shape);
         if (number == 0 || number >= GPU_SHAPES_MAX)
             continue;
-        if (!grow_zeroed32(&shapes->list, &shapes->room, (uint32_t)number + 1,
-                           sizeof *shapes->list)) {
+        if (!GROW_ZEROED(shapes->list, shapes->room, (uint32_t)number + 1)) {
             *failed = true;
             return true;
         }

@@ -48,11 +48,9 @@ bool row_marks_reserve(struct row_marks *marks, uint32_t rows)
     uint32_t rooms[] = {marks->room, marks->room, marks->room, marks->room, marks->room};
     if (rows <= marks->room)
         return true;
-    if (!grow_array32(&marks->start_ns, &rooms[0], rows, sizeof *marks->start_ns) ||
-        !grow_array32(&marks->stop_ns, &rooms[1], rows, sizeof *marks->stop_ns) ||
-        !grow_array32(&marks->id, &rooms[2], rows, sizeof *marks->id) ||
-        !grow_array32(&marks->track, &rooms[3], rows, sizeof *marks->track) ||
-        !grow_array32(&marks->name, &rooms[4], rows, sizeof *marks->name))
+    if (!GROW_ARRAY(marks->start_ns, rooms[0], rows) ||
+        !GROW_ARRAY(marks->stop_ns, rooms[1], rows) || !GROW_ARRAY(marks->id, rooms[2], rows) ||
+        !GROW_ARRAY(marks->track, rooms[3], rows) || !GROW_ARRAY(marks->name, rooms[4], rows))
         return false;
     marks->room = rows;
     return true;
@@ -226,9 +224,9 @@ const struct rbwp_rows *row_stream_add(struct row_stream *stream, const struct r
     uint32_t waiting = stream->rows.rows, count = waiting + rows->rows;
     uint32_t columns = rows->schema->column_count;
     if (!row_marks_reserve(&stream->marks, count) ||
-        !grow_array32(&stream->order, &stream->order_room, count, sizeof *stream->order) ||
-        !grow_array32(&stream->waits, &stream->waits_room, count, sizeof *stream->waits) ||
-        !grow_array32(&stream->other, &stream->other_room, count, sizeof *stream->other) ||
+        !GROW_ARRAY(stream->order, stream->order_room, count) ||
+        !GROW_ARRAY(stream->waits, stream->waits_room, count) ||
+        !GROW_ARRAY(stream->other, stream->other_room, count) ||
         (waiting && !row_stream_reserve(stream, count)))
         return NULL;
     for (uint32_t c = 0; c < columns; c++) {
@@ -317,9 +315,8 @@ static bool part(struct row_stream *stream, uint32_t *tracks_out)
             stream->waits[stream->waiting++] = i;
             continue;
         }
-        if (!grow_zeroed32(&stream->counts, &stream->count_room, track + 1,
-                           sizeof *stream->counts) ||
-            !grow_array32(&stream->tracks, &stream->track_room, tracks + 1, sizeof *stream->tracks))
+        if (!GROW_ZEROED(stream->counts, stream->count_room, track + 1) ||
+            !GROW_ARRAY(stream->tracks, stream->track_room, tracks + 1))
             return false;
         if (stream->counts[track]++ == 0)
             stream->tracks[tracks++] = track;

@@ -22,7 +22,7 @@ void span_detail_start(struct detail_maker *maker)
 
 static bool span_detail_reserve(struct detail_maker *maker, uint32_t words)
 {
-    if (!grow_array32(&maker->packed, &maker->packed_room, words, sizeof *maker->packed))
+    if (!GROW_ARRAY(maker->packed, maker->packed_room, words))
         maker->failed = true;
     return !maker->failed;
 }
@@ -135,8 +135,7 @@ uint32_t span_details_add(struct trace_details *details, const struct trace_deta
         return 0;
     uint32_t place = details->count ? details->count : 1;
     if (detail->words > UINT32_MAX - place ||
-        !grow_array32(&details->words, &details->room, place + detail->words,
-                      sizeof *details->words)) {
+        !GROW_ARRAY(details->words, details->room, place + detail->words)) {
         *failed = true;
         return 0;
     }

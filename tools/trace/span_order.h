@@ -6,15 +6,14 @@
 #define SPAN_ORDER_H
 
 #include "trace_span.h"
+#include "sorted.h"
 
 /* Below, at or above 0, as for qsort. The id decides last: of equal spans the one that began first
  * is the outer one. */
 static inline int span_order(const struct trace_span *a, const struct trace_span *b)
 {
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->stop_ns != b->stop_ns)
-        return a->stop_ns > b->stop_ns ? -1 : 1;
+    SORTED_BY(a, b, start_ns);
+    SORTED_BY(b, a, stop_ns);
     return a->id < b->id ? -1 : a->id > b->id;
 }
 

@@ -3,6 +3,7 @@
 #include "span_sorter.h"
 
 #include "message.h"
+#include "sorted.h"
 #include "span_batch.h"
 #include "span_order.h"
 
@@ -11,8 +12,7 @@
 static int span_sorter_compare(const void *a, const void *b)
 {
     const struct trace_span *left = a, *right = b;
-    if (left->track != right->track)
-        return left->track < right->track ? -1 : 1;
+    SORTED_BY(left, right, track);
     return span_order(left, right);
 }
 
@@ -89,10 +89,8 @@ struct sample_sorter_item {
 static int sample_sorter_compare(const void *left, const void *right)
 {
     const struct sample_sorter_item *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->sample.time_ns != b->sample.time_ns)
-        return a->sample.time_ns < b->sample.time_ns ? -1 : 1;
+    SORTED_BY(a, b, track);
+    SORTED_BY(a, b, sample.time_ns);
     return (a->number > b->number) - (a->number < b->number);
 }
 

@@ -2,6 +2,7 @@
 #include "stack_rows.h"
 #include "grow.h"
 #include "message.h"
+#include "sorted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -123,10 +124,8 @@ bool stack_rows_add(struct stack_rows *rows, enum early_table table, const uint6
 static int by_stack(const void *left, const void *right)
 {
     const struct look_row *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
+    SORTED_BY(a, b, thread);
+    SORTED_BY(a, b, time_ns);
     return (a->place > b->place) - (a->place < b->place);
 }
 
@@ -201,15 +200,9 @@ static uint32_t first_row(const struct stack_list *list, size_t bytes, uint64_t 
                           int64_t time_ns)
 {
     const struct look_row key = {.thread = thread, .time_ns = time_ns};
-    uint32_t low = 0, end = list->count;
-    while (low < end) {
-        const uint32_t middle = low + (end - low) / 2;
-        if (by_stack((const char *)list->rows + middle * bytes, &key) < 0)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    return low;
+    uint32_t at;
+    SORTED_FIND(at, list->count, by_stack((const char *)list->rows + at * bytes, &key) < 0);
+    return at;
 }
 
 static bool is_of_look(const struct look_row *row, uint64_t thread, int64_t time_ns)
@@ -220,10 +213,8 @@ static bool is_of_look(const struct look_row *row, uint64_t thread, int64_t time
 static int by_thread(const void *left, const void *right)
 {
     const struct open_call *const *a = left, *const *b = right;
-    if ((*a)->thread != (*b)->thread)
-        return (*a)->thread < (*b)->thread ? -1 : 1;
-    if ((*a)->kind != (*b)->kind)
-        return (*a)->kind < (*b)->kind ? -1 : 1;
+    SORTED_BY((*a), (*b), thread);
+    SORTED_BY((*a), (*b), kind);
     return (*a < *b) - (*a > *b); /* the last one first */
 }
 
@@ -258,8 +249,7 @@ static uint32_t words_of(struct stack_rows *rows, uint64_t thread, int64_t time_
     for (; low < rows->words.count && is_of_look(&all[low].look, thread, time_ns); low++) {
         if (count && rows->of_stack[count - 1].place == all[low].look.place)
             continue;
-        if (!grow_array32(&rows->of_stack, &rows->of_stack_room, count + 1,
-                          sizeof *rows->of_stack)) {
+        if (!GROW_ARRAY(rows->of_stack, rows->of_stack_room, count + 1)) {
             rows->failed = true;
             return 0;
         }

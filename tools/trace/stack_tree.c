@@ -35,7 +35,7 @@ static uint32_t node_number(struct stack_tree *tree, struct stack_node wanted)
         tree->cut = true;
         return wanted.parent;
     }
-    if (!grow_array32(&tree->nodes, &tree->room, tree->count + 1, sizeof *tree->nodes) ||
+    if (!GROW_ARRAY(tree->nodes, tree->room, tree->count + 1) ||
         !index_map_add(&tree->places, hash, tree->count)) {
         tree->failed = true;
         return wanted.parent;
@@ -48,10 +48,10 @@ static uint32_t node_number(struct stack_tree *tree, struct stack_node wanted)
 
 static struct stack_lane *lane_of(struct stack_tree *tree, const struct trace_span *span)
 {
-    if (!grow_zeroed32(&tree->tracks, &tree->track_count, span->track + 1, sizeof *tree->tracks))
+    if (!GROW_ZEROED(tree->tracks, tree->track_count, span->track + 1))
         return NULL;
     struct stack_track *track = &tree->tracks[span->track];
-    if (!grow_zeroed32(&track->lanes, &track->lane_count, span->row + 1u, sizeof *track->lanes))
+    if (!GROW_ZEROED(track->lanes, track->lane_count, span->row + 1u))
         return NULL;
     return &track->lanes[span->row];
 }
@@ -64,7 +64,7 @@ void stack_tree_add(struct stack_tree *tree, const struct trace_span *span, uint
         lane->depth--;
     if (lane && lane->depth == STACK_DEPTH_MAX)
         return;
-    if (!lane || !grow_array32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open)) {
+    if (!lane || !GROW_ARRAY(lane->open, lane->room, lane->depth + 1)) {
         tree->failed = true;
         return;
     }
@@ -82,7 +82,7 @@ void stack_tree_add(struct stack_tree *tree, const struct trace_span *span, uint
 bool stack_tree_start(struct stack_tree *tree, uint32_t most)
 {
     *tree = (struct stack_tree){.most = most, .count = 1};
-    return grow_zeroed32(&tree->nodes, &tree->room, 1, sizeof *tree->nodes);
+    return GROW_ZEROED(tree->nodes, tree->room, 1);
 }
 
 void stack_tree_free(struct stack_tree *tree)

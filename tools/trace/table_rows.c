@@ -62,8 +62,7 @@ static uint32_t find_label(struct table_rows *tables, uint64_t number)
 {
     if (number == 0 || number >= UINT32_MAX)
         return 0;
-    if (!grow_zeroed32(&tables->names, &tables->name_room, (uint32_t)number + 1,
-                       sizeof *tables->names)) {
+    if (!GROW_ZEROED(tables->names, tables->name_room, (uint32_t)number + 1)) {
         tables->failed = true;
         return 0;
     }
@@ -275,8 +274,7 @@ static const struct table_track *table_rows_track_of(struct table_rows *tables,
     }
     if (tables->track_count == TABLE_TRACKS_MAX)
         return &tables->tracks[TABLE_TRACKS_MAX - 1];
-    if (!grow_zeroed32(&tables->tracks, &tables->track_room, tables->track_count + 1,
-                       sizeof *tables->tracks) ||
+    if (!GROW_ZEROED(tables->tracks, tables->track_room, tables->track_count + 1) ||
         !index_map_add(&tables->track_places, hash, tables->track_count))
         return NULL;
     make_track(tables, schema, shape, &wanted, time_ns);
@@ -753,8 +751,7 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
 static inline struct span_place *table_rows_place_of(struct table_rows *tables, uint32_t track)
 {
     uint32_t number = track - tables->first_track;
-    if (number < tables->place_room ||
-        grow_zeroed32(&tables->places, &tables->place_room, number + 1, sizeof *tables->places))
+    if (number < tables->place_room || GROW_ZEROED(tables->places, tables->place_room, number + 1))
         return &tables->places[number];
     return NULL;
 }

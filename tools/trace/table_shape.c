@@ -2,7 +2,6 @@
 #include "table_shape.h"
 
 #include "grow.h"
-#include "id_texts.h"
 #include "trace_axis.h"
 
 #include <inttypes.h>
@@ -270,7 +269,7 @@ static uint32_t below(struct kernel_tracks *tracks, uint32_t parent, enum trace_
         return wanted.track;
     if (trace_failed(tracks->trace) || tracks->count == KERNEL_TRACKS_MAX)
         return parent;
-    if (!grow_array32(&tracks->list, &tracks->room, tracks->count + 1, sizeof *tracks->list) ||
+    if (!GROW_ARRAY(tracks->list, tracks->room, tracks->count + 1) ||
         !index_map_add(&tracks->by_key, kernel_tracks_hash(&wanted), tracks->count)) {
         tracks->failed = true;
         return parent;

@@ -144,7 +144,7 @@ static uint32_t text_set_find(const struct text_set *set, struct trace_text text
 /* One that is not there. False when out of memory. */
 static bool text_set_add(struct text_set *set, struct trace_text text)
 {
-    if (!grow_array32(&set->texts, &set->room, set->count + 1, sizeof *set->texts) ||
+    if (!GROW_ARRAY(set->texts, set->room, set->count + 1) ||
         !index_map_add(&set->places, text_hash(TEXT_HASH_FIRST, text.text, text.bytes), set->count))
         return false;
     set->texts[set->count++] = text;

@@ -6,6 +6,7 @@
 #include "ordered_jobs.h"
 #include "message.h"
 #include "recordings.h"
+#include "sorted.h"
 #include "trace_source.h"
 
 #include <inttypes.h>
@@ -80,8 +81,7 @@ static int by_rank(const void *left, const void *right)
 {
     const struct trace_source *a = *(const struct trace_source *const *)left;
     const struct trace_source *b = *(const struct trace_source *const *)right;
-    if (a->facts.job.rank != b->facts.job.rank)
-        return a->facts.job.rank < b->facts.job.rank ? -1 : 1;
+    SORTED_BY(a, b, facts.job.rank);
     return (a > b) - (a < b); /* in the order in which they were given */
 }
 
@@ -207,23 +207,16 @@ static int compare_ids(const void *left, const void *right)
 {
     const struct place *a = *(const struct place *const *)left;
     const struct place *b = *(const struct place *const *)right;
-    if (a->identity->os_id != b->identity->os_id)
-        return a->identity->os_id < b->identity->os_id ? -1 : 1;
+    SORTED_BY(a, b, identity->os_id);
     return (a->at > b->at) - (a->at < b->at);
 }
 
 /* The first of those that are sorted by process id whose id is not smaller. */
 static int find_id(struct place *const *sorted, int count, uint64_t os_id)
 {
-    int low = 0, high = count;
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        if (sorted[middle]->identity->os_id < os_id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    int at;
+    SORTED_FIND(at, count, sorted[at]->identity->os_id < os_id);
+    return at;
 }
 
 static bool descends(const struct place *places, int from, int ancestor)

@@ -34,7 +34,7 @@ enum { MADE_OF_MAX = 1 << 16 };
 void made_of_add(struct made_of *made, struct recording_id id)
 {
     if (id.began_ns && made->count < MADE_OF_MAX &&
-        grow_array32(&made->list, &made->room, made->count + 1, sizeof *made->list))
+        GROW_ARRAY(made->list, made->room, made->count + 1))
         made->list[made->count++] = id;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names are compared piece by piece: digits as a number, all else byte by byte. */
 #include "track_order.h"
+#include "sorted.h"
 #include "trace_track.h"
 
 #include <stdlib.h>
@@ -56,10 +57,8 @@ static int compare_names(struct trace_text a, struct trace_text b)
 
 int track_order(const struct trace_track *a, const struct trace_track *b)
 {
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
+    SORTED_BY(a, b, process);
+    SORTED_BY(a, b, kind);
     int order = compare_names(a->name, b->name);
     return order ? order : a->number < b->number ? -1 : a->number > b->number;
 }
