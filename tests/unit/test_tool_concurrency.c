@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* concurrency.h: many pieces, in memory, in a file and in both, of ends that come in any order. */
-#include "concurrency.h"
+/* stats.h, concurrency: many pieces, in memory, in a file and in both, of ends that come in any
+ * order. */
+#include "stats.h"
 #include "unit.h"
 
 #include <stdlib.h>

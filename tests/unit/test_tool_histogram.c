@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* histogram.h and concurrency.h: the stated error bound, exact ranks, memory, and the sweep against
- * a plain count. */
-#include "concurrency.h"
+/* histogram.h, and concurrency of stats.h: the stated error bound, exact ranks, memory, and the
+ * sweep against a plain count. */
+#include "stats.h"
 #include "histogram.h"
 #include "unit.h"
 

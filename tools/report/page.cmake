@@ -9,7 +9,7 @@ list(JOIN rbwp_page_scripts "," rbwp_page_script_list)
 set(rbwp_diff_scripts ${rbwp_page}/page_inflate.js ${rbwp_page}/page_base.js ${rbwp_page}/page_diff.js)
 list(JOIN rbwp_diff_scripts "," rbwp_diff_script_list)
 add_custom_command(OUTPUT ${rbwp_page_text} VERBATIM
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${rbwp_page_text} -DHEADER=page_text.h
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${rbwp_page_text} -DHEADER=page_data.h
     -P ${PROJECT_SOURCE_DIR}/cmake/RbwpEmbedFiles.cmake
     page_html_head=${rbwp_page}/page_head.html page_html=${rbwp_page}/page.html
     page_css=${rbwp_page}/page.css page_js=${rbwp_page_script_list}

@@ -3,7 +3,6 @@
 #include "page_data.h"
 
 #include "message.h"
-#include "page_text.h"
 #include "temporary_file.h"
 
 #include <errno.h>

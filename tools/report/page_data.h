@@ -12,7 +12,20 @@
 #include "buffer.h"
 #include "out.h"
 
+#include <stddef.h>
 #include <zlib.h>
+
+/* ---- texts that are built in ----------------------------------------------------------------- */
+/*
+ * The page's own text, made from page_head.html, page.html, page.css, page_*.js and page_diff.* by
+ * cmake/RbwpEmbed.cmake.
+ */
+
+extern const char page_html_head[], page_html[], page_css[], page_js[];
+extern const size_t page_html_head_bytes, page_html_bytes, page_css_bytes, page_js_bytes;
+/* Of two runs beside each other. */
+extern const char page_diff_html[], page_diff_js[];
+extern const size_t page_diff_html_bytes, page_diff_js_bytes;
 
 struct page_data {
     struct out *out;

@@ -342,7 +342,7 @@ uint32_t kinds_number(struct kinds *kinds, const struct trace_span *span)
             kind->category == span->category)
             return i;
     }
-    if (!grow_array32(&kinds->list, &kinds->room, kinds->count + 1, sizeof *kinds->list) ||
+    if (!GROW_ARRAY(kinds->list, kinds->room, kinds->count + 1) ||
         !index_map_add(&kinds->places, hash, kinds->count))
         return UINT32_MAX;
     kinds->list[kinds->count] =
@@ -388,8 +388,7 @@ static void timeline_fail(struct timeline *timeline)
 
 static bool grow_rows(struct timeline *timeline)
 {
-    return grow_array32(&timeline->rows, &timeline->row_room, timeline->row_count + 1,
-                        sizeof *timeline->rows);
+    return GROW_ARRAY(timeline->rows, timeline->row_room, timeline->row_count + 1);
 }
 
 /* The more rows, the fewer cells for each. */
@@ -461,8 +460,7 @@ static bool timeline_make_room(struct timeline *timeline, struct timeline_row *r
 {
     if (row->waiting_count >= tile_spans(timeline) || is_far(row, start_ns))
         pass_waiting(timeline, row);
-    return grow_array32(&row->waiting, &row->waiting_room, row->waiting_count + 1,
-                        sizeof *row->waiting);
+    return GROW_ARRAY(row->waiting, row->waiting_room, row->waiting_count + 1);
 }
 
 /* What a thread's call did, when the call itself comes late, is drawn below it all the same. */
@@ -520,7 +518,7 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
 
 static struct timeline_links *links_to(struct timeline *timeline, uint32_t track)
 {
-    if (!grow_zeroed32(&timeline->links, &timeline->link_room, track + 1, sizeof *timeline->links))
+    if (!GROW_ZEROED(timeline->links, timeline->link_room, track + 1))
         return NULL;
     struct timeline_links *links = &timeline->links[track];
     if (!links->waiting)

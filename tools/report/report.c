@@ -2,24 +2,101 @@
 /* Takes the trace in and writes the page. */
 #include "message.h"
 #include "json_text.h"
-#include "node_sums.h"
+#include "sorted.h"
+#include "stats_tables.h"
 #include "page_json.h"
-#include "page_text.h"
+#include "page_data.h"
 #include "quantity.h"
 #include "report_parts.h"
 #include "stats_files.h"
-#include "summary_cache.h"
 #include "trace_span.h"
 #include "progress.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STACKS_MOST = 4096 };
 _Static_assert(offsetof(struct report, stats) == 0, "a context is both");
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+/* Waits between outermost spans. */
+
+static struct waits_track *find_track(struct waits *waits, uint32_t track)
+{
+    if (!GROW_ZEROED(waits->tracks, waits->track_room, track + 1))
+        return NULL;
+    return &waits->tracks[track];
+}
+
+static void sink_down(struct waits *waits, uint32_t at)
+{
+    HEAP_SIFT(waits->longest, waits->count, at, a->duration_ns < b->duration_ns);
+}
+
+static void keep_longest(struct waits *waits, struct wait wait)
+{
+    if (waits->count < WAITS_LONGEST) {
+        waits->longest[waits->count++] = wait;
+        for (uint32_t at = waits->count / 2; waits->count == WAITS_LONGEST && at-- > 0;)
+            sink_down(waits, at);
+    } else if (wait.duration_ns > waits->longest[0].duration_ns) {
+        waits->longest[0] = wait;
+        sink_down(waits, 0);
+    }
+}
+
+static void waits_fail(struct waits *waits)
+{
+    message_once(&waits->failed, "out of memory; waits are missing");
+}
+
+static void waits_add(struct waits *waits, const struct trace_span *span)
+{
+    if (span->depth > 0 || span->parent)
+        return;
+    struct waits_track *track = find_track(waits, span->track);
+    if (!track) {
+        waits_fail(waits);
+        return;
+    }
+    if (track->any && span->start_ns > track->until_ns) {
+        uint64_t duration_ns = (uint64_t)span->start_ns - (uint64_t)track->until_ns;
+        if (!histogram_add(&track->durations, duration_ns))
+            waits_fail(waits);
+        keep_longest(waits, (struct wait){track->until_ns, duration_ns, span->track});
+    }
+    track->until_ns =
+        track->any && track->until_ns > span->stop_ns ? track->until_ns : span->stop_ns;
+    track->any = true;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+    const struct wait *first = a, *second = b;
+    SORTED_BY(second, first, duration_ns);
+    return first->start_ns < second->start_ns ? -1 : first->start_ns > second->start_ns;
+}
+
+/* The longest first. */
+static void waits_finish(struct waits *waits)
+{
+    qsort(waits->longest, waits->count, sizeof *waits->longest, longer_first);
+}
+
+static void waits_free(struct waits *waits)
+{
+    for (uint32_t i = 0; i < waits->track_room; i++)
+        histogram_free(&waits->tracks[i].durations);
+    free(waits->tracks);
+}
+
+const struct histogram *waits_of(const struct waits *waits, uint32_t track)
+{
+    bool any = track < waits->track_room && waits->tracks[track].durations.total > 0;
+    return any ? &waits->tracks[track].durations : NULL;
+}
 
 /* ---- arguments of calls ------------------------------------------------------------ */
 
@@ -34,7 +111,7 @@ static void args_put(struct buffer *bytes, const struct trace_span *span, uint32
     buffer_append(bytes, list.text, list.bytes);
 }
 
-/* As in a list of arguments (arg_sums.h); what is not known is not there. */
+/* As in a list of arguments (stats.h); what is not known is not there. */
 static uint32_t put_part(char *to, const char *key, uint64_t ns)
 {
     char text[QUANTITY_BYTES];
@@ -195,8 +272,7 @@ static void report_on_fact(void *context, const char *key, struct trace_text val
 {
     struct report *report = context;
     report->stats_sink.fact(context, key, value);
-    if (!grow_array32(&report->facts, &report->fact_room, report->fact_count + 1,
-                      sizeof *report->facts)) {
+    if (!GROW_ARRAY(report->facts, report->fact_room, report->fact_count + 1)) {
         report_fail(report);
         return;
     }
@@ -483,91 +559,4 @@ bool diff_page_write(struct out *out, const struct diff_page *page)
     return page_frame(out, diff_page_write_data, &own,
                       (struct page_script){page_diff_html, page_diff_html_bytes, page_diff_js,
                                            page_diff_js_bytes});
-}
-
-/* ---- waits ----------------------------------------------------------------------------------- */
-/* Waits between outermost spans. */
-
-static struct waits_track *find_track(struct waits *waits, uint32_t track)
-{
-    if (!grow_zeroed32(&waits->tracks, &waits->track_room, track + 1, sizeof *waits->tracks))
-        return NULL;
-    return &waits->tracks[track];
-}
-
-static void sink_down(struct waits *waits, uint32_t at)
-{
-    struct wait moved = waits->longest[at];
-    for (uint32_t child; (child = 2 * at + 1) < waits->count; at = child) {
-        if (child + 1 < waits->count &&
-            waits->longest[child + 1].duration_ns < waits->longest[child].duration_ns)
-            child++;
-        if (moved.duration_ns <= waits->longest[child].duration_ns)
-            break;
-        waits->longest[at] = waits->longest[child];
-    }
-    waits->longest[at] = moved;
-}
-
-static void keep_longest(struct waits *waits, struct wait wait)
-{
-    if (waits->count < WAITS_LONGEST) {
-        waits->longest[waits->count++] = wait;
-        for (uint32_t at = waits->count / 2; waits->count == WAITS_LONGEST && at-- > 0;)
-            sink_down(waits, at);
-    } else if (wait.duration_ns > waits->longest[0].duration_ns) {
-        waits->longest[0] = wait;
-        sink_down(waits, 0);
-    }
-}
-
-static void waits_fail(struct waits *waits)
-{
-    message_once(&waits->failed, "out of memory; waits are missing");
-}
-
-void waits_add(struct waits *waits, const struct trace_span *span)
-{
-    if (span->depth > 0 || span->parent)
-        return;
-    struct waits_track *track = find_track(waits, span->track);
-    if (!track) {
-        waits_fail(waits);
-        return;
-    }
-    if (track->any && span->start_ns > track->until_ns) {
-        uint64_t duration_ns = (uint64_t)span->start_ns - (uint64_t)track->until_ns;
-        if (!histogram_add(&track->durations, duration_ns))
-            waits_fail(waits);
-        keep_longest(waits, (struct wait){track->until_ns, duration_ns, span->track});
-    }
-    track->until_ns =
-        track->any && track->until_ns > span->stop_ns ? track->until_ns : span->stop_ns;
-    track->any = true;
-}
-
-static int longer_first(const void *a, const void *b)
-{
-    const struct wait *first = a, *second = b;
-    if (first->duration_ns != second->duration_ns)
-        return first->duration_ns > second->duration_ns ? -1 : 1;
-    return first->start_ns < second->start_ns ? -1 : first->start_ns > second->start_ns;
-}
-
-void waits_finish(struct waits *waits)
-{
-    qsort(waits->longest, waits->count, sizeof *waits->longest, longer_first);
-}
-
-void waits_free(struct waits *waits)
-{
-    for (uint32_t i = 0; i < waits->track_room; i++)
-        histogram_free(&waits->tracks[i].durations);
-    free(waits->tracks);
-}
-
-const struct histogram *waits_of(const struct waits *waits, uint32_t track)
-{
-    bool any = track < waits->track_room && waits->tracks[track].durations.total > 0;
-    return any ? &waits->tracks[track].durations : NULL;
 }

@@ -10,8 +10,8 @@
 #include "json_text.h"
 #include "page_json.h"
 #include "report_parts.h"
-#include "temporary_file.h"
 #include "stats_tables.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -48,11 +48,6 @@ struct waits {
     bool failed; /* out of memory: waits are missing, and a message was given */
 };
 
-void waits_add(struct waits *waits, const struct trace_span *span);
-/* The longest first. */
-void waits_finish(struct waits *waits);
-void waits_free(struct waits *waits);
-
 /* NULL for a track without waits. */
 const struct histogram *waits_of(const struct waits *waits, uint32_t track);
 
@@ -65,7 +60,7 @@ struct report_fact {
 /* What programs noted of single calls, for the page.
  *
  * Element args0: for each span its track and the number of its kind (varints), its start (8 bytes,
- * ns, little-endian), and its arguments as arg_sums.h has them, with their length (a varint) in
+ * ns, little-endian), and its arguments as stats.h has them, with their length (a varint) in
  * front. So many as fit into PAGE_ARGS_BYTES, those that come first; of the others the number is
  * known. */
 enum { PAGE_ARGS_BYTES = 8 << 20 };

@@ -82,7 +82,7 @@ void summary_limit(struct summary_row *row, uint32_t most)
 
 static bool summary_grow(struct summary_row *row, uint32_t count)
 {
-    return grow_array32(&row->cells, &row->room, count, sizeof *row->cells);
+    return GROW_ARRAY(row->cells, row->room, count);
 }
 
 /* How many cells the row would need from start to stop. */

@@ -9,7 +9,6 @@
 #include "text_name.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- which columns ----------------------------------------------------------------------- */

@@ -6,10 +6,11 @@
  * another, so that there are about as many as threads. The pieces meet in a
  * heap of their heads.
  */
-#include "concurrency.h"
+#include "stats.h"
 #include "bytes.h"
 #include "grow.h"
 #include "message.h"
+#include "sorted.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -192,8 +193,7 @@ static void put_piece(struct concurrency *concurrency)
     concurrency_sort(concurrency);
     const size_t bytes = concurrency_pack(concurrency);
     concurrency->count = 0;
-    if (!grow_array32(&concurrency->pieces, &concurrency->piece_room, concurrency->piece_count + 1,
-                      sizeof *concurrency->pieces)) {
+    if (!GROW_ARRAY(concurrency->pieces, concurrency->piece_room, concurrency->piece_count + 1)) {
         concurrency_fail(concurrency, "out of memory");
         return;
     }
@@ -311,8 +311,7 @@ static inline bool concurrency_take(struct sweep *sweep, int64_t end)
     else if (sweep->busy) /* what was cut out of the run may have lost its start */
         sweep->busy--;
     return sweep->busy < sweep->room ||
-           grow_zeroed32(&sweep->result->level_ns, &sweep->room, sweep->busy + 1,
-                         sizeof *sweep->result->level_ns);
+           GROW_ZEROED(sweep->result->level_ns, sweep->room, sweep->busy + 1);
 }
 
 /* ---- the merge ---------------------------------------------------------------------- */
@@ -369,18 +368,7 @@ static inline bool concurrency_advance(struct concurrency *concurrency, struct p
 
 static void concurrency_sift(struct piece *heap, size_t count, size_t at)
 {
-    for (;;) {
-        size_t least = at;
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-            if (heap[child].head < heap[least].head)
-                least = child;
-        if (least == at)
-            return;
-        struct piece moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
+    HEAP_SIFT(heap, count, at, a->head < b->head);
 }
 
 /* The least head of the pieces below the top, up to which all is the top's. */

@@ -49,7 +49,7 @@ static void counter_line_add(struct counter_line *line, const struct trace_sampl
 bool counter_lines_add(struct counter_lines *lines, uint32_t track,
                        const struct trace_sample *samples, size_t count)
 {
-    if (!grow_zeroed32(&lines->lines, &lines->count, track + 1, sizeof *lines->lines))
+    if (!GROW_ZEROED(lines->lines, lines->count, track + 1))
         return false;
     struct counter_line *line = &lines->lines[track];
     for (size_t i = 0; i < count; i++) {

@@ -60,8 +60,7 @@ static void findings_end(struct search *search)
 {
     struct findings *findings = search->findings;
     bool written = fclose(search->text) == 0 && search->now.text;
-    if (written && grow_array32(&findings->list, &findings->room, findings->count + 1,
-                                sizeof *findings->list)) {
+    if (written && GROW_ARRAY(findings->list, findings->room, findings->count + 1)) {
         findings->list[findings->count++] = search->now;
         return;
     }

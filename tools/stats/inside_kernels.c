@@ -7,6 +7,7 @@
 
 #include "grow.h"
 #include "message.h"
+#include "sorted.h"
 #include "stats_row.h"
 #include "trace_span.h"
 
@@ -154,16 +155,11 @@ struct noted {
 static int compare_noted(const void *a, const void *b)
 {
     const struct noted *left = a, *right = b;
-    if (left->gpu != right->gpu)
-        return left->gpu < right->gpu ? -1 : 1;
-    if (left->launch != right->launch)
-        return left->launch < right->launch ? -1 : 1;
-    if (left->block != right->block)
-        return left->block < right->block ? -1 : 1;
-    if (left->start_ns != right->start_ns)
-        return left->start_ns < right->start_ns ? -1 : 1;
-    if (left->stop_ns != right->stop_ns)
-        return left->stop_ns > right->stop_ns ? -1 : 1;
+    SORTED_BY(left, right, gpu);
+    SORTED_BY(left, right, launch);
+    SORTED_BY(left, right, block);
+    SORTED_BY(left, right, start_ns);
+    SORTED_BY(right, left, stop_ns);
     return left->group < right->group ? -1 : left->group > right->group;
 }
 
@@ -234,7 +230,7 @@ bool inside_is_wait(struct trace_text name)
 
 void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct trace_text name)
 {
-    if (!grow_zeroed32(&inside->waits, &inside->waits_room, number + 1, sizeof *inside->waits)) {
+    if (!GROW_ZEROED(inside->waits, inside->waits_room, number + 1)) {
         inside_kernels_fail(inside);
         return;
     }
@@ -250,8 +246,7 @@ void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct 
  * steps between. */
 void inside_kernels_track(struct inside_kernels *inside, const struct trace_track *track)
 {
-    if (!grow_zeroed32(&inside->tracks, &inside->track_room, track->number + 1,
-                       sizeof *inside->tracks)) {
+    if (!GROW_ZEROED(inside->tracks, inside->track_room, track->number + 1)) {
         inside_kernels_fail(inside);
         return;
     }
@@ -298,8 +293,7 @@ bool inside_kernels_place(const struct inside_kernels *inside, const struct trac
 static void add_work(struct inside_kernels *inside, const struct trace_span *span,
                      const struct trace_detail *detail)
 {
-    if (!grow_array32(&inside->works, &inside->work_room, inside->work_count + 1,
-                      sizeof *inside->works)) {
+    if (!GROW_ARRAY(inside->works, inside->work_room, inside->work_count + 1)) {
         inside_kernels_fail(inside);
         return;
     }
@@ -343,10 +337,8 @@ void inside_kernels_span(struct inside_kernels *inside, const struct trace_span 
 static int compare_works(const void *a, const void *b)
 {
     const struct inside_work *left = a, *right = b;
-    if (left->gpu != right->gpu)
-        return left->gpu < right->gpu ? -1 : 1;
-    if (left->start_ns != right->start_ns)
-        return left->start_ns < right->start_ns ? -1 : 1;
+    SORTED_BY(left, right, gpu);
+    SORTED_BY(left, right, start_ns);
     return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
 }
 
@@ -354,10 +346,8 @@ static int compare_ids(const void *a, const void *b)
 {
     const struct inside_work *left = *(struct inside_work *const *)a;
     const struct inside_work *right = *(struct inside_work *const *)b;
-    if (left->gpu != right->gpu)
-        return left->gpu < right->gpu ? -1 : 1;
-    if (left->correlation != right->correlation)
-        return left->correlation < right->correlation ? -1 : 1;
+    SORTED_BY(left, right, gpu);
+    SORTED_BY(left, right, correlation);
     return left < right ? -1 : left > right;
 }
 
@@ -377,19 +367,12 @@ struct inside_kernels_finishing {
 static struct inside_work *work_by_id(const struct inside_kernels_finishing *finishing,
                                       const struct noted *noted)
 {
-    struct inside_work wanted = {.gpu = noted->gpu, .correlation = noted->launch};
-    uint32_t low = 0, high = finishing->inside->work_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct inside_work *work = finishing->by_id[middle];
-        bool before = work->gpu != wanted.gpu ? work->gpu < wanted.gpu
-                                              : work->correlation < wanted.correlation;
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct inside_work *found = low < finishing->inside->work_count ? finishing->by_id[low] : NULL;
+    struct inside_work *const *works = finishing->by_id;
+    uint32_t at;
+    SORTED_FIND(at, finishing->inside->work_count,
+                works[at]->gpu != noted->gpu ? works[at]->gpu < noted->gpu
+                                             : works[at]->correlation < noted->launch);
+    struct inside_work *found = at < finishing->inside->work_count ? works[at] : NULL;
     return found && found->gpu == noted->gpu && found->correlation == noted->launch ? found : NULL;
 }
 
@@ -415,19 +398,15 @@ static bool is_around(const struct inside_work *work, const struct noted *noted)
 static struct inside_work *work_by_time(const struct inside_kernels *inside,
                                         const struct noted *noted)
 {
-    uint32_t low = 0, high = inside->work_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct inside_work *work = &inside->works[middle];
-        if (work->gpu != noted->gpu ? work->gpu < noted->gpu
-                                    : less(work->start_ns, noted->bound_ns) <= noted->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (uint32_t i = 0; i < WORKS_LOOKED_AT && low > 0; i++)
-        if (is_around(&inside->works[--low], noted))
-            return &inside->works[low];
+    struct inside_work *works = inside->works;
+    uint32_t at;
+    SORTED_FIND(at, inside->work_count,
+                works[at].gpu != noted->gpu
+                    ? works[at].gpu < noted->gpu
+                    : less(works[at].start_ns, noted->bound_ns) <= noted->start_ns);
+    for (uint32_t i = 0; i < WORKS_LOOKED_AT && at > 0; i++)
+        if (is_around(&works[--at], noted))
+            return &works[at];
     return NULL;
 }
 
@@ -449,8 +428,7 @@ static struct inside_kernel *inside_kernels_find_kernel(struct inside_kernels_fi
     if (inside->kernel_count == INSIDE_KERNELS_MAX - 1)
         text = trace_text("(others)");
     char *copy = strndup(text.bytes ? text.text : "", text.bytes);
-    if (!copy || !grow_zeroed32(&inside->kernels, &inside->kernel_room, inside->kernel_count + 1,
-                                sizeof *inside->kernels)) {
+    if (!copy || !GROW_ZEROED(inside->kernels, inside->kernel_room, inside->kernel_count + 1)) {
         free(copy);
         inside_kernels_fail(inside);
         return NULL;
@@ -546,8 +524,7 @@ static bool take_noted(void *context, const void *item, const uint64_t *payload)
 static int more_time_first(const void *a, const void *b)
 {
     const struct inside_kernel *left = a, *right = b;
-    if (left->time_ns != right->time_ns)
-        return left->time_ns > right->time_ns ? -1 : 1;
+    SORTED_BY(right, left, time_ns);
     return trace_text_compare(left->name, right->name);
 }
 

@@ -3,9 +3,10 @@
  * Each record goes into two sorters: by line and lane, for sums, and by lane and time, for steps.
  * What these hand out goes into two more, where equal ones stand together and are counted.
  */
-#include "kernel_lines.h"
+#include "inside_kernels.h"
 #include "grow.h"
 #include "message.h"
+#include "sorted.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
@@ -29,14 +30,10 @@ struct step {
     uint32_t kernel, line;     /* kernel: the name as above */
 };
 
-#define BY(a, b, member)                                                                           \
-    if ((a)->member != (b)->member)                                                                \
-        return (a)->member < (b)->member ? -1 : 1;
-
 static int by_launch(const struct record *a, const struct record *b)
 {
-    BY(a, b, gpu)
-    BY(a, b, launch)
+    SORTED_BY(a, b, gpu);
+    SORTED_BY(a, b, launch);
     return 0;
 }
 
@@ -45,18 +42,18 @@ static int by_lane(const struct record *a, const struct record *b)
     int order = by_launch(a, b);
     if (order)
         return order;
-    BY(a, b, track)
-    BY(a, b, block)
-    BY(a, b, thread)
+    SORTED_BY(a, b, track);
+    SORTED_BY(a, b, block);
+    SORTED_BY(a, b, thread);
     return 0;
 }
 
 static int by_line(const struct record *a, const struct record *b)
 {
-    BY(a, b, kernel)
-    BY(a, b, file)
-    BY(a, b, line)
-    BY(a, b, place)
+    SORTED_BY(a, b, kernel);
+    SORTED_BY(a, b, file);
+    SORTED_BY(a, b, line);
+    SORTED_BY(a, b, place);
     return 0;
 }
 
@@ -66,28 +63,28 @@ static int order_records(const void *left, const void *right)
     int order = by_line(a, b);
     if (order || (order = by_lane(a, b)))
         return order;
-    BY(a, b, start_ns)
+    SORTED_BY(a, b, start_ns);
     return 0;
 }
 
 static int order_lanes(const void *left, const void *right)
 {
     const struct record *a = left, *b = right;
-    BY(a, b, kernel)
+    SORTED_BY(a, b, kernel);
     int order = by_lane(a, b);
     if (order)
         return order;
-    BY(a, b, start_ns)
+    SORTED_BY(a, b, start_ns);
     return 0;
 }
 
 static int order_steps(const void *left, const void *right)
 {
     const struct step *a = left, *b = right;
-    BY(a, b, kernel)
-    BY(a, b, from)
-    BY(a, b, to)
-    BY(a, b, line)
+    SORTED_BY(a, b, kernel);
+    SORTED_BY(a, b, from);
+    SORTED_BY(a, b, to);
+    SORTED_BY(a, b, line);
     return 0;
 }
 
@@ -231,8 +228,7 @@ static struct kernel_sums *kernel_of(struct kernel_lines_finishing *finishing, u
     struct kernel_lines *lines = finishing->lines;
     if (lines->kernel_count && finishing->kernel == name)
         return &lines->kernels[lines->kernel_count - 1];
-    if (!grow_zeroed32(&lines->kernels, &lines->kernel_room, lines->kernel_count + 1,
-                       sizeof *lines->kernels)) {
+    if (!GROW_ZEROED(lines->kernels, lines->kernel_room, lines->kernel_count + 1)) {
         kernel_lines_fail(lines);
         return NULL;
     }
@@ -254,8 +250,7 @@ static bool begin_line(struct kernel_lines_finishing *finishing, const struct re
         lines->dropped++;
         return true;
     }
-    if (!grow_zeroed32(&lines->lines, &lines->line_room, lines->line_count + 1,
-                       sizeof *lines->lines)) {
+    if (!GROW_ZEROED(lines->lines, lines->line_room, lines->line_count + 1)) {
         kernel_lines_fail(lines);
         return false;
     }
@@ -427,8 +422,7 @@ static bool take_start(void *context, const void *item, const uint64_t *payload)
 static int more_cycles_first(const void *a, const void *b)
 {
     const struct kernel_sums *left = a, *right = b;
-    if (left->cycles != right->cycles)
-        return left->cycles > right->cycles ? -1 : 1;
+    SORTED_BY(right, left, cycles);
     return left->first_line < right->first_line ? -1 : left->first_line > right->first_line;
 }
 

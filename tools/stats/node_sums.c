@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "node_sums.h"
+#include "stats_tables.h"
+#include "sorted.h"
 #include "wide.h"
 
 #include <stdlib.h>
@@ -19,16 +20,14 @@ static void node_sums_add_track(struct node_sum *node, const struct stats_track 
 static int by_node(const void *a, const void *b)
 {
     const struct node_sum *left = a, *right = b;
-    if (left->node != right->node)
-        return left->node < right->node ? -1 : 1;
+    SORTED_BY(left, right, node);
     return left->process < right->process ? -1 : left->process > right->process;
 }
 
 static int by_share(const void *a, const void *b)
 {
     const struct node_sum *left = a, *right = b;
-    if (left->share != right->share)
-        return left->share > right->share ? -1 : 1;
+    SORTED_BY(right, left, share);
     return by_node(a, b);
 }
 

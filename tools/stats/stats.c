@@ -4,10 +4,11 @@
  * first, which is right but for names that several items share; a hash table
  * finds the others.
  */
-#include "arg_sums.h"
+#include "stats.h"
 #include "grow.h"
 #include "hash.h"
 #include "message.h"
+#include "sorted.h"
 #include "span_sums.h"
 #include "stats_fill.h"
 
@@ -291,22 +292,6 @@ static bool is_shorter(const struct stats_call *a, const struct stats_call *b)
     return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->id > b->id;
 }
 
-static void stats_sift(struct stats_call *heap, uint32_t count, uint32_t at)
-{
-    for (;;) {
-        uint32_t least = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-            if (is_shorter(&heap[child], &heap[least]))
-                least = child;
-        if (least == at)
-            return;
-        struct stats_call moved = heap[at];
-        heap[at] = heap[least];
-        heap[least] = moved;
-        at = least;
-    }
-}
-
 /* Will it stay, for now? */
 static bool stats_is_kept(const struct stats_call *heap, uint32_t count, uint32_t most,
                           const struct stats_call *call)
@@ -327,7 +312,7 @@ void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
     } else {
         stats_free_text(heap[0].args);
         heap[0] = call;
-        stats_sift(heap, most, 0);
+        HEAP_SIFT(heap, most, 0, is_shorter(a, b));
     }
 }
 
@@ -372,7 +357,7 @@ static void order_longest(struct stats_call *heap, uint32_t count)
         struct stats_call shortest = heap[0];
         heap[0] = heap[count - 1];
         heap[count - 1] = shortest;
-        stats_sift(heap, count - 1, 0);
+        HEAP_SIFT(heap, count - 1, 0, is_shorter(a, b));
     }
 }
 

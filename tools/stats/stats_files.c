@@ -7,7 +7,6 @@
 #include "message.h"
 #include "progress.h"
 #include "stats_fill.h"
-#include "summary_cache.h"
 #include "stats_tables.h"
 
 #include <stdlib.h>
@@ -274,8 +273,7 @@ static void merge_calls(struct stats_call *heap, uint32_t *count, uint32_t most,
 static bool merge_levels(struct concurrency_result *all, const struct concurrency_result *part)
 {
     uint32_t room = all->levels;
-    if (part->levels > room &&
-        !grow_zeroed32(&all->level_ns, &room, part->levels, sizeof *all->level_ns))
+    if (part->levels > room && !GROW_ZEROED(all->level_ns, room, part->levels))
         return false;
     all->levels = part->levels > all->levels ? part->levels : all->levels;
     for (uint32_t i = 0; i < part->levels; i++)

@@ -4,7 +4,7 @@
  * else is in stats_tables.c.
  */
 #include "stats_forms.h"
-#include "arg_sums.h"
+#include "stats.h"
 #include "json_text.h"
 #include "losses.h"
 #include "quantity.h"

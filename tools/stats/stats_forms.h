@@ -10,7 +10,7 @@
 
 #include "findings.h"
 #include "out.h"
-#include "stats_rows.h"
+#include "stats_report.h"
 #include "terminal.h"
 
 /* What is shown of the sums. */

@@ -6,7 +6,6 @@
 #include "progress.h"
 #include "stats_files.h"
 #include "stats_forms.h"
-#include "summary_cache.h"
 
 #include <errno.h>
 #include <stdlib.h>

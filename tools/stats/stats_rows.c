@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stats_rows.h"
+#include "stats_report.h"
+#include "sorted.h"
 #include "stats_tables.h"
 #include "trace_category.h"
 
@@ -36,10 +37,8 @@ bool stats_has_title(const char *title, size_t bytes)
 static int compare_totals(const void *a, const void *b)
 {
     const struct stats_row *left = a, *right = b;
-    if (left->total_ns != right->total_ns)
-        return left->total_ns > right->total_ns ? -1 : 1;
-    if (left->category != right->category)
-        return left->category < right->category ? -1 : 1;
+    SORTED_BY(right, left, total_ns);
+    SORTED_BY(left, right, category);
     int order = trace_text_compare(left->name, right->name);
     return order ? order : left->item < right->item ? -1 : left->item > right->item;
 }

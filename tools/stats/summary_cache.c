@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "summary_cache.h"
+#include "stats_files.h"
 
 #include "crc32c.h"
 #include "hash.h"

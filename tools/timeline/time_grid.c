@@ -272,7 +272,7 @@ static void time_grid_on_spans(void *context, const struct trace_span *spans, si
 static void time_grid_on_track(void *context, const struct trace_track *track)
 {
     struct time_grid *grid = context;
-    if (!grow_zeroed32(&grid->tracks, &grid->track_room, track->number + 1, sizeof *grid->tracks)) {
+    if (!GROW_ZEROED(grid->tracks, grid->track_room, track->number + 1)) {
         time_grid_fail(grid);
         return;
     }

@@ -11,6 +11,7 @@
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
+#include "sorted.h"
 #include "text_name.h"
 #include "time_grid.h"
 #include "trace_span.h"
@@ -93,8 +94,7 @@ static void timeline_on_samples(void *context, uint32_t track, const struct trac
 static void take_life(struct timeline *timeline, const struct trace_span *mark)
 {
     uint32_t process = trace_track_of(timeline->pass->trace, mark->track)->process;
-    if (!grow_zeroed32(&timeline->lives, &timeline->life_room, process + 1,
-                       sizeof *timeline->lives)) {
+    if (!GROW_ZEROED(timeline->lives, timeline->life_room, process + 1)) {
         timeline->grid.failed = true;
         return;
     }
@@ -163,7 +163,7 @@ static struct grid_cell column_of(const struct timeline *timeline, const struct 
 
 static bool note_name(struct timeline *timeline, uint32_t name, uint64_t ns)
 {
-    if (!grow_zeroed32(&timeline->names, &timeline->name_count, name + 1, sizeof *timeline->names))
+    if (!GROW_ZEROED(timeline->names, timeline->name_count, name + 1))
         return false;
     timeline->names[name].ns += ns;
     return true;
@@ -375,16 +375,11 @@ static void axis(const struct timeline *timeline)
 static uint32_t column_at(const struct timeline *timeline, int64_t time_ns)
 {
     const struct time_grid *grid = &timeline->grid;
-    uint32_t low = 0, high = timeline->columns;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        uint64_t begins_ns = grid->cell_ns * column_cell(timeline, middle + 1);
-        if (grid->first_ns + (int64_t)begins_ns > time_ns)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    uint32_t at;
+    SORTED_FIND(at, timeline->columns,
+                grid->first_ns + (int64_t)(grid->cell_ns * column_cell(timeline, at + 1)) <=
+                    time_ns);
+    return at;
 }
 
 /* "[-----]": it began to record, and ended. 'x': it died, '>': it runs still. */

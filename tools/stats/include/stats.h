@@ -32,19 +32,233 @@
 #ifndef STATS_H
 #define STATS_H
 
-#include "arg_sums.h"
+#include "arg_text.h"
 #include "busy_cells.h"
-#include "concurrency.h"
 #include "histogram.h"
 #include "index_map.h"
 #include "inside_kernels.h"
 #include "slow_stacks.h"
 #include "stalls.h"
-#include "kernel_lines.h"
-#include "message_sums.h"
 #include "stats_row.h"
 #include "trace.h"
-#include "track_sums.h"
+#include "trace_text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- arg sums -------------------------------------------------------------------------------- */
+/*
+ * Spans added up by the value that they have for one key.
+ *
+ * Numbers of few values have a row each; of more than ARG_SUMS_EXACT, one for each power of two
+ * (with its sign, and 0). Texts have a row each, up to ARG_SUMS_TEXTS; what comes beyond shares
+ * one. A span with several values for the key counts for each. With fold_literals, texts that
+ * differ in numbers and quoted strings alone are one: "SELECT * FROM t WHERE id = ?".
+ */
+
+struct trace_detail;
+struct trace_span;
+
+#define ARG_SUMS_EXACT 32u
+#define ARG_SUMS_TEXTS (64u << 10)
+
+struct arg_sum {
+    struct stats_row row; /* its name is the value */
+    uint8_t class;
+    bool quoted;
+    double least; /* of numbers: the value, or the one nearest to 0 */
+    uint64_t bits;
+};
+
+/* Zero but for key is an empty one. */
+struct arg_sums {
+    const char *key; /* NULL: nobody asked */
+    bool fold_literals;
+    uint32_t key_name; /* its number + 1; 0: it has not come */
+    struct arg_sum *list;
+    uint32_t count, room;
+    uint32_t exact, texts;   /* of these */
+    bool ranges;             /* there were more numbers than have a row each */
+    struct index_map places; /* of list */
+    uint64_t without;        /* calls that have no value */
+    bool failed;
+};
+
+/* Of names as they come. */
+void arg_sums_name(struct arg_sums *sums, uint32_t number, struct trace_text name);
+void arg_sums_span(struct arg_sums *sums, const struct trace_span *span,
+                   const struct trace_detail *detail, const struct trace_text *names,
+                   uint32_t name_count);
+/* After the last: rows that are shown, numbers ascending, then texts by their total. */
+void arg_sums_finish(struct arg_sums *sums);
+void arg_sums_free(struct arg_sums *sums);
+
+/* ---- track sums ------------------------------------------------------------------------------ */
+/*
+ * Sums of tracks: whether workers serve a slot at the same time, or one after the other, and what
+ * some have beside busy time.
+ *
+ * Of turns it keeps the first calls of each slot on each worker, so many that memory is bounded
+ * (SLOT_TURNS_ROWS * SLOT_TURNS_CALLS of 24 bytes at most), and looks at the interval in which it
+ * has all of them.
+ */
+
+struct trace_sample;
+
+enum { SLOT_TURNS_ROWS = 64, SLOT_TURNS_CALLS = 16384, SLOT_TURNS_OF_TRACK = 2048 };
+
+struct slot_turn {
+    int64_t start_ns, stop_ns;
+    uint32_t track;
+};
+struct slot_turns_row {
+    struct slot_turn *calls;
+    uint32_t count, room;
+    uint32_t *of_track; /* calls kept, by track */
+    uint32_t track_room;
+    bool cut; /* calls from until_ns on are not all here */
+    int64_t until_ns;
+};
+/* Zero is none. */
+struct slot_turns {
+    struct slot_turns_row *rows; /* by row of the sums */
+    uint32_t row_room, used;     /* used: rows with calls */
+};
+
+struct slot_turns_result {
+    uint32_t calls, workers;
+    uint32_t handovers; /* calls that another worker ran than the one before */
+    bool overlaps;      /* two workers were in the slot at the same time */
+};
+
+/* A finished call. False without memory. */
+bool slot_turns_add(struct slot_turns *turns, uint32_t row, const struct trace_span *span);
+/* What is known of a row; sorts it. */
+struct slot_turns_result slot_turns_of(const struct slot_turns *turns, uint32_t row);
+void slot_turns_free(struct slot_turns *turns);
+
+/* What some tracks have beside busy time: launches of a GPU's work and how sure its
+ * times are, and the values of a counter. */
+
+/* From the beginning of the launching call to the start of the work, where the source has it. */
+struct launch_sums {
+    uint64_t count, early; /* early: starts before its launch, by the bounds of both; not counted */
+    uint64_t total_ns, min_ns, max_ns;
+    struct histogram latencies;
+    uint64_t bounded;    /* spans with bounds */
+    struct busy certain; /* while they certainly ran */
+};
+/* False when out of memory. */
+bool launch_sums_add(struct launch_sums *sums, const struct trace_span *span,
+                     const struct trace_detail *detail);
+uint64_t launch_sums_quantile_ns(const struct launch_sums *sums, unsigned permille);
+static inline uint64_t launch_sums_mean_ns(const struct launch_sums *sums)
+{
+    return sums->count ? sums->total_ns / sums->count : 0;
+}
+
+/* A value holds until the next one. */
+struct counter_sums {
+    uint64_t count;
+    double min, max, last;
+    double area; /* of values times ns until the last sample */
+    int64_t first_ns, last_ns;
+};
+void counter_sums_add(struct counter_sums *sums, const struct trace_sample *samples, size_t count);
+/* Over time; of values at one time their last. */
+double counter_sums_mean(const struct counter_sums *sums);
+
+/* ---- message sums ---------------------------------------------------------------------------- */
+/*
+ * Messages between processes, by the handler that they are for: how long they were on their way,
+ * and how long they waited for it.
+ */
+
+struct trace_message;
+
+struct message_time {
+    uint64_t total_ns, max_ns;
+    struct histogram times;
+};
+
+struct message_sum {
+    uint32_t name; /* the trace's number */
+    struct trace_text handler;
+    uint64_t count, bytes;
+    uint64_t early; /* arrived before they were sent, which the clocks are not good enough for:
+                       their way took 0 */
+    struct message_time network, queue, handling;
+};
+
+/* Zero is none. */
+struct message_sums {
+    struct message_sum *list; /* after finish: by count, then by name */
+    uint32_t count, room;
+    uint32_t *of_name, name_room; /* place in the list + 1, by number of the name */
+};
+
+/* False without memory: it is not counted then. */
+bool message_sums_add(struct message_sums *sums, const struct trace_message *message);
+/* names: of the trace, by number. They are copied. False without memory. */
+bool message_sums_finish(struct message_sums *sums, const struct trace_text *names,
+                         uint32_t name_count);
+void message_sums_free(struct message_sums *sums);
+
+uint64_t message_time_quantile_ns(const struct message_time *time, unsigned permille);
+
+/* ---- concurrency ----------------------------------------------------------------------------- */
+/*
+ * How many were busy at the same time, and for how long.
+ *
+ * Takes intervals in any order, as threads hand them in block by block, and sweeps over their ends
+ * in the order of time when all have come. The ends are kept as one number each; CONCURRENCY_ENDS
+ * at a time are sorted and kept as the steps between them, some two bytes each, from
+ * CONCURRENCY_KEPT_BYTES on in a temporary file, so memory is bounded and the result is exact.
+ */
+
+#define CONCURRENCY_ENDS (1u << 20)
+#define CONCURRENCY_KEPT_BYTES (64u << 20)
+#define CONCURRENCY_STEPS 100 /* of the course over time */
+
+/* Sorted ends, as steps. */
+struct concurrency_piece {
+    uint8_t *kept;       /* NULL: in the file */
+    uint64_t begin, end; /* there; of one that is kept 0 and how many bytes it has */
+};
+
+struct concurrency {
+    int64_t *ends; /* the time, and what happened then */
+    int64_t *spare;
+    size_t count, room;
+    int fd; /* of the temporary file, -1 none yet */
+    struct concurrency_piece *pieces;
+    uint32_t piece_count, piece_room;
+    uint64_t kept_bytes, file_bytes;
+    uint64_t kept_most; /* bytes: CONCURRENCY_KEPT_BYTES after start */
+    bool failed;        /* a message was given */
+};
+
+struct concurrency_result {
+    uint64_t *level_ns; /* by number of busy ones: time during which it was so */
+    uint32_t levels;    /* 0 when it failed */
+    int64_t first_ns, step_ns;
+    /* Busy time of all in each step of step_ns from first_ns. */
+    uint64_t step_busy_ns[CONCURRENCY_STEPS];
+};
+
+void concurrency_start(struct concurrency *concurrency);
+void concurrency_add(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns);
+/* It was not busy all of that time: a part of what was added, or will be, goes. */
+void concurrency_take_off(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns);
+/* All between first_ns and last_ns, in which all intervals lie; frees what was kept. */
+void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64_t last_ns,
+                        struct concurrency_result *result_out);
+/* Without a result. */
+void concurrency_stop(struct concurrency *concurrency);
+void concurrency_free(struct concurrency_result *result);
+
+/* ---- a trace added up ------------------------------------------------------------------------ */
 
 #define STATS_ROWS_MAX (1u << 18) /* what comes beyond goes into one row "(others)" */
 #define STATS_LOSSES_MAX 1000u    /* listed; the sum has all */
@@ -93,7 +307,7 @@ struct stats_call {
     int64_t start_ns;
     uint64_t duration_ns, id;
     uint32_t track, row;
-    struct trace_text args; /* as of arg_sums.h, its own copy */
+    struct trace_text args; /* as of arg sums, its own copy */
     struct trace_cpu cpu;   /* of its duration, as far as it is known */
 };
 
@@ -125,7 +339,7 @@ struct stats_options {
                             not there is then outermost */
     bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
     const char *arg_key; /* calls by their value for this; NULL: not asked for */
-    bool fold_literals;  /* of texts among them (arg_sums.h) */
+    bool fold_literals;  /* of texts among them (arg sums) */
     bool cells;          /* how busy each process was over time */
     bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
     bool stalls;         /* who waits for whom; stacks of slow calls, if the maker wants stacks */

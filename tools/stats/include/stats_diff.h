@@ -12,7 +12,7 @@
 #include "result_print.h"
 #include "stats.h"
 
-/* ---- whether the runs of two sides were made by turns (turns.c) ------------------------------ */
+/* ---- whether the runs of two sides were made by turns ---------------------------------------- */
 /*
  * What else a machine does, and how warm it is, changes over minutes. Where all runs of one side
  * were made before those of the other, such a drift looks like a change of the program. By turns

@@ -3,7 +3,7 @@
  * stats_files.h - files added up one by one, several at the same time, and put together.
  *
  * Never are the records of more files in memory than threads are at work, twice over; of each file
- * there is left what stats.h keeps. With a cache (summary_cache.h) a file that was read before is
+ * there is left what stats.h keeps. With a cache (below) a file that was read before is
  * not read again. What the sums are then is said below.
  */
 #ifndef STATS_FILES_H
@@ -11,6 +11,33 @@
 
 #include "stats.h"
 #include "trace_pass.h"
+
+/* ---- the cache of summaries ------------------------------------------------------------------ */
+/*
+ * Sums of files that were read before, kept in files.
+ *
+ * One for each file that was read, in a folder or beside it (FILE.summary). It counts only for the
+ * very same file (size, time of change, last bytes), the same version of rbwp and the same
+ * question; else it is made again. It is written under another name first, so that readers at the
+ * same time find a whole one or none.
+ */
+
+#define SUMMARY_BESIDE "beside"
+#define SUMMARY_BYTES_MAX (4u << 20) /* larger ones are not kept */
+
+struct summary_cache {
+    const char *place; /* a folder, or SUMMARY_BESIDE */
+    const char *path;  /* of the file */
+    uint64_t question; /* what else the sums depend on */
+};
+
+/* Makes the folder if it is not there. False with the message given. */
+bool summary_cache_open(const char *place);
+
+/* stats is started, and finished when this is true. Else it is to be freed. */
+bool summary_cache_read(const struct summary_cache *cache, struct stats *stats);
+/* Of finished sums. What fails is left undone, without a word: the next run does it. */
+void summary_cache_write(const struct summary_cache *cache, struct stats *stats);
 
 /* More files than this are always read so. */
 enum { STATS_FILES_MANY = 64 };
