@@ -22,7 +22,7 @@ def ns(text, origin=0):
 
 
 def duration_ns(text):
-    """Where spans abut it is a little less (chrome_marks.c), by far less than half a nanosecond."""
+    """Where spans abut it is a little less (chrome_rows.c), by far less than half a nanosecond."""
     value = decimal.Decimal(text) * 1000
     whole = int(value.to_integral_value())
     assert text[-4] == "." or text[-7] == "." and 0 < whole - value <= decimal.Decimal("0.4")

@@ -6,7 +6,6 @@
 #include "trace_detail.h"
 #include "utf8.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A character that is obeyed instead of shown, or U+FFFD. */

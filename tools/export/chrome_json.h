@@ -2,10 +2,9 @@
 /*
  * chrome_json.h - a Chrome Trace JSON file being written: what its parts share.
  *
- * chrome_rows.c has processes, tracks and names, chrome_event.c arguments,
- * chrome_marks.c counters, losses and facts, export_chrome.c events and the
- * file. PyTorch's form of it (kineto_json.h) differs in what events are called and
- * where they stand.
+ * chrome_rows.c has processes, tracks, names, counters, losses and facts, chrome_args.c
+ * arguments, export_chrome.c events and the file. PyTorch's form of it (kineto_json.h) differs in
+ * what events are called and where they stand.
  */
 #ifndef CHROME_JSON_H
 #define CHROME_JSON_H

@@ -4,7 +4,7 @@
  *
  * Times are microseconds from the origin of the trace with three decimals, so
  * that a reader with doubles keeps the nanoseconds, and ends keep their order
- * when it adds up (chrome_marks.c). Each lane of a track is a thread of its
+ * when it adds up (chrome_rows.c). Each lane of a track is a thread of its
  * own: viewers drop what partly overlaps within one. Ids of 64 bits are
  * strings, for JavaScript keeps only 53; process and thread numbers fit 31
  * bits.
@@ -255,7 +255,7 @@ static void chrome_write_span(struct chrome *chrome, const struct trace_span *sp
 static void find_steps(struct chrome *chrome, struct chrome_row *row,
                        const struct trace_span *spans, uint32_t count)
 {
-    if (!grow_zeroed32(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
+    if (!GROW_ZEROED(chrome->steps, chrome->step_room, count))
         trace_pass_fail(chrome->pass);
     for (uint32_t i = 0; i < count && !chrome->pass->failed; i++) {
         if (spans[i].row >= row->lane_count || !row->lanes[spans[i].row].place_bytes)

@@ -352,7 +352,7 @@ static bool add_details(struct csv_chunk *chunk, const struct trace_details *det
 {
     struct trace_details *all = &chunk->details;
     if (details->count > UINT32_MAX - all->count ||
-        !grow_array32(&all->words, &all->room, all->count + details->count, sizeof *all->words))
+        !GROW_ARRAY(all->words, all->room, all->count + details->count))
         return false;
     memcpy(all->words + all->count, details->words, details->count * sizeof *all->words);
     all->count += details->count;

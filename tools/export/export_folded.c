@@ -21,7 +21,6 @@
 #include "trace_span.h"
 #include "dropped_report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum { STACKS_MAX = 1 << 20 };

@@ -141,7 +141,7 @@ static bool find_node(struct legion_export *legion, const struct trace_process *
     if (i < legion->node_count)
         return true;
     struct legion_node *made = calloc(1, sizeof *made);
-    if (!made || !grow_zeroed32(&legion->nodes, &legion->node_room, i + 1, sizeof *legion->nodes)) {
+    if (!made || !GROW_ZEROED(legion->nodes, legion->node_room, i + 1)) {
         free(made);
         return message_fail("out of memory");
     }
@@ -357,7 +357,7 @@ static struct open_lane *find_lane(struct legion_export *legion, struct legion_t
 static void legion_push(struct legion_export *legion, struct open_lane *lane, int64_t stop_ns,
                         uint64_t event)
 {
-    if (grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+    if (GROW_ZEROED(lane->open, lane->room, lane->depth + 1))
         lane->open[lane->depth++] = (struct open_task){stop_ns, event};
     else
         trace_pass_fail(legion->pass);

@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <zlib.h>
 
 /* ---- writes NumPy arrays as an .npz file ----------------------------------------------------- */
@@ -340,7 +339,7 @@ static uint32_t code_of(struct npz_export *export, int c, uint32_t number)
     if (!span_column_lasts(c))
         return npz_put_text(&export->npz, &column->texts,
                             span_columns_text(&export->columns, c, number));
-    if (!grow_zeroed32(&column->codes, &column->room, number + 1, sizeof *column->codes)) {
+    if (!GROW_ZEROED(column->codes, column->room, number + 1)) {
         npz_fail(export);
         return 0;
     }

@@ -195,8 +195,7 @@ static void parquet_tables_add(struct parquet_tables *tables, const struct trace
     if (out_is_standard(&tables->pass->options->output) || tables->open == PARQUET_TABLES_MAX ||
         tables->failed)
         return;
-    if (!grow_zeroed32(&tables->tables, &tables->count, added->number + 1,
-                       sizeof *tables->tables)) {
+    if (!GROW_ZEROED(tables->tables, tables->count, added->number + 1)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -289,7 +288,7 @@ static void put_blobs(struct parquet_tables *tables, struct parquet *parquet,
                       const struct trace_rows *rows, uint32_t column)
 {
     uint32_t count = rows->rows->rows;
-    if (!grow_zeroed32(&tables->texts, &tables->text_room, count, sizeof *tables->texts)) {
+    if (!GROW_ZEROED(tables->texts, tables->text_room, count)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -305,7 +304,7 @@ static void put_blobs(struct parquet_tables *tables, struct parquet *parquet,
 static void put_place(struct parquet_tables *tables, struct parquet_table *table,
                       const struct rbwp_rows *rows)
 {
-    if (!grow_zeroed32(&tables->texts, &tables->text_room, 1, sizeof *tables->texts)) {
+    if (!GROW_ZEROED(tables->texts, tables->text_room, 1)) {
         parquet_tables_fail(tables);
         return;
     }
@@ -321,9 +320,9 @@ static void put_place(struct parquet_tables *tables, struct parquet_table *table
 
 static bool parquet_make_room(struct parquet_tables *tables, uint32_t rows)
 {
-    return (grow_zeroed32(&tables->values, &tables->value_room, rows, sizeof *tables->values) &&
-            grow_zeroed32(&tables->there, &tables->there_room, rows, sizeof *tables->there) &&
-            grow_zeroed32(&tables->places, &tables->place_room, rows, sizeof *tables->places)) ||
+    return (GROW_ZEROED(tables->values, tables->value_room, rows) &&
+            GROW_ZEROED(tables->there, tables->there_room, rows) &&
+            GROW_ZEROED(tables->places, tables->place_room, rows)) ||
            parquet_tables_fail(tables);
 }
 
@@ -436,10 +435,8 @@ static void parquet_fail(struct table *table)
 /* The place of a number that is not in the dictionary yet, plus 1; 0 without memory. */
 static uint32_t parquet_add_number(struct numbered *numbered, uint32_t number)
 {
-    if (!grow_zeroed32(&numbered->places, &numbered->place_room, number + 1,
-                       sizeof *numbered->places) ||
-        !grow_zeroed32(&numbered->numbers, &numbered->number_room, numbered->count + 1,
-                       sizeof *numbered->numbers))
+    if (!GROW_ZEROED(numbered->places, numbered->place_room, number + 1) ||
+        !GROW_ZEROED(numbered->numbers, numbered->number_room, numbered->count + 1))
         return 0;
     numbered->numbers[numbered->count++] = number;
     return numbered->places[number] = numbered->count;
@@ -468,7 +465,7 @@ static void put_texts(struct table *table, int column, const struct span_column_
     struct numbered *numbered = &table->numbered[column];
     size_t found;
     if (!find_places(table, numbered, part, span_column(column)->optional, &found) ||
-        !grow_zeroed32(&table->texts, &table->text_room, numbered->count, sizeof *table->texts)) {
+        !GROW_ZEROED(table->texts, table->text_room, numbered->count)) {
         parquet_fail(table);
         return;
     }

@@ -136,8 +136,7 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
     }
     if (span->flags & TRACE_INSTANT)
         return;
-    if (lane->depth < lane->room ||
-        grow_zeroed32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+    if (lane->depth < lane->room || GROW_ZEROED(lane->open, lane->room, lane->depth + 1))
         lane->open[lane->depth++] = (int64_t)clock_ns(span->stop_ns);
     else
         trace_pass_fail(perfetto->pass);

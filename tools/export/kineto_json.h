@@ -9,8 +9,8 @@
  * ranges on the thread itself. The model has other places for these, so events say
  * under "rbwp" what a reader of ours has to know: nothing is lost.
  *
- * kineto_rows.c has places, chrome_args.c arguments, kineto_links.c launches and
- * arrows, export_kineto.c spans and the file.
+ * kineto_rows.c has places, chrome_args.c arguments, export_kineto.c launches, arrows,
+ * spans and the file.
  */
 #ifndef KINETO_JSON_H
 #define KINETO_JSON_H
@@ -85,14 +85,5 @@ void kineto_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail, const struct kineto_facts *facts);
 
 /* ---- launches and arrows ---------------------------------------------------------- */
-
-/* Before the span: the call that launched it, and the begins of arrows to it. */
-void kineto_write_before(struct chrome *chrome, const struct trace_span *span,
-                         const struct trace_detail *detail, const struct kineto_facts *facts);
-/* Behind it: their ends. */
-void kineto_write_behind(struct chrome *chrome, const struct trace_span *span,
-                         const struct trace_detail *detail, const struct kineto_facts *facts,
-                         struct kineto_place place);
-void kineto_take_link(void *context, const struct trace_link *link);
 
 #endif /* KINETO_JSON_H */

@@ -9,7 +9,6 @@
 #include "trace_span.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { OVERLAPS_MAX = 16, ANNOTATIONS = OVERLAPS_MAX, FIRST_GPU_INDEX = 5000000 };
 

@@ -3,7 +3,7 @@
  * perfetto_trace.h - a Perfetto trace being written: what its parts share.
  *
  * perfetto_tracks.c has processes, tracks, packet sequences and names,
- * perfetto_args.c what stands of a span beside its name, perfetto_links.c
+ * perfetto_links.c what stands of a span beside its name, and
  * what is written last (arrows, losses, facts), export_perfetto.c events.
  */
 #ifndef PERFETTO_TRACE_H

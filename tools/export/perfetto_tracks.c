@@ -98,8 +98,7 @@ void perfetto_take_track(void *context, const struct trace_track *track)
     struct perfetto *perfetto = context;
     struct packets *packets = &perfetto->file.packets;
     char id[64];
-    if (!grow_zeroed32(&perfetto->rows, &perfetto->row_count, track->number + 1,
-                       sizeof *perfetto->rows) ||
+    if (!GROW_ZEROED(perfetto->rows, perfetto->row_count, track->number + 1) ||
         track->process >= perfetto->pid_count) {
         trace_pass_fail(perfetto->pass);
         return;
@@ -199,8 +198,7 @@ struct lane_state *perfetto_lane(struct perfetto *perfetto, uint32_t track, uint
                                  int64_t time_ns)
 {
     struct row *row = &perfetto->rows[track];
-    if (number >= row->lane_count &&
-        !grow_zeroed32(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
+    if (number >= row->lane_count && !GROW_ZEROED(row->lanes, row->lane_count, number + 1)) {
         trace_pass_fail(perfetto->pass);
         return NULL;
     }
@@ -227,8 +225,7 @@ void perfetto_intern_name(struct perfetto *perfetto, const struct lane_state *la
     uint64_t key = (uint64_t)lane->sequence << 32 | name;
     if (is_interned(interned, key))
         return;
-    if (!grow_array32(&interned->keys, &interned->room, interned->count + 1,
-                      sizeof *interned->keys) ||
+    if (!GROW_ARRAY(interned->keys, interned->room, interned->count + 1) ||
         !index_map_add(&interned->places, key, interned->count)) {
         trace_pass_fail(perfetto->pass);
         return;

@@ -346,8 +346,7 @@ static uint32_t keep_known(struct span_columns *columns, const struct trace_span
                            const struct trace_detail *detail, const struct span_facts *of_track)
 {
     const struct trace *trace = columns->pass->trace;
-    if (!grow_zeroed32(&columns->known, &columns->known_room, columns->known_count + 1,
-                       sizeof *columns->known)) {
+    if (!GROW_ZEROED(columns->known, columns->known_room, columns->known_count + 1)) {
         span_columns_fail(columns);
         return 0;
     }
@@ -374,8 +373,7 @@ static void add_run(struct span_columns *columns, uint32_t track, uint32_t rows)
     struct span_run *last = columns->run_count ? &columns->runs[columns->run_count - 1] : NULL;
     if (last && last->track == track)
         last->rows += rows;
-    else if (grow_array32(&columns->runs, &columns->run_room, columns->run_count + 1,
-                          sizeof *columns->runs))
+    else if (GROW_ARRAY(columns->runs, columns->run_room, columns->run_count + 1))
         columns->runs[columns->run_count++] = (struct span_run){track, rows};
     else
         span_columns_fail(columns);

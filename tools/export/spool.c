@@ -34,7 +34,7 @@ void spool_free(struct spool *spool)
 
 uint32_t spool_add_stream(struct spool *spool)
 {
-    if (!grow_zeroed32(&spool->streams, &spool->room, spool->count + 1, sizeof *spool->streams)) {
+    if (!GROW_ZEROED(spool->streams, spool->room, spool->count + 1)) {
         spool_fail(spool, "out of memory");
         return SPOOL_NONE;
     }
@@ -47,8 +47,7 @@ static void spool_write_piece(struct spool *spool, struct spool_stream *stream)
         spool->failed = true; /* with the message given */
     if (spool->failed)
         return;
-    if (!grow_zeroed32(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
-                       sizeof *stream->pieces)) {
+    if (!GROW_ZEROED(stream->pieces, stream->piece_room, stream->piece_count + 1)) {
         spool_fail(spool, "out of memory");
         return;
     }
@@ -273,7 +272,7 @@ static void spool_print_submit(struct spool_print *print)
 static void add_part(struct spool_print *print, const struct part *part)
 {
     struct print_job *job = job_to_fill(print);
-    if (!grow_array32(&job->parts, &job->room, job->count + 1, sizeof *job->parts)) {
+    if (!GROW_ARRAY(job->parts, job->room, job->count + 1)) {
         no_memory(print);
         return;
     }

@@ -242,8 +242,8 @@ static uint32_t table_of(struct database *database, const struct rbwp_schema *sc
             return i;
         }
     struct sqlite_table table = {.signature = signature};
-    if (!signature || !grow_zeroed32(&database->tables, &database->table_room,
-                                     database->table_count + 1, sizeof *database->tables)) {
+    if (!signature ||
+        !GROW_ZEROED(database->tables, database->table_room, database->table_count + 1)) {
         sqlite_fail(database, "out of memory");
         sqlite3_free(signature);
         return database->table_count;
@@ -259,8 +259,7 @@ void sqlite_take_table(void *context, const struct trace_table *table)
     if (database->failed)
         return;
     uint32_t number = table_of(database, table->schema);
-    if (!grow_zeroed32(&database->places, &database->place_room, table->number + 1,
-                       sizeof *database->places))
+    if (!GROW_ZEROED(database->places, database->place_room, table->number + 1))
         sqlite_fail(database, "out of memory");
     else
         database->places[table->number] = (struct sqlite_table_place){number, table->process};
