@@ -11,7 +11,6 @@
 #include "input_list.h"
 #include "message.h"
 #include "ptx_stand_in.h"
-#include "schemas.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

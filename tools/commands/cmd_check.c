@@ -13,7 +13,6 @@
 #include "text_name.h"
 #include "trace_pass.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include "whole_file.h"
 #include "live_path.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

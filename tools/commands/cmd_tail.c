@@ -237,8 +237,7 @@ static void tail_shown_free(struct tail_shown *shown)
 static struct shown_thread *tail_find_thread(struct tail_shown *shown, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&shown->map, thread_id);
-    if (number == THREAD_NONE || !grow_zeroed32(&shown->threads, &shown->thread_capacity,
-                                                number + 1, sizeof *shown->threads))
+    if (number == THREAD_NONE || !GROW_ZEROED(shown->threads, shown->thread_capacity, number + 1))
         return NULL;
     return &shown->threads[number];
 }
@@ -247,8 +246,7 @@ static bool note_ahead(struct tail_shown *shown, const struct rbwp_block *block)
 {
     if (block->offset < shown->committed)
         return true;
-    if (!grow_zeroed32(&shown->ahead, &shown->ahead_capacity, shown->ahead_count + 1,
-                       sizeof *shown->ahead))
+    if (!GROW_ZEROED(shown->ahead, shown->ahead_capacity, shown->ahead_count + 1))
         return false;
     shown->ahead[shown->ahead_count++] =
         (struct shown_ahead){.offset = block->offset,

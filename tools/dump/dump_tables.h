@@ -8,7 +8,7 @@
 
 #include "dump.h"
 #include "file_tables.h"
-#include "row_filter.h"
+#include "table_export.h"
 
 /* Of one input; does not move while it is in use. */
 struct table_dump {

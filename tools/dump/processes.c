@@ -7,6 +7,7 @@
 #include "json_text.h"
 #include "message.h"
 #include "recorded_command.h"
+#include "sorted.h"
 #include "text_name.h"
 
 #include <errno.h>
@@ -177,10 +178,8 @@ static bool family_add(struct family *family, const struct input *input)
 static int compare_starts(const void *left, const void *right)
 {
     const struct family_member *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->pid != b->pid)
-        return a->pid < b->pid ? -1 : 1;
+    SORTED_BY(a, b, start_ns);
+    SORTED_BY(a, b, pid);
     return strcmp(a->file, b->file);
 }
 

@@ -2,7 +2,6 @@
 #include "event_source.h"
 #include "message.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

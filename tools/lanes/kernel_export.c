@@ -210,8 +210,7 @@ enum exit_code durations_show(struct durations_report *report, const struct kern
 
 static bool id_names_add(struct id_names *names, int64_t id, const char *text, size_t bytes)
 {
-    if (names->count == ID_NAMES_MAX ||
-        !grow_array32(&names->names, &names->room, names->count + 1, sizeof *names->names))
+    if (names->count == ID_NAMES_MAX || !GROW_ARRAY(names->names, names->room, names->count + 1))
         return false;
     names->names[names->count++] = (struct id_name){id, text, (uint32_t)bytes};
     return true;

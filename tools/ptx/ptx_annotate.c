@@ -196,7 +196,7 @@ static struct annotated *find_kernel(struct annotating *all, const struct ptx_la
         if (strcmp(all->kernels[i].map, launch->map) == 0 &&
             strcmp(all->kernels[i].kernel, kernel) == 0)
             return &all->kernels[i];
-    if (!grow_zeroed32(&all->kernels, &all->room, all->count + 1, sizeof *all->kernels)) {
+    if (!GROW_ZEROED(all->kernels, all->room, all->count + 1)) {
         message("out of memory");
         return NULL;
     }

@@ -93,8 +93,7 @@ static struct ptx_thread *ptx_folder_find_thread(struct ptx_rows *rows,
     for (uint32_t i = rows->thread_count; i-- > 0;)
         if (rows->threads[i].tid == launch->tid)
             return &rows->threads[i];
-    if (!grow_zeroed32(&rows->threads, &rows->thread_room, rows->thread_count + 1,
-                       sizeof *rows->threads)) {
+    if (!GROW_ZEROED(rows->threads, rows->thread_room, rows->thread_count + 1)) {
         message("out of memory");
         return NULL;
     }
@@ -111,8 +110,7 @@ static bool add_device(struct ptx_rows *rows, const struct ptx_launch *launch)
             return true;
     if (!*launch->device_name)
         return true;
-    if (!grow_array32(&rows->devices, &rows->device_room, rows->device_count + 1,
-                      sizeof *rows->devices))
+    if (!GROW_ARRAY(rows->devices, rows->device_room, rows->device_count + 1))
         return message_fail("out of memory");
     rows->devices[rows->device_count++] = launch->device;
     const uint64_t cells[] = {CUDA_PROCESSOR | launch->device,
@@ -175,8 +173,7 @@ static struct ptx_hot_line *find_line(struct ptx_folder_summary *summary, uint64
     for (uint32_t i = summary->line_count; i-- > 0;)
         if (summary->lines[i].kernel == kernel && summary->lines[i].place == place)
             return &summary->lines[i];
-    if (!grow_array32(&summary->lines, &summary->line_room, summary->line_count + 1,
-                      sizeof *summary->lines))
+    if (!GROW_ARRAY(summary->lines, summary->line_room, summary->line_count + 1))
         return NULL;
     summary->lines[summary->line_count] = (struct ptx_hot_line){.kernel = kernel, .place = place};
     return &summary->lines[summary->line_count++];

@@ -57,6 +57,21 @@ void ptx_loc_map_write(struct out *out, const struct ptx_loc_map *map)
     out_text(out, "}");
 }
 
+/* The token's text as a number from low to high. */
+static bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
+{
+    char text[32], *end;
+    size_t count = scan->text_bytes;
+    if (count == 0 || count >= sizeof text)
+        return ptx_json_wrong(scan, "a number is missing");
+    memcpy(text, scan->text, count);
+    text[count] = '\0';
+    errno = 0;
+    *number_out = strtoll(text, &end, 10);
+    return (errno == 0 && *end == '\0' && *number_out >= low && *number_out <= high) ||
+           ptx_json_wrong(scan, "a number is out of range");
+}
+
 static bool read_loc_map(struct json_scan *scan, void *context)
 {
     struct ptx_loc_map *map = context;
@@ -237,20 +252,6 @@ bool ptx_json_read(const char *path, ptx_json_fn *read, void *context)
     free(scan);
     close(fd);
     return good;
-}
-
-bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
-{
-    char text[32], *end;
-    size_t count = scan->text_bytes;
-    if (count == 0 || count >= sizeof text)
-        return ptx_json_wrong(scan, "a number is missing");
-    memcpy(text, scan->text, count);
-    text[count] = '\0';
-    errno = 0;
-    *number_out = strtoll(text, &end, 10);
-    return (errno == 0 && *end == '\0' && *number_out >= low && *number_out <= high) ||
-           ptx_json_wrong(scan, "a number is out of range");
 }
 
 bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)

@@ -62,8 +62,6 @@ bool ptx_json_read(const char *path, ptx_json_fn *read, void *context);
 /* Always false; what is the problem, if there is none yet. */
 bool ptx_json_wrong(struct json_scan *scan, const char *what);
 
-/* The token's text as a number from low to high. */
-bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out);
 /* The next token, which has to be a number. */
 bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out);
 

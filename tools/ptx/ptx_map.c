@@ -1,11 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MAP.json: written with the names of what it holds, read by them, in any order. */
 #include "ptx_map.h"
 #include "json_text.h"
 #include "message.h"
+#include "ptx_source.h"
+#include "sorted.h"
+#include "temporary_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- PTX files ------------------------------------------------------------------------------- */
+
+char *ptx_read_file(const char *path, size_t bytes_max, size_t *bytes_out)
+{
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    char *bytes = fd < 0 ? NULL : read_to_end(fd, bytes_max, bytes_out);
+    if (!bytes)
+        message_plain("%s: %s", standard ? "standard input" : path, strerror(errno));
+    if (fd >= 0 && !standard)
+        close(fd);
+    return bytes;
+}
+
+bool ptx_source_open(struct ptx_source *source, const char *path)
+{
+    struct ptx_error error;
+    source->path = strcmp(path, "-") == 0 ? "standard input" : path;
+    source->text = ptx_read_file(path, PTX_BYTES_MAX, &source->bytes);
+    if (!source->text)
+        return false;
+    if (ptx_parse(&source->module, source->text, source->bytes, &error))
+        return true;
+    ptx_source_error(source, &error);
+    free(source->text);
+    return false;
+}
+
+void ptx_source_close(struct ptx_source *source)
+{
+    ptx_free(&source->module);
+    free(source->text);
+}
+
+void ptx_source_error(const struct ptx_source *source, const struct ptx_error *error)
+{
+    char line[PTX_EXCERPT_BYTES], caret[PTX_EXCERPT_BYTES];
+    if (error->line == 0) {
+        message_plain("%s: %s", source->path, error->reason);
+        return;
+    }
+    ptx_excerpt(source->text, source->bytes, error, line, caret);
+    message_plain("%s:%u:%u: %s", source->path, error->line, error->column, error->reason);
+    message_plain("%s", line);
+    message_plain("%s", caret);
+}
+
+/* ---- the map of a module --------------------------------------------------------------------- */
+/* MAP.json: written with the names of what it holds, read by them, in any order. */
 
 #define NAMES_MAX 4096 /* of files, or kernels, that are read */
 
@@ -291,15 +347,9 @@ void ptx_map_free(struct ptx_map *map)
 
 const struct ptx_map_probe *ptx_map_find(const struct ptx_map *map, uint32_t id)
 {
-    uint32_t low = 0, high = map->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (map->probes[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < map->count && map->probes[low].id == id ? &map->probes[low] : NULL;
+    uint32_t at;
+    SORTED_FIND(at, map->count, map->probes[at].id < id);
+    return at < map->count && map->probes[at].id == id ? &map->probes[at] : NULL;
 }
 
 bool ptx_map_locs(const struct ptx_map *map, struct ptx_loc_map *locs)

@@ -12,7 +12,7 @@
 #ifndef PTX_TIMING_H
 #define PTX_TIMING_H
 
-#include "ptx_launches.h"
+#include "ptx_walk.h"
 #include "ptx_matrix.h"
 
 struct ptx_timing {

@@ -5,7 +5,6 @@
 #include "ptx_folder.h"
 #include "record_child.h"
 #include "record_files.h"
-#include "record_summary.h"
 #include "report.h"
 
 #include <dirent.h>

@@ -4,12 +4,21 @@
 #define RECORD_FILES_H
 
 #include "input_list.h"
+#include "out.h"
+#include "stats.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
+
+/* ---- what the profiles say ------------------------------------------------------------------- */
+/* A few lines of what a run's profiles say, on standard error. */
+
+/* asked: sources that the user named (record.h): those that left nothing are named. False with the
+ * message given. */
+bool record_summary_say(struct operands files, unsigned asked);
 
 struct record_files {
     char **paths; /* NULL behind the last one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record_summary.h"
+#include "record_files.h"
 
 #include "message.h"
 #include "quantity.h"

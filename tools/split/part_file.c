@@ -3,6 +3,7 @@
 #include "split.h"
 
 #include "message.h"
+#include "sorted.h"
 #include "table_bind.h"
 
 #include <errno.h>
@@ -78,7 +79,7 @@ void table_parts_stop(struct table_parts *parts)
 
 static bool part_file_keep(struct table_parts *parts, const struct rbwp_block *block)
 {
-    if (!grow_zeroed32(&parts->kept, &parts->kept_room, parts->kept_count + 1, sizeof *parts->kept))
+    if (!GROW_ZEROED(parts->kept, parts->kept_room, parts->kept_count + 1))
         return no_memory();
     struct kept_block *kept = &parts->kept[parts->kept_count];
     *kept = (struct kept_block){.bytes = block->header.data_bytes - 4};
@@ -91,11 +92,20 @@ static bool part_file_keep(struct table_parts *parts, const struct rbwp_block *b
     return true;
 }
 
+static bool part_file_check(const struct part_file *part, enum rbwp_status status)
+{
+    if (status != RBWP_OK)
+        message("%s: cannot be written: %s", part->path,
+                status == RBWP_E_IO ? strerror(errno) : rbwp_status_text(status));
+    return status == RBWP_OK;
+}
+
 bool table_parts_end(struct table_parts *parts, struct part_file *part)
 {
     for (; part->tables.blocks_written < parts->kept_count; part->tables.blocks_written++) {
         const struct kept_block *kept = &parts->kept[part->tables.blocks_written];
-        if (!part_file_add_opaque(part, kept->tag, kept->data, kept->bytes))
+        if (!part_file_check(
+                part, rbwp_writer_add_opaque(part->writer, kept->tag, kept->data, kept->bytes)))
             return false;
     }
     return true;
@@ -110,7 +120,7 @@ static struct part_table *table_of(struct table_parts *parts, struct part_file *
     if (parts->numbers[table] == 0)
         parts->numbers[table] = ++parts->number_count;
     uint32_t number = parts->numbers[table];
-    if (!grow_zeroed32(&tables->tables, &tables->table_room, number + 1, sizeof *tables->tables))
+    if (!GROW_ZEROED(tables->tables, tables->table_room, number + 1))
         return NULL;
     return &tables->tables[number];
 }
@@ -122,7 +132,7 @@ static bool note_row(struct part_table *table, uint64_t from)
     const struct row_run *last = table->run_count ? &table->runs[table->run_count - 1] : NULL;
     if (last && from - last->from == to - last->to)
         return true;
-    if (!grow_zeroed32(&table->runs, &table->run_room, table->run_count + 1, sizeof *table->runs))
+    if (!GROW_ZEROED(table->runs, table->run_room, table->run_count + 1))
         return false;
     table->runs[table->run_count++] = (struct row_run){from, to};
     return true;
@@ -135,18 +145,12 @@ static uint64_t new_number(const struct table_parts *parts, const struct part_fi
     uint32_t number = parts->numbers[table];
     const struct part_table *rows =
         number < part->tables.table_room ? &part->tables.tables[number] : NULL;
-    uint32_t low = 0, high = rows ? rows->run_count : 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rows->runs[middle].from <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    uint32_t behind;
+    SORTED_FIND(behind, rows ? rows->run_count : 0, rows->runs[behind].from <= from);
+    if (behind == 0)
         return 0;
-    const struct row_run *run = &rows->runs[low - 1];
-    uint64_t end = low < rows->run_count ? run[1].to : rows->rows + 1;
+    const struct row_run *run = &rows->runs[behind - 1];
+    uint64_t end = behind < rows->run_count ? run[1].to : rows->rows + 1;
     uint64_t to = run->to + (from - run->from);
     return from - run->from < end - run->to ? to : 0;
 }
@@ -173,7 +177,7 @@ static bool part_file_seal(struct table_parts *parts, struct part_file *part,
     if (rbwp_row_encoder_seal(parts->encoder, thread_id, *sealed + 1, &block) != RBWP_OK)
         return true;
     *sealed = table->rows;
-    return part_file_add_table(part, &block);
+    return part_file_check(part, rbwp_writer_add_block(part->writer, &block));
 }
 
 /* One row into the encoder. False: there was no room. */
@@ -229,8 +233,7 @@ static bool part_file_put_rows(struct table_parts *parts, const struct rbwp_rows
 static int by_part(const void *left, const void *right)
 {
     const struct row_to *a = left, *b = right;
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
+    SORTED_BY(a, b, part);
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
@@ -239,7 +242,7 @@ static bool part_file_on_rows(struct table_parts *parts, const struct rbwp_rows 
     struct row_place place = row_place_of(rows->schema);
     uint32_t count = 0;
     bool sorted = true;
-    if (!grow_zeroed32(&parts->rows, &parts->row_room, rows->rows, sizeof *parts->rows))
+    if (!GROW_ZEROED(parts->rows, parts->row_room, rows->rows))
         return no_memory();
     for (uint32_t i = 0; i < rows->rows; i++) {
         int64_t time_ns;
@@ -292,14 +295,6 @@ bool table_parts_take(struct table_parts *parts, const struct rbwp_block *block,
 
 /* ---- part file ------------------------------------------------------------------------------- */
 
-static bool part_file_check(const struct part_file *part, enum rbwp_status status)
-{
-    if (status != RBWP_OK)
-        message("%s: cannot be written: %s", part->path,
-                status == RBWP_E_IO ? strerror(errno) : rbwp_status_text(status));
-    return status == RBWP_OK;
-}
-
 /* -1 with the message given. */
 static int create(const char *path, bool force, int original_fd)
 {
@@ -334,8 +329,7 @@ bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp
 
 bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block)
 {
-    if (!grow_zeroed32(&part->thread_records, &part->thread_room, thread + 1,
-                       sizeof *part->thread_records))
+    if (!GROW_ZEROED(part->thread_records, part->thread_room, thread + 1))
         return message_fail("out of memory");
     if (part->records == 0)
         part->first_ns = block->first_ns, part->last_ns = block->last_ns;
@@ -344,17 +338,6 @@ bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_se
     part->records += block->records;
     part->thread_records[thread] += block->records;
     return part_file_check(part, rbwp_writer_add_block(part->writer, block));
-}
-
-bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block *block)
-{
-    return part_file_check(part, rbwp_writer_add_block(part->writer, block));
-}
-
-bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
-                          uint32_t bytes)
-{
-    return part_file_check(part, rbwp_writer_add_opaque(part->writer, tag, data, bytes));
 }
 
 /* ---- the trailer ----------------------------------------------------------------------- */

@@ -160,8 +160,7 @@ struct stacks {
 static void stacks_on_track(void *context, const struct trace_track *track)
 {
     struct stacks *stacks = context;
-    if (!grow_zeroed32(&stacks->tracks, &stacks->track_room, track->number + 1,
-                       sizeof *stacks->tracks)) {
+    if (!GROW_ZEROED(stacks->tracks, stacks->track_room, track->number + 1)) {
         stacks->failed = true;
         return;
     }
@@ -177,8 +176,7 @@ static void stacks_on_span(struct stacks *stacks, struct stack_track *track,
     if (stacks->now_ns < span->stop_ns)
         stacks->now_ns = span->stop_ns;
     if (span->flags & TRACE_OPEN) {
-        if (grow_array32(&track->open, &track->open_room, track->open_count + 1,
-                         sizeof *track->open))
+        if (GROW_ARRAY(track->open, track->open_room, track->open_count + 1))
             track->open[track->open_count++] = *span;
         else
             stacks->failed = true;

@@ -175,7 +175,7 @@ struct list {
 
 static bool room_for(struct list *list, uint32_t count)
 {
-    return grow_zeroed32(&list->tables, &list->room, count, sizeof *list->tables);
+    return GROW_ZEROED(list->tables, list->room, count);
 }
 
 /* Copies the first rows, with the bytes that their cells stand for. */

@@ -8,6 +8,14 @@
 
 #include "out.h"
 
+/* ---- schemas --------------------------------------------------------------------------------- */
+/* JSON Schema of what commands print with --json. */
+
+/* name: the command's, or critical-path; false: there is none. */
+bool schema_write(struct out *out, const char *name);
+
+/* ---- completions and manual pages ------------------------------------------------------------ */
+
 struct command_list {
     const struct command *const *commands;
     int count;

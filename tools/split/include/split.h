@@ -104,11 +104,6 @@ bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp
 /* thread: its number. False with the message given. */
 bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block);
 
-/* A block of rows, and what is no record and comes as it is. False with the message given. */
-bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block *block);
-bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
-                          uint32_t bytes);
-
 /* Which losses a part has: each one of the original's is in one part, also where no part
  * has records of that time or thread, unless filters exclude it. */
 struct part_file_facts {
