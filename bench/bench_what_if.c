@@ -5,14 +5,16 @@
  *
  *     bench_what_if MODE base|changed
  *
- * Work sleeps, so that it takes as long on a machine with other load. Prints the nanoseconds from
- * the first job's queueing until the last one was done.
+ * Work sleeps, so that it takes as long on a machine with other load; in the modes that compute it
+ * is CPU time, of two threads at most. Prints the nanoseconds from the first job's queueing until
+ * the last one was done.
  */
 #include <rbwp_queue.h>
 #include <rbwp_record.h>
 #include <rbwp_session.h>
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ struct plan {
     int jobs, workers[2];
     long own[2], part[2], other, hold; /* other: of each third job; part: a sub-item */
     int locks;
-    int turns; /* 1: the main thread waits for each job before it queues the next */
+    int turns; /* 1: the main thread waits for each job before it queues the next; 2: for two */
 };
 static const struct plan base[] = {
     {"item", 90, {3, 0}, {8000, 0}, {0, 0}, 18000, 0, 1, 0},
@@ -48,8 +50,15 @@ static const struct plan base[] = {
     {"lock", 60, {4, 0}, {8000, 0}, {0, 0}, 0, 6000, 1, 0},
     {"queue", 48, {4, 0}, {30000, 0}, {0, 0}, 90000, 0, 1, 0},
     {"turns", 50, {1, 1}, {12000, 8000}, {0, 0}, 0, 0, 1, 1},
+    {"cpu_item", 30, {1, 0}, {2000, 0}, {0, 0}, 6000, 0, 1, 0},
+    {"cpu_sub_item", 30, {2, 0}, {1000, 0}, {4000, 0}, 0, 0, 1, 0},
+    {"cpu_worker", 30, {1, 0}, {4000, 0}, {0, 0}, 7000, 0, 1, 0},
+    {"cpu_pipeline", 30, {1, 1}, {5000, 2000}, {0, 0}, 0, 0, 1, 0},
+    {"cpu_lock", 30, {2, 0}, {2000, 0}, {0, 0}, 0, 3000, 1, 0},
+    {"cpu_queue", 30, {1, 0}, {3000, 0}, {0, 0}, 5000, 0, 1, 2},
 };
 static struct plan plan;
+static bool computes;
 static struct queue queues[3];
 static pthread_mutex_t locks[LOCKS] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                                        PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
@@ -71,11 +80,20 @@ static int64_t now_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
+static int64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static void work(long us)
 {
     const struct timespec time = {us / 1000000, us % 1000000 * 1000};
-    if (us)
+    if (us && !computes)
         nanosleep(&time, NULL);
+    for (const int64_t end = cpu_ns() + us * 1000; computes && cpu_ns() < end;)
+        ;
 }
 
 static unsigned slot_of(const struct job *job)
@@ -150,14 +168,15 @@ static void *worker(void *stage)
 
 static void change(void)
 {
-    const char *const name = plan.name;
-    plan.other = strcmp(name, "item") == 0 ? 9000 : plan.other;
-    plan.part[0] = strcmp(name, "sub_item") == 0 ? 4000 : plan.part[0];
+    const char *const name = plan.name + (computes ? strlen("cpu_") : 0);
+    plan.other /= strcmp(name, "item") == 0 ? 2 : 1;
+    plan.part[0] /= strcmp(name, "sub_item") == 0 ? 2 : 1;
     plan.workers[0] += strcmp(name, "worker") == 0 || strcmp(name, "pipeline_worker") == 0;
-    plan.own[0] = strcmp(name, "pipeline") == 0 ? 9000 : plan.own[0];
+    plan.own[0] /= strcmp(name, "pipeline") == 0 ? 2 : 1;
     plan.locks = strcmp(name, "lock") == 0 ? LOCKS : 1;
-    plan.workers[0] = strcmp(name, "queue") == 0 ? plan.jobs : plan.workers[0];
-    plan.own[1] = strcmp(name, "turns") == 0 ? 4000 : plan.own[1];
+    if (strcmp(name, "queue") == 0)
+        plan.workers[0] = plan.turns ? plan.turns : plan.jobs;
+    plan.own[1] /= strcmp(name, "turns") == 0 ? 2 : 1;
 }
 
 static void registered(void)
@@ -193,7 +212,8 @@ static int64_t run(void)
     const int64_t began_ns = now_ns();
     for (int i = 0; i < plan.jobs; i++) {
         put(0, i, false);
-        if (plan.turns)
+        for (int answers = 0; plan.turns && (i + 1) % plan.turns == 0 && answers < plan.turns;
+             answers++)
             reply();
     }
     for (int i = 0; i < plan.jobs && !plan.turns; i++)
@@ -218,6 +238,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof base / sizeof base[0]; i++)
         if (strcmp(base[i].name, argv[1]) == 0)
             plan = base[i];
+    computes = plan.name && strncmp(plan.name, "cpu_", 4) == 0;
     if (!plan.name)
         return 2;
     if (strcmp(argv[2], "changed") == 0)

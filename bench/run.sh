@@ -65,6 +65,8 @@ all() {
     program top "$dir/tools/rbwp"
     heading 'queue delay'
     program queue
+    heading why
+    python3 -B bench/why.py "$dir/tools/rbwp" "$dir/bench/make_profile" || echo "why.py ended with $?"
     heading 'what if'
     python3 -B bench/what_if.py "$dir/bench/bench_what_if" "$dir/tools/rbwp" || echo "what_if.py ended with $?"
     heading 'arguments and counters'
