@@ -117,14 +117,15 @@ def named(path, names):
 
 
 def test_threads_by_start(run, rbwp, program, work):
-    """A thread is named by the function that it was started with, if that is in the file which ran; hostile names name nothing."""
+    """A thread is named by the function that it was started with, if that is in the file which ran, and by how far in it; hostile names
+    name nothing."""
     victim = program("UNWIND_VICTIM_O2")
     symbols = {line.split()[2]: int(line.split()[0], 16) for line in run("nm", victim).lines if len(line.split()) == 3}
     file, main = os.path.basename(victim), symbols["main"]
     start, other = f"{victim}+{main:#x}", f"{file}+{main:#x}"
     id = f" (BuildId: {build_id(victim)})"
     os.mkfifo(work / "fifo")
-    names = {start + id: "main", start + " (BuildId: 00ff)": other, start: other, f"{victim}+{main + 1:#x}" + id: f"{file}+{main + 1:#x}",
+    names = {start + id: "main", start + " (BuildId: 00ff)": other, start: other, f"{victim}+{main + 1:#x}" + id: "main+0x1",
              f"{work}/fifo+0x10": "fifo+0x10", "/dev/zero+0x10": "zero+0x10", "/gone+0x1+0x20": "gone+0x1+0x20", start + id + " ": start + id + " ",
              "/a+0x": "/a+0x", "/a+0x" + "f" * 17: "/a+0x" + "f" * 17, "/a+0x1 (BuildId: )": "/a+0x1 (BuildId: )", "a+0x10": "a+0x10", "+0x10": "+0x10"}
     recording = named(work / "named.bin", names)
