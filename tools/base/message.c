@@ -46,6 +46,11 @@ static void write_bytes(const char *bytes, size_t count)
     (void)ignored;
 }
 
+bool message_held_no_memory(const struct message_held *held)
+{
+    return !held->bytes || memmem(held->text, held->bytes, "memory", 6);
+}
+
 void message_tell(struct message_held *held)
 {
     if (held->bytes)

@@ -26,6 +26,7 @@ struct export_along {
     struct export_options options;
     struct operands files;
     enum exit_code code;
+    bool begun;
 };
 
 /* While the path and its names are known. */
@@ -33,6 +34,7 @@ static void export_with_path(const struct critical_report_view *view, void *cont
 {
     struct export_along *along = context;
     const struct critical_path *path = critical_path_of(view);
+    along->begun = true;
     struct export_piece *pieces = calloc(path->piece_count + 1u, sizeof *pieces);
     uint32_t count = 0;
     for (; pieces && count < path->piece_count; count++) {
@@ -54,9 +56,12 @@ static void export_with_path(const struct critical_report_view *view, void *cont
 /* Without a path all else is written all the same. */
 static enum exit_code export_path(const struct export_options *options, struct operands files)
 {
-    struct export_along along = {*options, files, EXIT_GOOD};
-    if (critical_find(&options->reading, files, export_with_path, &along))
-        return along.code;
+    struct export_along along = {*options, files, EXIT_GOOD, false};
+    const enum exit_code found = critical_find(&options->reading, files, export_with_path, &along);
+    if (along.begun)
+        return found == EXIT_PARTIAL ? exit_worse(along.code, found) : along.code;
+    if (found == EXIT_PARTIAL)
+        return exit_worse(export_files(options, files), found);
     message("no critical path is known: nothing links the work of these files, or they can be "
             "read once alone");
     return export_files(options, files);

@@ -401,7 +401,7 @@ static void name_sums(struct report *report)
 struct page_writing {
     struct report *report;
     struct out *out;
-    bool written;
+    bool begun, written;
 };
 
 /* While the critical path and its names are known; NULL: there is none. An output that failed is
@@ -410,6 +410,7 @@ static void write_page(const struct critical_report_view *critical, void *contex
 {
     struct page_writing *writing = context;
     writing->report->critical = critical;
+    writing->begun = true;
     writing->written =
         page_frame(writing->out, report_write_data, writing->report,
                    (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||
@@ -446,9 +447,12 @@ static enum exit_code report_end(struct trace_pass *pass)
     if (report->findings.failed || report->stacks.failed)
         report_fail(report);
     enum exit_code code = EXIT_GOOD;
-    struct page_writing writing = {report, &pass->out, false};
-    if (report->stats.merged || report->stats.spans > CRITICAL_SPANS ||
-        !critical_find(&report->options->reading, pass->inputs, write_page, &writing))
+    struct page_writing writing = {report, &pass->out, false, false};
+    if (!report->stats.merged && report->stats.spans <= CRITICAL_SPANS &&
+        critical_find(&report->options->reading, pass->inputs, write_page, &writing) ==
+            EXIT_PARTIAL)
+        report_fail(report);
+    if (!writing.begun)
         write_page(NULL, &writing);
     if (!writing.written || report->failed || report->waits.failed || report->stats.failed ||
         report->stats.inside.failed || report->stats.lines.failed ||

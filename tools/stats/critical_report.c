@@ -380,8 +380,8 @@ enum exit_code critical_report(const struct stats_report_options *options, struc
     return trace_pass(&critical_maker, &asked, &options->reading, files);
 }
 
-bool critical_find(const struct reading_options *reading, struct operands files,
-                   critical_receiver receive, void *context)
+enum exit_code critical_find(const struct reading_options *reading, struct operands files,
+                             critical_receiver receive, void *context)
 {
     static const struct trace_maker maker = {.clips = true,
                                              .own_output = true,
@@ -390,10 +390,13 @@ bool critical_find(const struct reading_options *reading, struct operands files,
     struct critical_asked asked = {
         .options = {.reading = *reading}, .receive = receive, .context = context};
     if (why_no_file(files))
-        return false;
+        return EXIT_USAGE;
     message_hold(&asked.held);
-    (void)trace_pass(&maker, &asked, reading, files);
+    const enum exit_code code = trace_pass(&maker, &asked, reading, files);
     message_hold(NULL);
+    const bool no_memory = code != EXIT_GOOD && message_held_no_memory(&asked.held);
     free(asked.held.text);
-    return asked.received;
+    if (no_memory)
+        message("out of memory: no critical path is shown, or not all of it");
+    return no_memory ? EXIT_PARTIAL : asked.received ? EXIT_GOOD : EXIT_USAGE;
 }

@@ -158,8 +158,7 @@ static enum exit_code read_again(struct why *why, const struct trace_maker *make
     message_hold(NULL);
     const bool said = why->quiet || code == first, lost = !said && !held.bytes;
     /* Who is quiet says it in words of its own. */
-    why->failed |= why->quiet && code != EXIT_GOOD &&
-                   (!held.bytes || memmem(held.text, held.bytes, "out of memory", 13));
+    why->failed |= why->quiet && code != EXIT_GOOD && message_held_no_memory(&held);
     if (!said)
         message_tell(&held);
     else

@@ -38,6 +38,8 @@ struct message_held {
  */
 void message_hold(struct message_held *held);
 bool message_is_held(void);
+/* Memory ran out in a pass that failed: a line says so, or got none itself. */
+bool message_held_no_memory(const struct message_held *held);
 /* Writes them, and frees what held has. */
 void message_tell(struct message_held *held);
 

@@ -120,10 +120,11 @@ char *critical_piece_text(const struct critical_report_view *view,
 
 /* Hands on the path of files of at most so many spans, while threads and names are known. It is not
  * where there is none, and of files without links, of which each piece would be its thread's own;
- * or where a file can be read once alone. Lines about files are dropped. False: nobody got it. */
+ * or where a file can be read once alone. Lines about files are dropped.
+ * EXIT_USAGE: there is none; EXIT_PARTIAL, with a message: no memory for it, or for all of it. */
 enum { CRITICAL_SPANS = 1 << 20 };
 typedef void (*critical_receiver)(const struct critical_report_view *view, void *context);
-bool critical_find(const struct reading_options *reading, struct operands files,
-                   critical_receiver receive, void *context);
+enum exit_code critical_find(const struct reading_options *reading, struct operands files,
+                             critical_receiver receive, void *context);
 
 #endif /* CRITICAL_PATH_H */
