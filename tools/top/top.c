@@ -108,7 +108,7 @@ static enum exit_code take_cause(const struct why_view *view, void *context)
     const double share = view->name && split->count
                              ? 100 * (double)split->list[0].excess_ns / (double)split->excess_ns
                              : 0;
-    struct out line = {.fd = -1, .buffer = share ? malloc(OUT_BUFFER_BYTES) : NULL};
+    struct out line = {.fd = -1, .buffer = share > 0 ? malloc(OUT_BUFFER_BYTES) : NULL};
     char time[QUANTITY_BYTES];
     if (!line.buffer)
         return EXIT_GOOD;
