@@ -309,7 +309,7 @@ struct critical_asked {
     critical_receiver receive; /* NULL: it is shown */
     void *context;
     struct message_held held; /* lines about files, which somebody else says */
-    bool received;
+    bool received, failed;
 };
 
 static bool critical_report_begin(struct trace_pass *pass)
@@ -330,8 +330,9 @@ static enum exit_code critical_report_show(struct trace_pass *pass,
     struct critical_asked *asked = (struct critical_asked *)(uintptr_t)pass->asked;
     const struct stats_report_options *options = &asked->options;
     struct critical_report_view view = {.path = *path, .trace = pass->trace};
+    asked->failed = path->failed; /* a message was given, maybe by another thread */
     if (path->failed)
-        return EXIT_PARTIAL; /* a message was given */
+        return EXIT_PARTIAL;
     if (asked->receive && path->any && path->links + path->messages) {
         asked->received = true;
         message_hold(NULL);
@@ -394,7 +395,8 @@ enum exit_code critical_find(const struct reading_options *reading, struct opera
     message_hold(&asked.held);
     const enum exit_code code = trace_pass(&maker, &asked, reading, files);
     message_hold(NULL);
-    const bool no_memory = code != EXIT_GOOD && message_held_no_memory(&asked.held);
+    const bool no_memory =
+        asked.failed || (code != EXIT_GOOD && message_held_no_memory(&asked.held));
     free(asked.held.text);
     if (no_memory)
         message("out of memory: no critical path is shown, or not all of it");

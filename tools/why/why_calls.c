@@ -211,9 +211,12 @@ static uint32_t add_part(struct why_calls *calls, struct why_call *call, struct 
 static void take_sub_item(struct why_calls *calls, uint32_t thread, const struct trace_span *span)
 {
     struct why_call *call = call_around(calls, thread, span->start_ns);
-    if (!call || span->depth >= WHY_DEPTH ||
-        !grow_zeroed32(&calls->lanes, &calls->lane_room, thread + 1, sizeof *calls->lanes))
+    if (!call || span->depth >= WHY_DEPTH)
         return;
+    if (!grow_zeroed32(&calls->lanes, &calls->lane_room, thread + 1, sizeof *calls->lanes)) {
+        calls->failed = true;
+        return;
+    }
     struct why_lane *lane = &calls->lanes[thread];
     const uint32_t number = (uint32_t)(call - calls->list) + 1;
     if (lane->call != number)
