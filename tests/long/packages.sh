@@ -5,12 +5,14 @@
 #
 #   types      mypy --strict on the Python package, and on a program that uses it
 #   debian     Debian's packages: built, looked at by lintian, installed in a plain Debian, used there
+#   container  the recipe of contrib/container, followed in plain Debians
 #
-# Without PARTs all of them; debian as root. Builds and logs are in $RBWP_PORTABILITY_DIR/packages (default
+# Without PARTs all of them; debian and container as root. Builds and logs are in $RBWP_PORTABILITY_DIR/packages (default
 # build/portability/packages). Each part ends with "PART: good", or the script with 1.
 . "$(dirname "$0")/../portability/lib.sh"
 parts=("$@")
-((${#parts[@]})) || parts=(types debian)
+((${#parts[@]})) || parts=(types debian container)
+variables=() # of the recipe
 
 # inside SYSTEM COMMAND...: in that folder as in a system of its own.
 inside() {
@@ -20,7 +22,7 @@ inside() {
         mount -t proc proc "$system/proc"
         mount --rbind /dev "$system/dev"
         exec chroot "$system" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-            DEBIAN_FRONTEND=noninteractive "$@"' inside "$1" "${@:2}"
+            DEBIAN_FRONTEND=noninteractive "$@"' inside "$1" "${variables[@]}" "${@:2}"
 }
 
 # logged NAME COMMAND...: its output is in NAME.log; the end of it where it fails.
@@ -110,6 +112,42 @@ test "$man_pages" -gt 40
 apt-get purge -y rbwp librbwp-dev librbwp0.2 python3-rbwp
 test -z "$(find /usr -name '*rbwp*')"
 END
+}
+
+# What a recipe says, line by line; each FROM begins a plain Debian.
+part_container() {
+    local line word rest stage= number=0 entry=
+    local -A stages
+    while read -r word rest; do
+        case $word in
+        FROM)
+            equal "the image" "${rest%% *}" debian:12
+            stage=$dir/container-$((++number)) variables=()
+            [[ $rest != *' AS '* ]] || stages[${rest##* }]=$stage
+            system "${stage##*/}"
+            ;;
+        RUN) logged "container-run" inside "$stage" sh -c "$rest" ;;
+        COPY)
+            if [[ $rest == --from=* ]]; then
+                line=${rest#--from=} && read -r word from to <<<"$line"
+                cp -a "${stages[$word]}$from/." "$stage$to"
+            else
+                equal "what is copied" "${rest%% *}" .
+                source_to "$stage${rest##* }"
+            fi
+            ;;
+        ENV) variables+=("$rest") ;;
+        WORKDIR) mkdir -p "$stage$rest" && entry="cd $rest && " ;;
+        ENTRYPOINT) entry+="exec $(tr -d '[],' <<<"$rest")" ;;
+        *) echo "not known here: $word" && exit 1 ;;
+        esac
+    done < <(sed -e ':more' -e '/\\$/{N;s/\\\n *//;b more' -e '}' -e '/^#/d;/^$/d' "$root/contrib/container/Dockerfile")
+    cp "$root/tests/golden/multi_thread.bin" "$stage/recordings"
+    logged container-use inside "$stage" sh -c "$entry \"\$@\"" rbwp stats multi_thread.bin
+    grep -q 'memcpy channel' "$dir/container-use.log" || { echo "rbwp stats shows no work item"; exit 1; }
+    logged container-use inside "$stage" python3 -c \
+        'import rbwp; assert len(rbwp.spans("/recordings/multi_thread.bin")) == 820; assert rbwp.native.library()'
+    du -shx "$stage" | cut -f1
 }
 
 for part in "${parts[@]}"; do
