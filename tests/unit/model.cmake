@@ -2,8 +2,8 @@
 # The models of the protocols between threads (tests/model). They know nothing of the build: once is
 # enough.
 if(NOT RBWP_SANITIZE)
-  rbwp_share(bugs_share 3)
-  set(which --part ${bugs_share})
+  rbwp_share(share 3)
+  set(which --part ${share})
   if(RBWP_TEST_ALL)
     set(which --deep)
   endif()
