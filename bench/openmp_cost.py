@@ -23,6 +23,8 @@ def least(program, loops, tasks, environment):
 
 
 def main(library):
+    if not os.path.isfile(library):
+        sys.exit(f"{library}: no such library; without it nothing is recorded")
     clang = next(filter(None, map(shutil.which, ("clang", "clang-14"))), None)
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "bench_openmp"
