@@ -64,17 +64,17 @@ static void record_pairs(unsigned count)
     }
 }
 
-/* Guards: an idle session holds at most 1 MB of disk, with what a thread records now and then; it
- * holds more when there is more to hold. */
+/* Guards: an idle session holds at most 1.5 MB of disk, with what a thread records now and then, a
+ * row of a call that lost its CPU among it; it holds more when there is more to hold. */
 static void test_idle_session_is_small(void **state)
 {
     (void)state;
     struct rbwp_session_config config = test_config(2);
     struct rbwp_session *session = start(&config);
     record_pairs(10);
-    assert_in_range(disk_bytes(config.logfile) + disk_bytes(live_path()), 1, 1000000);
+    assert_in_range(disk_bytes(config.logfile) + disk_bytes(live_path()), 1, 1500000);
     record_pairs(1000000);
-    assert_in_range(disk_bytes(config.logfile) + disk_bytes(live_path()), 1000001, 100 << 20);
+    assert_in_range(disk_bytes(config.logfile) + disk_bytes(live_path()), 1500001, 100 << 20);
     assert_int_equal(stop(session).records, 2000020);
 }
 
