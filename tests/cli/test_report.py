@@ -97,6 +97,13 @@ def test_damaged_files(check, golden, name):
     check([golden / f"{name}.bin"], code=3)
 
 
+def test_a_file_called_memory(rbwp, golden, work):
+    """Its name in a line is no word of memory that ran out."""
+    (work / "memory.bin").write_bytes((golden / "crash_cut_in_data.bin").read_bytes())
+    done = rbwp("report", "-o", work / "page.html", work / "memory.bin", code=3)
+    assert "partly read" in done.error and "out of memory" not in done.error
+
+
 def test_two_nodes(check, golden, work):
     check(m.same_run(work, [golden / "gaps.bin", golden / "multi_thread.bin"]))
 

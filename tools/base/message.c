@@ -48,7 +48,8 @@ static void write_bytes(const char *bytes, size_t count)
 
 bool message_held_no_memory(const struct message_held *held)
 {
-    return !held->bytes || memmem(held->text, held->bytes, "memory", 6);
+    return !held->bytes || memmem(held->text, held->bytes, "out of memory", 13) ||
+           memmem(held->text, held->bytes, "be held in memory", 17);
 }
 
 void message_tell(struct message_held *held)
