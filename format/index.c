@@ -27,21 +27,26 @@ void index_free(struct block_index *index)
     *index = (struct block_index){0};
 }
 
+/* A range without what is counted has no times and no thread (SPEC.md R63). */
+#define JOIN_TIMES(a, b, counted)                                                                  \
+    do {                                                                                           \
+        if ((a)->counted == 0) {                                                                   \
+            (a)->first_ns = (b)->first_ns;                                                         \
+            (a)->last_ns = (b)->last_ns;                                                           \
+            (a)->thread_id = (b)->thread_id;                                                       \
+        } else if ((b)->counted) {                                                                 \
+            if ((b)->first_ns < (a)->first_ns)                                                     \
+                (a)->first_ns = (b)->first_ns;                                                     \
+            if ((b)->last_ns > (a)->last_ns)                                                       \
+                (a)->last_ns = (b)->last_ns;                                                       \
+            if ((b)->thread_id != (a)->thread_id)                                                  \
+                (a)->thread_id = 0;                                                                \
+        }                                                                                          \
+    } while (0)
+
 void index_join(struct rbwp_index_range *a, const struct rbwp_index_range *b)
 {
-    /* A range without records has no times and no thread (SPEC.md R63). */
-    if (a->records == 0) {
-        a->first_ns = b->first_ns;
-        a->last_ns = b->last_ns;
-        a->thread_id = b->thread_id;
-    } else if (b->records) {
-        if (b->first_ns < a->first_ns)
-            a->first_ns = b->first_ns;
-        if (b->last_ns > a->last_ns)
-            a->last_ns = b->last_ns;
-        if (b->thread_id != a->thread_id)
-            a->thread_id = 0;
-    }
+    JOIN_TIMES(a, b, records);
     a->crc32c = crc32c_combine(a->crc32c, b->crc32c, b->bytes);
     a->bytes += b->bytes;
     a->records += b->records;
@@ -123,20 +128,9 @@ bool table_range_of(const struct rbwp_block_header *header, const uint8_t *begin
 
 void table_range_join(struct rbwp_table_range *a, const struct rbwp_table_range *b)
 {
-    /* A schema has no rows, and what has no rows has no times and no thread. */
-    if (a->rows == 0) {
+    if (a->rows == 0) /* as a schema has none */
         a->first_row = b->first_row;
-        a->first_ns = b->first_ns;
-        a->last_ns = b->last_ns;
-        a->thread_id = b->thread_id;
-    } else if (b->rows) {
-        if (b->first_ns < a->first_ns)
-            a->first_ns = b->first_ns;
-        if (b->last_ns > a->last_ns)
-            a->last_ns = b->last_ns;
-        if (b->thread_id != a->thread_id)
-            a->thread_id = 0;
-    }
+    JOIN_TIMES(a, b, rows);
     if (b->rows)
         a->last_row = b->last_row;
     a->bytes = b->offset + b->bytes - a->offset;

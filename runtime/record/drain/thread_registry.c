@@ -192,32 +192,22 @@ void thread_each_loss(const struct thread *thread,
         if (loss.count)
             visit(context, &loss);
     }
-    loss = (struct retired_loss){thread->thread_id, thread->unwritten,
-                                 (uint64_t)thread->unwritten_first_ns,
-                                 (uint64_t)thread->unwritten_last_ns, RBWP_LOSS_IO};
-    if (loss.count)
-        visit(context, &loss);
-    loss = (struct retired_loss){
-        .thread_id = thread->thread_id,
-        .count = thread->unwritten_rows,
-        .cause = RBWP_LOSS_ROWS_IO,
+    const struct retired_loss others[] = {
+        {thread->thread_id, thread->unwritten, (uint64_t)thread->unwritten_first_ns,
+         (uint64_t)thread->unwritten_last_ns, RBWP_LOSS_IO},
+        {.thread_id = thread->thread_id,
+         .count = thread->unwritten_rows,
+         .cause = RBWP_LOSS_ROWS_IO},
+        {.thread_id = thread->thread_id,
+         .count = thread->overwritten,
+         .cause = RBWP_LOSS_OVERWRITTEN},
+        {.thread_id = thread->thread_id,
+         .count = atomic_load_explicit(&thread->refused, memory_order_relaxed),
+         .cause = RBWP_LOSS_SIGNAL},
     };
-    if (loss.count)
-        visit(context, &loss);
-    loss = (struct retired_loss){
-        .thread_id = thread->thread_id,
-        .count = thread->overwritten,
-        .cause = RBWP_LOSS_OVERWRITTEN,
-    };
-    if (loss.count)
-        visit(context, &loss);
-    loss = (struct retired_loss){
-        .thread_id = thread->thread_id,
-        .count = atomic_load_explicit(&thread->refused, memory_order_relaxed),
-        .cause = RBWP_LOSS_SIGNAL,
-    };
-    if (loss.count)
-        visit(context, &loss);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i].count)
+            visit(context, &others[i]);
 }
 
 /* Into the sum of its cause. */
