@@ -24,7 +24,7 @@ def _new_axes() -> Any:
 def plot_spans(spans: "Spans", axes: Any = None, color: str = "name") -> Any:
     """What Spans.plot says."""
     wanted = {name: spans[name] for name in ("start", "duration_ns", "track", "depth")}
-    codes, told = coded_column(spans, color)
+    codes, entries = coded_column(spans, color)
     axes = _new_axes() if axes is None else axes
     axes.set_xlabel("seconds")
     axes.invert_yaxis()  # the first track on top
@@ -33,11 +33,11 @@ def plot_spans(spans: "Spans", axes: Any = None, color: str = "name") -> Any:
     rows, row = np.unique(np.stack([wanted["track"], wanted["depth"]]), axis=1, return_inverse=True)
     left = (wanted["start"] - wanted["start"].min()) / 1e9
     bars = np.stack([left, wanted["duration_ns"] / 1e9], axis=1)
-    totals = np.bincount(codes, wanted["duration_ns"], len(told))
+    totals = np.bincount(codes, wanted["duration_ns"], len(entries))
     order = np.argsort(-totals, kind="stable")
     place = np.argsort(order)  # of each value, by what it took
-    for number in range(min(len(told), _COLORS + 1)):
-        shade, label = (f"C{number}", str(told[order[number]])) if number < _COLORS else ("0.7", "others")
+    for number in range(min(len(entries), _COLORS + 1)):
+        shade, label = (f"C{number}", str(entries[order[number]])) if number < _COLORS else ("0.7", "others")
         chosen = np.minimum(place, _COLORS)[codes] == number
         for one in np.unique(row[chosen]):
             axes.broken_barh(bars[chosen & (row == one)], (one - 0.45, 0.9), color=shade)

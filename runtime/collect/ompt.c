@@ -9,7 +9,7 @@
  * that waits runs others in its wait, so that these nest. Of an untied task each piece counts.
  *
  * Critical sections and locks are reported whether they were free or not: those that took less than
- * a microsecond are left out.
+ * a microsecond are not recorded.
  *
  * The runtime keeps a word of ours with each region and task: its name. The initial thread's task
  * outside of regions has none.

@@ -131,7 +131,7 @@ def test_not_recorded(folder):
 
 
 def test_runtime_without_tasks(folder):
-    """One that cannot report what is needed: the tool asks to be left out, and has left no session."""
+    """One that cannot report what is needed: the tool asks the runtime to go on without it, and there is no session."""
     code = """
 import ctypes, sys
 lib = ctypes.CDLL(sys.argv[1])

@@ -26,7 +26,7 @@ static void computed(uv_work_t *work, int status)
     free(work);
 }
 
-static void told(uv_fs_t *stat)
+static void stat_done(uv_fs_t *stat)
 {
     uv_fs_req_cleanup(stat);
     free(stat);
@@ -35,7 +35,7 @@ static void told(uv_fs_t *stat)
 static void on_tick(uv_timer_t *timer)
 {
     uv_fs_t *stat = malloc(sizeof *stat);
-    if (!stat || uv_fs_stat(timer->loop, stat, ".", told) != 0)
+    if (!stat || uv_fs_stat(timer->loop, stat, ".", stat_done) != 0)
         exit(1);
     for (unsigned i = 0; ticks % 100 == 99 && i < COMPUTATIONS; i++) {
         uv_work_t *work = malloc(sizeof *work);

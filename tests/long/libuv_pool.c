@@ -35,7 +35,7 @@ static void computed(uv_work_t *work, int status)
     free(work);
 }
 
-static void told(uv_fs_t *file)
+static void stat_done(uv_fs_t *file)
 {
     stated += file->result == 0;
     uv_fs_req_cleanup(file);
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
         uv_work_t *work = malloc(sizeof *work);
         uv_fs_t *file = malloc(sizeof *file);
         uv_queue_work(uv_default_loop(), work, compute, computed);
-        uv_fs_stat(uv_default_loop(), file, "/", told);
+        uv_fs_stat(uv_default_loop(), file, "/", stat_done);
         if (i % 10 == 0)
             uv_cancel((uv_req_t *)work);
         if (i % AT_A_TIME == AT_A_TIME - 1)

@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _system(device: Any) -> Dict[str, Any]:
-    """What iris's metadata say of the program's machine; what is not known is left out."""
+    """What iris's metadata say of the program's machine; what is not known is not there."""
     known: Dict[str, Any] = {"process_name": os.path.basename(sys.argv[0]), "command_line": " ".join(sys.argv),
                              "hostname": socket.gethostname()}
     if str(device) in ("numpy", "cpu"):

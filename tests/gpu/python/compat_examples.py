@@ -129,10 +129,10 @@ def iris():
     wait_only[(1, )](tracing.get_device_context(), target, TRACING=True)
     in_us = tracing.export(f"{OUT}/iris_us.json", raw_cycles=False)
     assert [event["name"] for event in in_us["traceEvents"] if event["ph"] == "X"] == ["wait"]
-    told = in_us["metadata"]
-    print(f"iris: {BLOCKS} events in Triton and in Gluon; {told['gpu_device_name']}, {told['gpu_total_memory_gb']} GB, "
-          f"{told['gpu_arch']}, {told['gpu_cu_count']} units, {told['time_unit']}")
-    assert torch.cuda.get_device_name() == told["gpu_device_name"]
+    machine = in_us["metadata"]
+    print(f"iris: {BLOCKS} events in Triton and in Gluon; {machine['gpu_device_name']}, {machine['gpu_total_memory_gb']} GB, "
+          f"{machine['gpu_arch']}, {machine['gpu_cu_count']} units, {machine['time_unit']}")
+    assert torch.cuda.get_device_name() == machine["gpu_device_name"]
 
 
 def warpscope(path):
