@@ -192,9 +192,12 @@ static struct pair_thread *pairs_find_thread(struct pair_builder *builder, uint6
     return &builder->threads[number];
 }
 
-/* A record of a kind with a small payload: item is its slot or sub-item. */
-static inline void take_small(struct pair_builder *builder, struct pair_thread *thread,
-                              uint8_t kind, uint16_t item, int64_t time_ns)
+/* A record of a kind with a small payload: item is its slot or sub-item. Inlined with -O2, too:
+ * this and name_span are 4.5 % of the instructions of `rbwp stats`. */
+__attribute__((always_inline)) static inline void take_small(struct pair_builder *builder,
+                                                             struct pair_thread *thread,
+                                                             uint8_t kind, uint16_t item,
+                                                             int64_t time_ns)
 {
     switch (kind) {
     case RBWP_COARSE_BEGIN:

@@ -429,8 +429,8 @@ static inline void rbwp_make_span(struct rbwp_source *source, const struct recor
     made->flags = flags;
 }
 
-static inline void name_span(struct rbwp_source *source, const struct record_pair *pair,
-                             struct trace_span *made)
+__attribute__((always_inline)) static inline void
+name_span(struct rbwp_source *source, const struct record_pair *pair, struct trace_span *made)
 {
     int64_t name_ns = pair_name_time_ns(pair);
     if (pair->kind == PAIR_FINE) {
