@@ -3,6 +3,7 @@
 Guards: numbers and names of buffers made by hand, in each form; iris's JSON to the order of its members and the names
 of its files; microseconds, clock offsets and rows of what overlaps; lanes below their GPU, which they keep no busier;
 damage reported by kind with exit 3, and files that are something else."""
+import gzip
 import json
 import pathlib
 import re
@@ -225,6 +226,15 @@ def test_warpscope(lanes):
     names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in trace if e["ph"] == "M"}
     assert names == {(0, None): "block 0", (0, 0): "load", (0, 1): "group_1", (1, None): "block 1", (1, 0): "load",
                      (1, 1): "group_1"}
+
+
+def test_packed(lanes, iris, files):
+    """A name that ends in .gz: the same text, packed, and the ranks' names keep the suffix."""
+    for command, name, names in ((lambda *words: lanes("--to", "warpscope", *words, "v1.bin"), "lane", ["lane"]),
+                                 (lambda *words: iris("--merge", *words, "r0.evt", "r1.evt"), "pair", ["pair", "pair_rank0", "pair_rank1"])):
+        command("-o", f"{name}.json"), command("-o", f"{name}.json.gz")
+        for file in names:
+            assert gzip.decompress((files / f"{file}.json.gz").read_bytes()) == (files / f"{file}.json").read_bytes(), file
 
 
 def places(trace):

@@ -320,6 +320,7 @@ struct gzip_piece {
 };
 
 struct gzip_layer {
+    struct job_threads *own; /* without any of the command's */
     struct ordered_jobs *jobs;
     struct gzip_piece *piece; /* being filled */
     uLong crc;
@@ -416,20 +417,29 @@ static void take_bytes(struct out *out, const char *bytes, size_t count)
 
 /* ---- the member ------------------------------------------------------------------------ */
 
-bool out_gzip_start(struct out *out, struct job_threads *threads)
+static void gzip_layer_free(struct gzip_layer *layer)
+{
+    if (layer) {
+        ordered_jobs_free(layer->jobs, stop_piece);
+        job_threads_free(layer->own);
+    }
+    free(layer);
+}
+
+static bool out_gzip_start(struct out *out, struct job_threads *threads)
 {
     /* No name and no time in it: the same data give the same file. 255: system not given. */
     static const char head[] = {0x1f, (char)0x8b, 8, 0, 0, 0, 0, 0, 0, (char)255};
     struct gzip_layer *layer = calloc(1, sizeof *layer);
-    if (layer)
+    if (layer && !threads)
+        threads = layer->own = job_threads_new(1);
+    if (threads && layer)
         layer->jobs = ordered_jobs_new(threads, sizeof(struct gzip_piece), run_piece);
     if (layer && layer->jobs)
         layer->piece = ordered_jobs_next(layer->jobs);
     if (!layer || !layer->piece || !start_piece(layer->piece)) {
         message("out of memory");
-        if (layer)
-            ordered_jobs_free(layer->jobs, stop_piece);
-        free(layer);
+        gzip_layer_free(layer);
         return false;
     }
     layer->crc = crc32(0, NULL, 0);
@@ -450,7 +460,7 @@ static void write_end(struct out *out, const struct gzip_layer *layer)
     out_write(out, (const char *)end, sizeof end);
 }
 
-bool out_gzip_finish(struct out *out)
+static bool out_gzip_finish(struct out *out)
 {
     struct gzip_layer *layer = out->layer_state;
     struct gzip_piece *piece;
@@ -462,8 +472,24 @@ bool out_gzip_finish(struct out *out)
     if (!layer->failed)
         write_end(out, layer);
     bool whole = !layer->failed;
-    ordered_jobs_free(layer->jobs, stop_piece);
-    free(layer);
+    gzip_layer_free(layer);
     out->layer = NULL;
     return whole;
+}
+
+bool out_open_packed(struct out *out, const struct out_options *options, struct operands inputs,
+                     struct job_threads *threads)
+{
+    if (!out_open(out, options, inputs))
+        return false;
+    if (!out_gzip_wanted(options->path) || out_gzip_start(out, threads))
+        return true;
+    out_close(out);
+    return false;
+}
+
+enum exit_code out_close_packed(struct out *out)
+{
+    const bool whole = out->layer != take_bytes || out_gzip_finish(out);
+    return exit_worse(whole ? EXIT_GOOD : EXIT_PARTIAL, out_close(out));
 }

@@ -315,13 +315,15 @@ static void put_merged_metadata(struct writing *writing, uint64_t total)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* "trace.json" of rank 3 is "trace_rank3.json", "trace" "trace_rank3". Free it; NULL without
- * memory. */
+/* "trace.json" of rank 3 is "trace_rank3.json", "trace" "trace_rank3", and ".gz" stays last. Free
+ * it; NULL without memory. */
 static char *iris_json_rank_path(const char *path, uint32_t rank)
 {
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
-    const char *dot = strrchr(file, '.');
-    size_t stem = dot && dot > file ? (size_t)(dot - path) : strlen(path), room = strlen(path) + 24;
+    const size_t plain = strlen(file) - (out_gzip_wanted(file) ? strlen(".gz") : 0);
+    const char *dot = memrchr(file, '.', plain);
+    size_t stem = dot && dot > file ? (size_t)(dot - path) : (size_t)(file - path) + plain,
+           room = strlen(path) + 24;
     char *made = malloc(room);
     if (made)
         snprintf(made, room, "%.*s_rank%" PRIu32 "%s", (int)stem, path, rank, path + stem);
@@ -340,7 +342,7 @@ static enum exit_code write_rank(const struct iris_job *job, const struct event_
     if (!standard && !path)
         message("out of memory");
     if ((!standard && !path) || !read_events(file, writing.raw, &events) ||
-        !out_open(&out, &output, job->inputs)) {
+        !out_open_packed(&out, &output, job->inputs, NULL)) {
         free_events(&events);
         free(path);
         return EXIT_BAD_DATA;
@@ -348,7 +350,7 @@ static enum exit_code write_rank(const struct iris_job *job, const struct event_
     out_text(&out, "{\n  \"traceEvents\": [");
     put_events(&writing, file, &events);
     put_rank_metadata(&writing, file);
-    enum exit_code code = out_close(&out);
+    enum exit_code code = out_close_packed(&out);
     free_events(&events);
     free(path);
     return code;
@@ -392,9 +394,10 @@ static enum exit_code write_merged(const struct iris_job *job)
         message("out of memory");
     for (int i = 0; i < job->count && good; i++)
         good = read_events(&job->files[i], writing.raw, &events[i]);
-    if (good && out_open(&out, &job->options->kernel.export.reading.output, job->inputs)) {
+    if (good &&
+        out_open_packed(&out, &job->options->kernel.export.reading.output, job->inputs, NULL)) {
         put_merged(&writing, events);
-        good = out_close(&out) == EXIT_GOOD;
+        good = out_close_packed(&out) == EXIT_GOOD;
     } else {
         good = false;
     }

@@ -404,7 +404,8 @@ static enum exit_code write_warpscope(struct lanes *lanes, struct operands files
     struct out out;
     const struct lanes_file *file = &lanes->files[0];
     struct warpscope_json *json = calloc(1, sizeof *json);
-    if (!json || !out_open(&out, &lanes->options->kernel.export.reading.output, files)) {
+    if (!json ||
+        !out_open_packed(&out, &lanes->options->kernel.export.reading.output, files, NULL)) {
         if (!json)
             message("out of memory");
         free(json);
@@ -418,7 +419,7 @@ static enum exit_code write_warpscope(struct lanes *lanes, struct operands files
     bool good = lanes_decode(file, warpscope_json_take, json) || out_failed(&out);
     warpscope_json_end(json);
     free(json);
-    enum exit_code code = exit_worse(lanes->code, out_close(&out));
+    enum exit_code code = exit_worse(lanes->code, out_close_packed(&out));
     return good ? code : exit_worse(code, EXIT_PARTIAL);
 }
 

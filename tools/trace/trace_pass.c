@@ -502,16 +502,10 @@ enum exit_code trace_pass_write(struct trace_pass *pass, const struct trace_sour
     const struct out_options *output = &pass->options->output;
     if (pass->maker->own_output)
         return write_trace(pass, sources);
-    if (!out_open(&pass->out, output, pass->inputs))
+    if (!out_open_packed(&pass->out, output, pass->inputs, pass->threads))
         return EXIT_BAD_DATA;
-    bool packs = out_gzip_wanted(output->path);
-    enum exit_code code = EXIT_BAD_DATA;
-    if (!packs || out_gzip_start(&pass->out, pass->threads)) {
-        code = write_trace(pass, sources);
-        if (packs && !out_gzip_finish(&pass->out))
-            code = exit_worse(code, EXIT_PARTIAL);
-    }
-    return exit_worse(code, out_close(&pass->out));
+    enum exit_code code = write_trace(pass, sources);
+    return exit_worse(code, out_close_packed(&pass->out));
 }
 
 static uint32_t count_nodes(const struct trace_sources *sources)

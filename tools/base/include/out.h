@@ -224,9 +224,10 @@ void out_format(struct out *out, const char *format, ...) __attribute__((format(
 /* True when a file of this name is expected to be gzip. NULL is none. */
 bool out_gzip_wanted(const char *path);
 
-/* From now on what goes into out is compressed. False with the message given. */
-bool out_gzip_start(struct out *out, struct job_threads *threads);
-/* Ends the member and the layer. False, with the message given, if something is missing. */
-bool out_gzip_finish(struct out *out);
+/* As out_open and out_close; what goes into a file of such a name is compressed. EXIT_PARTIAL, with
+ * the message given, if something of it is missing. */
+bool out_open_packed(struct out *out, const struct out_options *options, struct operands inputs,
+                     struct job_threads *threads);
+enum exit_code out_close_packed(struct out *out);
 
 #endif /* OUT_H */
