@@ -225,3 +225,27 @@ def test_page(rbwp, known, unknown, work):
         assert (b"running6.000 ms" in noted) == there and (b"waiting99.99 ms" in noted) == there
         assert ["not_known", "not known", "duration"] in page.data["columns"]["kinds"] or not there
         assert [t.get("running") for t in page.data["tracks"] if t["name"] == "t1"] == [51 * MS if there else None]
+
+
+def test_page_bars(rbwp, known, unknown, work):
+    """A call drawn by itself has how much of it was not on a CPU, in steps of a quarter; without a row it is solid."""
+    found = {}
+    for path in known, unknown:
+        rbwp("report", "-o", work / "bars.html", "-f", path)
+        page = Page(work / "bars.html")
+        names = [page.data["tracks"][row[0]]["name"] for row in page.data["rows"]]
+        found[path] = {(names[row], round(start / MS)): flags for row, _, flags, start, _ in page.spans()}
+    off = {("t1", 40): 5, ("t1", 60): 0, ("t2", 0): 7, ("t3", 10): 7}
+    assert found[known] == {**dict.fromkeys(found[unknown], 0), **off} and len(off) < len(found[known]), found
+
+
+def test_stacks(rbwp, known, unknown):
+    """What an idle thread did last is no work where it did not run."""
+    rows = {row["track"]: row for row in map(json.loads, rbwp("stacks", "--json", known).lines)}
+    assert {name: ms(row, *(f"last_{part}_ns" for part in PARTS)) for name, row in rows.items() if "last_running_ns" in row} == {
+        "t1": (5, 0, 0, 15), "t2": (0.01, 0, 99.99, 0), "t3": (0.02, 0.5, 79.48, 0)}
+    lines = {line.split()[0]: line for line in rbwp("stacks", known).lines}
+    assert lines["t1"].endswith(", 20.000 ms: running 5.000 ms, not known 15.000 ms"), lines
+    assert lines["t2"].endswith(", 100.000 ms: running 10.000 us, waiting 99.990 ms"), lines
+    assert lines["t3"].endswith(", 80.000 ms: running 20.000 us, runnable 500.000 us, waiting 79.480 ms"), lines
+    assert lines["t4"].endswith(", 30.000 ms") and "running" not in rbwp("stacks", unknown).text

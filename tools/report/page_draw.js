@@ -132,11 +132,15 @@ function fitted(context, text, room) {
   return letters > 2 ? text.slice(0, letters) + "\u2026" : "";
 }
 
-function drawSpan(context, kind, flags, left, right, y, height, wide) {
+/* Of what was not on a CPU the rest is paler, above what was, as in summaries. */
+function drawSpan(context, kind, flags, off, left, right, y, height, wide) {
   const shown = Math.max(left, GUTTER - 1), width = Math.max(1, Math.min(right, view.width + 1) - shown);
-  context.globalAlpha = isDim(kind) ? .13 : data.kinds[kind].waits ? .45 : 1;
+  const alpha = isDim(kind) ? .13 : data.kinds[kind].waits ? .45 : 1, drawn = width > 4 ? width - .6 : width;
+  context.globalAlpha = off ? alpha * .45 : alpha;
   context.fillStyle = kindColours[kind] || "#8a8f98";
-  context.fillRect(shown, y, width > 4 ? width - .6 : width, height);
+  context.fillRect(shown, y, drawn, height);
+  context.globalAlpha = alpha;
+  if (off) context.fillRect(shown, y + height * off, drawn, height * (1 - off));
   if (kindPatterns[kind] && width > 4 && height > WAIT_ROW) {
     context.fillStyle = patterns[kindPatterns[kind]];
     context.fillRect(shown, y, width - .6, height);
@@ -147,14 +151,14 @@ function drawSpan(context, kind, flags, left, right, y, height, wide) {
   }
   if (!wide || width < TEXT_LEAST || height < 11) return;
   context.globalAlpha = isDim(kind) ? .13 : 1;
-  context.fillStyle = data.kinds[kind].waits ? ink.text : kindInks[kind] || "#16202c";
+  context.fillStyle = data.kinds[kind].waits || off >= .5 ? ink.text : kindInks[kind] || "#16202c";
   context.fillText(fitted(context, data.kinds[kind].name, width - 9), shown + 5, y + height / 2 + .5);
 }
 
 function drawSpans(context, tiles, y, height, from, to) {
   const step = scale();
   for (const tile of tiles) {
-    const {starts, stops, kinds, flags, count} = spansOf(tile);
+    const {starts, stops, kinds, flags, off, count} = spansOf(tile);
     let last = -1;
     for (let i = 0; i < count; i++) {
       if (stops[i] < from || starts[i] > to) continue;
@@ -164,7 +168,7 @@ function drawSpans(context, tiles, y, height, from, to) {
         if (Math.floor(left) === last) continue;
         last = Math.floor(left);
       }
-      drawSpan(context, kinds[i], flags[i], left, right, y, height, true);
+      drawSpan(context, kinds[i], flags[i], off[i], left, right, y, height, true);
     }
   }
   context.globalAlpha = 1;

@@ -470,20 +470,25 @@ static uint16_t depth_of(const struct trace_span *span)
     return is_inside && span->depth == 0 ? 1 : span->depth;
 }
 
-static uint32_t page_flags(const struct trace_span *span)
+static uint32_t page_flags(const struct trace_span *span, double used)
 {
+    if (used < 7. / 8 && !(span->flags & (TRACE_UNFINISHED | TRACE_INSTANT)))
+        return used < 1. / 16  ? DETAIL_OFF_ALL
+               : used < 3. / 8 ? DETAIL_OFF_MOST
+               : used < 5. / 8 ? DETAIL_OFF_HALF
+                               : DETAIL_OFF_QUARTER;
     return (span->flags & TRACE_UNFINISHED ? DETAIL_UNFINISHED : 0u) |
            (span->flags & TRACE_OPEN ? DETAIL_OPEN : 0u) |
            (span->flags & TRACE_INSTANT ? DETAIL_INSTANT : 0u);
 }
 
 static struct detail_span page_span(const struct trace_span *span, const uint64_t *more,
-                                    uint32_t kind)
+                                    uint32_t kind, double used)
 {
     return (struct detail_span){.start_ns = span->start_ns,
                                 .stop_ns = span->stop_ns,
                                 .kind = kind,
-                                .flags = page_flags(span),
+                                .flags = page_flags(span, used),
                                 .more = {more ? more[0] : 0, more ? more[1] : 0}};
 }
 
@@ -505,15 +510,16 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
         timeline->hidden++;
         return;
     }
+    const double used = used_share(span, detail);
     row->spans++;
     row->has_more = more != NULL;
     if (!timeline_make_room(timeline, row, span->start_ns) ||
         !summary_add(&row->summary, timeline->row_cells, span->start_ns, span->stop_ns, kind,
-                     used_share(span, detail))) {
+                     used)) {
         timeline_fail(timeline);
         return;
     }
-    row->waiting[row->waiting_count++] = page_span(span, more, kind);
+    row->waiting[row->waiting_count++] = page_span(span, more, kind, used);
 }
 
 static struct timeline_links *links_to(struct timeline *timeline, uint32_t track)

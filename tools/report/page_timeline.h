@@ -89,11 +89,14 @@ enum detail_flag {
     DETAIL_OPEN = 2,       /* TRACE_OPEN */
     DETAIL_INSTANT = 4     /* TRACE_INSTANT */
 };
+/* In place of flags, of a call whose thread was not on a CPU for about a quarter of it, a half,
+ * three quarters, nearly all: numbers that no flags make. */
+enum { DETAIL_OFF_QUARTER = 2, DETAIL_OFF_HALF = 5, DETAIL_OFF_MOST = 6, DETAIL_OFF_ALL = 7 };
 
 struct detail_span {
     int64_t start_ns, stop_ns;
     uint32_t kind;  /* number of what it is */
-    uint32_t flags; /* enum detail_flag */
+    uint32_t flags; /* enum detail_flag, or DETAIL_OFF_... */
     /* Of rows that have them: by so much start and stop of a GPU's work may be wrong; block and
      * launch of what a kernel noted. */
     uint64_t more[2];

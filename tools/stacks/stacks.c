@@ -138,6 +138,7 @@ struct stack_track {
     int64_t last_ns;          /* when the last one ended */
     uint32_t last_name;
     uint64_t last_length_ns;
+    struct trace_cpu last_cpu;
     struct trace_span *open;
     uint32_t open_count, open_room;
     const struct stall *wait, *call; /* that are open; NULL: none was looked at */
@@ -171,7 +172,7 @@ static void stacks_on_track(void *context, const struct trace_track *track)
 }
 
 static void stacks_on_span(struct stacks *stacks, struct stack_track *track,
-                           const struct trace_span *span)
+                           const struct trace_span *span, const struct trace_detail *detail)
 {
     if (stacks->now_ns < span->stop_ns)
         stacks->now_ns = span->stop_ns;
@@ -184,6 +185,7 @@ static void stacks_on_span(struct stacks *stacks, struct stack_track *track,
         track->last_ns = span->stop_ns;
         track->last_name = span->name;
         track->last_length_ns = trace_duration_ns(span);
+        track->last_cpu = trace_cpu_of(span, detail);
     }
     track->any = true;
 }
@@ -192,11 +194,11 @@ static void stacks_on_spans(void *context, const struct trace_span *spans, size_
                             const struct trace_details *details)
 {
     struct stacks *stacks = context;
-    (void)details;
     stalls_on_spans(&stacks->stalls, spans, count);
     for (size_t i = 0; i < count; i++)
         if (spans[i].track < stacks->track_count)
-            stacks_on_span(stacks, &stacks->tracks[spans[i].track], &spans[i]);
+            stacks_on_span(stacks, &stacks->tracks[spans[i].track], &spans[i],
+                           trace_detail_of(details, &spans[i]));
 }
 
 static void stacks_on_stack(void *context, const struct trace_stack *stack)
@@ -273,6 +275,35 @@ static void open_line(const struct stacks *stacks, const struct trace_span *span
     out_format(out, "  for %s\n", quantity_duration(length, since(stacks, span->start_ns)));
 }
 
+static uint64_t last_not_known_ns(const struct stack_track *track)
+{
+    const struct trace_cpu *cpu = &track->last_cpu;
+    return track->last_length_ns - cpu->running_ns - cpu->runnable_ns - cpu->waiting_ns;
+}
+
+/* Whether its last call ran, unless that did all the time or nothing is known of it. */
+static void cpu_words(struct out *out, const struct stack_track *track)
+{
+    const struct trace_cpu *cpu = &track->last_cpu;
+    const struct {
+        const char *word;
+        uint64_t ns;
+    } parts[] = {{"running", cpu->running_ns},
+                 {"runnable", cpu->runnable_ns},
+                 {"waiting", cpu->waiting_ns},
+                 {"not known", last_not_known_ns(track)}};
+    const char *before = ": ";
+    char length[QUANTITY_BYTES];
+    if (!trace_cpu_is_known(cpu) || cpu->running_ns == track->last_length_ns)
+        return;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].ns) {
+            out_format(out, "%s%s %s", before, parts[i].word,
+                       quantity_duration(length, parts[i].ns));
+            before = ", ";
+        }
+}
+
 static void idle_line(const struct stacks *stacks, const struct stack_track *track)
 {
     struct out *out = out_of(stacks);
@@ -281,8 +312,9 @@ static void idle_line(const struct stacks *stacks, const struct stack_track *tra
     out_format(out, "%sidle for %s, last: ", stacks->colors.dim,
                quantity_duration(idle, since(stacks, track->last_ns)));
     text_name(out, name.text, name.bytes);
-    out_format(out, ", %s%s\n", quantity_duration(length, track->last_length_ns),
-               stacks->colors.off);
+    out_format(out, ", %s", quantity_duration(length, track->last_length_ns));
+    cpu_words(out, track);
+    out_format(out, "%s\n", stacks->colors.off);
 }
 
 static void wait_words(const struct stacks *stacks, const struct stall *wait)
@@ -403,7 +435,7 @@ static void stacks_text(const struct stacks *stacks)
 
 #define STACKS(at) ((const struct stacks *)(at)->all)
 #define TRACE(at) (STACKS(at)->pass->trace)
-enum { IDLE_SINCE, IDLE_LAST };
+enum { IDLE_SINCE, IDLE_LAST, LAST_RUNNING, LAST_RUNNABLE, LAST_WAITING, LAST_NOT_KNOWN };
 RESULT_MAKES(frame_name, trace_span, result_bytes(trace_name_of(TRACE(at), row->name)))
 RESULT_MAKES(frame_for, trace_span, result_u64(since(STACKS(at), row->start_ns)))
 RESULT_MAKES(stack_process, stack_track,
@@ -413,6 +445,16 @@ RESULT_MAKES(stack_idle, stack_track,
              row->open_count || !row->any ? result_nothing()
              : what == IDLE_SINCE         ? result_u64(since(STACKS(at), row->last_ns))
                                           : result_bytes(trace_name_of(TRACE(at), row->last_name)))
+RESULT_MAKES(stack_last, stack_track,
+             row->open_count || !trace_cpu_is_known(&row->last_cpu) ? result_nothing()
+             : what == LAST_RUNNING  ? result_u64(row->last_cpu.running_ns)
+             : what == LAST_RUNNABLE ? result_u64(row->last_cpu.runnable_ns)
+             : what == LAST_WAITING  ? result_u64(row->last_cpu.waiting_ns)
+                                     : result_u64(last_not_known_ns(row)))
+#define LAST_PART(name, what)                                                                      \
+    {                                                                                              \
+        "last_" name "_ns", NULL, 0, RESULT_NS, RESULT_MADE(stack_last, what), .optional = true    \
+    }
 
 RESULT_MAKES(wait_for, stall, result_u64(stall_for_ns(row)))
 RESULT_MAKES(wait_holder, stall,
@@ -472,6 +514,10 @@ static const struct result_column stack_columns[] = {
     RESULT_PLAIN_MADE("now", RESULT_TIME, stack_now, 0),
     {"idle_ns", NULL, 0, RESULT_NS, RESULT_MADE(stack_idle, IDLE_SINCE), .optional = true},
     {"last", NULL, 0, RESULT_TEXT, RESULT_MADE(stack_idle, IDLE_LAST), .optional = true},
+    LAST_PART("running", LAST_RUNNING),
+    LAST_PART("runnable", LAST_RUNNABLE),
+    LAST_PART("waiting", LAST_WAITING),
+    LAST_PART("not_known", LAST_NOT_KNOWN),
     {"stack", NULL, 0, RESULT_LIST, .list = &stack_table,
      RESULT_LIST_OF(struct stack_track, open, open_count), .one_line = true},
     {"waits", NULL, 0, RESULT_PART_AT, .part = wait_columns,
