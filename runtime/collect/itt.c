@@ -13,6 +13,7 @@
 
 #include "rbwp_record.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Those of the interface, which not every function needs. */
@@ -86,7 +87,9 @@ void __itt_api_init(struct itt_global *global, unsigned groups)
                 {"__itt_thread_set_name", (void *)on_thread_name}};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (memcmp(global->magic, ITT_MAGIC, ITT_MAGIC_BYTES) != 0 || global->version != ITT_VERSION) {
-        collect_refuse(WHAT, "another version of its interface");
+        static _Atomic bool said; /* each part of the program may hand over one */
+        if (!atomic_exchange(&said, true))
+            collect_refuse(WHAT, "another version of its interface");
         return;
     }
     (void)pthread_once(&once, itt_start);

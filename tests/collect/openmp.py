@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """librbwp-ompt.so in a program that knows nothing of it (omp_tasks.c): the calls of regions and the sub-items are as many as the
-program counts, also of one that kills itself; they lie in one another; threads have names. What is over ends in time. Without a session, or under a runtime of another version, the program runs as it is, and one
-line says why."""
+program counts, also of one that kills itself; they lie in one another; threads have names. What is over ends in time. Without a session, or under a runtime of another version,
+the program runs as it is, and one line says why; so it does with another tool first, and then it is the runtime that says so."""
 import json
 import os
 import pathlib
@@ -130,6 +130,39 @@ def test_not_recorded(folder):
                                         for version in (201307, 203001)], done.stderr
 
 
+OTHER_TOOL = """
+#include <omp-tools.h>
+#include <stdio.h>
+static int begin(ompt_function_lookup_t lookup, int device, ompt_data_t *tool) { fputs("another tool\\n", stderr); return 1; }
+static void end(ompt_data_t *tool) {}
+ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
+{
+    static ompt_start_tool_result_t result = {begin, end, {0}};
+    return &result;
+}
+"""
+
+
+def test_other_tool(folder):
+    """The runtime asks one tool alone: the program runs with whichever comes first, and with one of its own. Ours is not asked then, and
+    cannot say so: the runtime does, if it is to."""
+    (folder / "tool.c").write_text(OTHER_TOOL)
+    tool, program = folder / "tool.so", folder / "with_tool"
+    subprocess.run([CLANG, "-shared", "-fPIC", folder / "tool.c", "-o", tool], check=True)
+    subprocess.run([CLANG, "-O1", "-fopenmp", HERE / "omp_tasks.c", folder / "tool.c", "-o", program, "-rdynamic"], check=True)
+    for libraries, started, recorded in ((f"{tool}:{LIBRARY}", None, False), (f"{LIBRARY}:{tool}", None, True), (LIBRARY, program, False)):
+        done, counts = run(folder, program=started, OMP_TOOL_LIBRARIES=libraries)
+        said = "" if recorded else "another tool\n"
+        assert (done.returncode, done.stderr, counts["leaves"]) == (0, said, 80 * ROUNDS), (libraries, done, counts)
+        assert (folder / "omp.bin").exists() == recorded, libraries
+        (folder / "counts").unlink()  # the program would count on
+        if recorded:
+            assert leaves_of(stats(folder / "omp.bin"), counts)
+            (folder / "omp.bin").unlink()
+    done, _ = run(folder, OMP_TOOL_LIBRARIES=f"{tool}:{LIBRARY}", OMP_TOOL_VERBOSE_INIT="stderr")
+    assert f"Searching for ompt_start_tool in {tool}... Success" in done.stderr and LIBRARY not in done.stderr.partition("Opening")[2], done.stderr
+
+
 def test_runtime_without_tasks(folder):
     """One that cannot report what is needed: the tool asks the runtime to go on without it, and there is no session."""
     code = """
@@ -151,7 +184,7 @@ print([BEGIN(lib.ompt_start_tool(201811, b'r')[0])(lookup, 0, None) for lookup i
 
 with tempfile.TemporaryDirectory() as built:
     PROGRAM = build(pathlib.Path(built))
-    for test in (test_counts, test_untied, test_idle, test_gcc, test_killed, test_not_recorded, test_runtime_without_tasks):
+    for test in (test_counts, test_untied, test_idle, test_gcc, test_killed, test_not_recorded, test_other_tool, test_runtime_without_tasks):
         with tempfile.TemporaryDirectory() as name:
             test(pathlib.Path(name))
 print("openmp: all passed")
