@@ -58,7 +58,7 @@ endfunction()
 # Links the headers that are installed into one directory of the build tree: what a target that is
 # linked with the library gets on its include path.
 function(rbwp_install_headers folder)
-  file(GLOB headers CONFIGURE_DEPENDS ${folder}/rbwp_*.h)
+  file(GLOB headers CONFIGURE_DEPENDS ${folder}/rbwp_*.h ${folder}/rbwp.hpp)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
   foreach(header IN LISTS headers)
     get_filename_component(file ${header} NAME)

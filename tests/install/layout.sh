@@ -14,7 +14,7 @@ minor=${version%.*}
 expected() {
     printf '%s\n' bin/rbwp bin/rbwp-config bin/rbwp-dump bin/rbwp-ptxas
     (cd "$source/python" && printf 'share/rbwp/python/%s\n' rbwp/*.py rbwp/compat/*.py rbwp/py.typed)
-    (cd "$source" && printf '%s\n' {format,runtime/*,runtime/jobs/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
+    (cd "$source" && printf '%s\n' {format,runtime/*,runtime/jobs/*,gpu/*}/include/rbwp_*.h runtime/foreign/include/rbwp.hpp) | sed 's|.*/include|include|'
     printf "$LIBDIR/%s\n" librbwp.a librbwp-inject.so librbwp-itt.so librbwp-ompt.so "${preloaded[@]}" librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \
         librbwp-jobs.{a,so} "librbwp-jobs.so.$minor" "librbwp-jobs.so.$version" \
         "cmake/rbwp/rbwp-jobs-"{shared,static}{-library,"-library-$config"}.cmake pkgconfig/rbwp{,-jobs}.pc \
