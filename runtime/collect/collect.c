@@ -95,7 +95,7 @@ const struct collect_name *collect_code(enum collect_kind kind, const void *code
                                         const struct collect_name *otherwise)
 {
     const struct collect_name *name = code ? collect_find(kind, code, NULL) : NULL;
-    if (!name || (kind == COLLECT_REGION && name->slot == RBWP_SLOTS_MAX))
+    if (!name || (otherwise && kind <= COLLECT_CALL && name->slot == RBWP_SLOTS_MAX))
         return otherwise;
     return name;
 }

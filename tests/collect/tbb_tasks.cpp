@@ -22,7 +22,7 @@ static void work()
         ;
 }
 
-static void loop(long parts, long until)
+__attribute__((noinline)) static void loop(long parts, long until)
 {
     tbb::parallel_for(
         tbb::blocked_range<long>(0, parts, 1),
@@ -32,6 +32,14 @@ static void loop(long parts, long until)
             work();
         },
         tbb::simple_partitioner());
+}
+
+__attribute__((noinline)) static void many_tasks()
+{
+    tbb::task_group group;
+    for (int i = 0; i < 100; i++)
+        group.run([] { ++*count; });
+    group.wait();
 }
 
 int main(int argc, char **argv)
@@ -45,9 +53,6 @@ int main(int argc, char **argv)
     count = static_cast<std::atomic<long> *>(at);
     tbb::global_control threads(tbb::global_control::max_allowed_parallelism, 3);
     loop(500, 0);
-    tbb::task_group group;
-    for (int i = 0; i < 100; i++)
-        group.run([] { ++*count; });
-    group.wait();
+    many_tasks();
     loop(500, argc > 2 && std::strcmp(argv[2], "kill") == 0 ? 900 : 0);
 }
