@@ -16,6 +16,7 @@ fn main() {
         println!("cargo:rustc-link-search=native={}", folder);
         if !is_static {
             println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder); // of this package's own tests and examples
+            println!("cargo:rpath={}", folder); // and of those that depend on it
         }
     }
     if is_static {

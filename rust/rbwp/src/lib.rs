@@ -18,7 +18,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::os::raw::{c_char, c_int, c_uint};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::Mutex;
 
 #[repr(C)]
@@ -32,6 +32,8 @@ struct CError {
 }
 
 extern "C" {
+    #[link_name = "rbwp_level_0_2"] // of this minor version, as inlined calls in C
+    static LEVEL: AtomicI32;
     fn rbwp_foreign_begin(slot: c_uint, id: c_uint) -> c_int;
     fn rbwp_foreign_end();
     fn rbwp_foreign_arg(key: u64, kind: c_uint, bits: u64);
@@ -98,6 +100,12 @@ impl Drop for Session {
     fn drop(&mut self) {
         unsafe { rbwp_session_stop_sized(self.0, ptr::null_mut(), 0) };
     }
+}
+
+/// What is recorded: 0 nothing, 1 calls, 2 also sub-items and arguments.
+#[inline]
+pub fn level() -> i32 {
+    unsafe { LEVEL.load(Ordering::Relaxed) }
 }
 
 /// The calling thread's name in the recording. Without it that is the name of the thread.
