@@ -243,9 +243,9 @@ const struct result_column check_columns[] = {
     CHECK("left_out", RESULT_COUNT, losses.dropped),
     CHECK("unknown_losses", RESULT_COUNT, losses.unknown),
     RESULT_LAST};
-static const struct result_table files_table = {"files", NULL, check_columns, "", NULL, 0};
+static const struct result_table checks_table = {"files", NULL, check_columns, "", NULL, 0};
 static const struct result_column check_documents[] = {
-    {"files", NULL, 0, RESULT_LIST, .list = &files_table, .only = "file", .rows = result_itself},
+    {"files", NULL, 0, RESULT_LIST, .list = &checks_table, .only = "file", .rows = result_itself},
     RESULT_LAST};
 
 /* What is asked for of the present file. */

@@ -303,9 +303,9 @@ const struct result_column repair_columns[] = {
     REPAIR("result_records", RESULT_COUNT, result.records),
     RESULT_LAST};
 
-static const struct result_table files_table = {"files", NULL, repair_columns, "", NULL, 0};
+static const struct result_table repairs_table = {"files", NULL, repair_columns, "", NULL, 0};
 static const struct result_column repair_documents[] = {
-    {"files", NULL, 0, RESULT_LIST, .list = &files_table, .rows = result_itself}, RESULT_LAST};
+    {"files", NULL, 0, RESULT_LIST, .list = &repairs_table, .rows = result_itself}, RESULT_LAST};
 
 static enum exit_code repair_report(struct repair *repair)
 {
