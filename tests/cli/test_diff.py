@@ -121,6 +121,14 @@ def test_text_of_several_runs(rbwp, text, runs):
     assert "A change of 5 % would have been seen in half of them, one of 5 % in all (error rate of all together: 1 %)" in rbwp("diff", *runs(*[0] * 6)).text
 
 
+def test_rows_of_one_side(rbwp, text, diff, made):
+    """What the other side would have is not 0, and there is no spread of both."""
+    cells = lambda line: line.split()[1:-2]
+    shown = {line.split()[-1]: cells(line) for line in text("--before", made / "a").splitlines() if line.split()[-1] in ("new", "gone")}
+    assert shown == {"new": "- - 5 ns - 0 1 - 5 ns".split(), "gone": "- 5 ns - - 1 0 5 ns -".split()}
+    assert {r["name"]: r["spread"] for r in diff("--before", made / "a")["rows"] if r["name"] in ("new", "gone", "same")} == {"new": None, "gone": None, "same": 0}
+
+
 @pytest.fixture
 def gate(rbwp, work):
     """gate(a, b): what diff --threshold 3 says of runs with these lengths of calls, a list of names and lengths for each."""

@@ -41,8 +41,7 @@ function fillSide(side, i) {
 
 data.rows.forEach((row, order) => {
   row.order = order;
-  row.change = Number(row["total B"]) - Number(row["total A"]);
-  for (const [side, value] of [[row.a, "of A"], [row.b, "of B"]]) if (!Number(side.count)) delete row[value];
+  row.change = Number(row["total B"] ?? 0) - Number(row["total A"] ?? 0);
 });
 /* Twice as long is as far to the right as half as long is to the left. */
 function ratioBar(parent, row) {

@@ -141,6 +141,17 @@ RESULT_MAKES(row_ratio, diff_row,
              ratio(row->a.count && row->b.count && row->of_a.median.value,
                    (double)row->of_a.median.value, (double)row->of_b.median.value))
 
+RESULT_MAKES(row_spread, diff_row,
+             row->a.count && row->b.count ? result_f64(row->spread) : result_nothing())
+
+/* Nothing of a side that has no such row. what: of b, and 2 more for the total. */
+static struct result_cell side_ns(const struct result_at *at, int what)
+{
+    const struct diff_row *row = at->row;
+    const struct diff_run *run = what % 2 ? &row->of_b.median : &row->of_a.median;
+    return run->count ? result_u64(what < 2 ? run->value : run->total_ns) : result_nothing();
+}
+
 /* What was compared, of each run; null where it has none of that. */
 static void put_values(struct out *out, const char *key, const struct diff_run *runs,
                        uint32_t count)
@@ -179,16 +190,16 @@ static const struct result_column row_columns[] = {
      .what = TRACE_CATEGORIES},
     {"name", NULL, 0, RESULT_TEXT, DIFF_FORMS_ROW(name)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0), .nullable = true},
-    {NULL, "of A", 10, RESULT_NS, DIFF_FORMS_ROW(of_a.median.value)},
-    {NULL, "of B", 10, RESULT_NS, DIFF_FORMS_ROW(of_b.median.value)},
+    {NULL, "of A", 10, RESULT_NS, RESULT_MADE(side_ns, 0)},
+    {NULL, "of B", 10, RESULT_NS, RESULT_MADE(side_ns, 1)},
     {"a", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
     {"b", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(b), .part = stats_row_columns, .only = SIDE_KEYS},
-    {"spread", "spread", 9, RESULT_SHARE, DIFF_FORMS_ROW(spread)},
+    {"spread", "spread", 9, RESULT_SHARE, RESULT_MADE(row_spread, 0), .nullable = true},
     {"seen_from", NULL, 0, RESULT_SHARE, DIFF_FORMS_ROW(seen_from)},
     {NULL, "count A", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_a.median.count)},
     {NULL, "count B", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_b.median.count)},
-    {NULL, "total A", 10, RESULT_NS, DIFF_FORMS_ROW(of_a.median.total_ns)},
-    {NULL, "total B", 10, RESULT_NS, DIFF_FORMS_ROW(of_b.median.total_ns)},
+    {NULL, "total A", 10, RESULT_NS, RESULT_MADE(side_ns, 2)},
+    {NULL, "total B", 10, RESULT_NS, RESULT_MADE(side_ns, 3)},
     {"noisy", NULL, 0, RESULT_BOOL, DIFF_FORMS_ROW(noisy)},
     {"few", NULL, 0, RESULT_BOOL, DIFF_FORMS_ROW(few)},
     {"runs", NULL, 0, RESULT_OWN, .put = put_runs,
