@@ -90,6 +90,16 @@ def test_diff(rbwp, work, known, by, verdict):
     assert [row["verdict"] for row in rows if row["name"] == "serve"] == [verdict]
 
 
+@pytest.mark.parametrize("by, verdict", [("mean", "same"), ("net", "faster"), ("running", "slower")])
+def test_diff_without_runnable(rbwp, work, known, by, verdict):
+    """As long as before, but now they want for a CPU half of the time; where that is not known, net is the mean."""
+    (work / "ready.bin").write_bytes(made.file(made.CALLS, [(t, s, n, n / 2, n / 2) for t, _, s, n in made.CALLS]))
+    (work / "bare.bin").write_bytes(made.file(made.CALLS, [], []))
+    verdicts = lambda path, by: [row["verdict"] for row in rbwp("diff", "--json", "--by", by, path, work / "ready.bin").json["rows"] if row["name"] == "serve"]
+    assert verdicts(work / "bare.bin", by) == [verdict]
+    assert rbwp("diff", "--json", "--by", "net", work / "bare.bin", work / "bare.bin").json["rows"][0]["a"]["mean"] > 0
+
+
 def test_cache(rbwp, work, known):
     first = rbwp("stats", "--json", "--cache", work, known).text
     assert rbwp("stats", "--json", "--cache", work, known).text == first and '"not_known"' in first

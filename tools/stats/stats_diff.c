@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const diff_metric_name[DIFF_METRICS] = {"mean",    "p50",      "p99",    "total",
-                                                    "running", "runnable", "waiting"};
+const char *const diff_metric_name[DIFF_METRICS] = {"mean", "p50",     "p99",      "total",
+                                                    "net",  "running", "runnable", "waiting"};
 const char *const diff_verdict_name[DIFF_VERDICTS] = {"slower", "faster", "same", "new",
                                                       "gone",   "more",   "less"};
 
@@ -53,6 +53,10 @@ static uint64_t row_value(const struct stats_row *row, enum diff_metric metric)
         return row->count ? row->cpu.running_ns / row->count : 0;
     case DIFF_RUNNABLE:
         return row->count ? row->cpu.runnable_ns / row->count : 0;
+    case DIFF_NET: {
+        const uint64_t mean = stats_mean_ns(row), runnable = row_value(row, DIFF_RUNNABLE);
+        return mean > runnable ? mean - runnable : 0;
+    }
     case DIFF_WAITING:
         return row->count ? row->cpu.waiting_ns / row->count : 0;
     default:

@@ -30,12 +30,13 @@ enum turns turns_of(const int64_t *began_ns, uint32_t a, uint32_t b);
 
 enum { DIFF_RUNS_MAX = 64 }; /* of a side */
 
-/* The last three are a mean, too. */
+/* The last four are a mean, too. */
 enum diff_metric {
     DIFF_MEAN,
     DIFF_P50,
     DIFF_P99,
     DIFF_TOTAL,
+    DIFF_NET, /* the mean less the time runnable, as far as that is known */
     DIFF_RUNNING,
     DIFF_RUNNABLE,
     DIFF_WAITING,
