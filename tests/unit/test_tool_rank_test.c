@@ -1,57 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks of two samples: the chance is that of all orders, counted one by one; equal programs differ
- * as seldom as it says, and a change that is larger than the noise is found. */
+/* Two samples: the chance is that of all choices, counted one by one; equal programs differ as
+ * seldom as it says, and a change that is larger than the noise is found. */
 #include "rank_test.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
-/* Of an order: a bit a value, 1: of the second sample. */
-static uint32_t sum_of(unsigned order, unsigned values)
+static double uniform(void);
+
+static int compare_doubles(const void *a, const void *b)
 {
-    uint64_t less[16], more[16];
-    uint32_t m = 0, n = 0;
-    for (unsigned i = 0; i < values; i++)
-        if (order >> i & 1)
-            more[n++] = 100 + i;
-        else
-            less[m++] = 100 + i;
-    return rank_test_sum(less, m, more, n, 1);
+    const double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Of the same values in each choice of m of them: as many have at most some chance as it says. */
+static void of_all_choices(const uint64_t *values, unsigned m, unsigned n)
+{
+    double chances[1 << 10];
+    unsigned count = 0;
+    for (unsigned choice = 0; choice < 1u << (m + n); choice++) {
+        uint64_t less[10], more[10];
+        unsigned a = 0, b = 0;
+        if ((unsigned)__builtin_popcount(choice) != m)
+            continue;
+        for (unsigned i = 0; i < m + n; i++)
+            *(choice >> i & 1 ? &less[a++] : &more[b++]) = values[i];
+        chances[count++] = rank_test_chance(less, m, more, n, 1);
+    }
+    qsort(chances, count, sizeof *chances, compare_doubles);
+    for (unsigned i = 0; i < count; i++) {
+        unsigned as_low = i + 1;
+        while (as_low < count && chances[as_low] <= chances[i] * (1 + 1e-9))
+            as_low++;
+        assert_true(fabs(chances[i] * count - as_low) < 1e-6);
+    }
 }
 
 static void as_counted_one_by_one(void **state)
 {
-    enum { SUMS = 1024 };
     (void)state;
-    for (unsigned m = 1; m <= 7; m++)
-        for (unsigned n = 1; n <= 7; n++) {
-            unsigned at_least[SUMS] = {0}, all = 0, most = 0;
-            for (unsigned order = 0; order < 1u << (m + n); order++)
-                if ((unsigned)__builtin_popcount(order) == n) {
-                    const uint32_t sum = sum_of(order, m + n);
-                    assert_in_range(sum, 0, SUMS - 1);
-                    all++;
-                    most = sum > most ? sum : most;
-                    for (unsigned k = 0; k <= sum; k++)
-                        at_least[k]++;
-                }
-            assert_int_equal(rank_test_most(m, n), most);
-            assert_int_equal(at_least[most], 1);
-            for (double chance = 0.2; chance > 0.0003; chance /= 3) {
-                unsigned wanted = most + 1;
-                while (wanted > 0 && at_least[wanted - 1] <= chance * all)
-                    wanted--;
-                assert_int_equal(rank_test_least(m, n, chance), wanted);
+    for (unsigned m = 1; m <= 5; m++)
+        for (unsigned n = 1; n <= 5; n++)
+            for (unsigned distinct = 2; distinct <= 1000; distinct *= 5) {
+                uint64_t values[10];
+                for (unsigned i = 0; i < m + n; i++)
+                    values[i] = 1000 + (uint64_t)(uniform() * distinct) * (i == 3 ? 50 : 1);
+                of_all_choices(values, m, n);
             }
-        }
-    assert_int_equal(rank_test_least(0, 5, 0.5), 1);
-    assert_int_equal(rank_test_least(3, 3, 0.049), rank_test_most(3, 3) + 1);
-    assert_in_range(rank_test_least(3, 3, 0.051), 1, rank_test_most(3, 3));
-    assert_in_range(rank_test_least(64, 64, 1e-6), 1, rank_test_most(64, 64));
 }
 
 static void so_many_values_are_needed(void **state)
@@ -65,23 +67,43 @@ static void so_many_values_are_needed(void **state)
     assert_int_equal(rank_test_values(1e-38), RANK_TEST_MAX + 1);
 }
 
-static void lowest_values_count_most(void **state)
+/* All of one side below all of the other have the least chance, wherever they are. */
+static void sides_that_are_apart(void **state)
 {
     (void)state;
-    const uint64_t less[] = {5, 6, 99}, also[] = {3, 20, 21}, more[] = {10, 11, 12};
-    assert_true(rank_test_sum(less, 3, more, 3, 1) > rank_test_sum(also, 3, more, 3, 1));
-    for (unsigned n = 1; n <= RANK_TEST_MAX; n++)
-        assert_true(rank_test_most(n, n) > 0 && rank_test_most(1, n) > 0);
+    for (uint32_t n = 2; n <= RANK_TEST_MAX; n++) {
+        uint64_t less[RANK_TEST_MAX], more[RANK_TEST_MAX];
+        for (uint32_t i = 0; i < n; i++) {
+            less[i] = 1000 + (uint64_t)(100 * uniform());
+            more[i] = 1100 + (uint64_t)(i % 3 ? 5 * uniform() : 9000 * uniform());
+        }
+        const double best = rank_test_best(n, n), chance = rank_test_chance(less, n, more, n, 1);
+        assert_true(fabs(chance / best - 1) < 1e-9);
+        assert_true(rank_test_chance(more, n, less, n, 1) > 0.5);
+    }
+    assert_true(rank_test_best(0, 5) >= 1 && rank_test_best(RANK_TEST_MAX + 1, 5) >= 1);
 }
 
-static void equal_values_are_not_less(void **state)
+static void a_disturbed_run_says_little(void **state)
 {
     (void)state;
-    const uint64_t less[] = {5, 7, 9}, equal[] = {7, 9, 11}, greater[] = {6, 8, 11};
-    const uint64_t more[] = {8, 10, 11}, doubled[] = {10, 14, 18};
-    assert_int_equal(rank_test_sum(less, 3, equal, 3, 1), rank_test_sum(less, 3, greater, 3, 1));
-    assert_true(rank_test_sum(less, 3, more, 3, 1) > rank_test_sum(less, 3, equal, 3, 1));
-    assert_int_equal(rank_test_sum(less, 3, equal, 3, 2), rank_test_sum(doubled, 3, equal, 3, 1));
+    const uint64_t less[] = {100, 101, 102, 103, 180}, more[] = {107, 108, 109, 110, 111};
+    const uint64_t far[] = {100, 101, 102, 103, 900}, near[] = {100, 101, 102, 103, 112};
+    const double chance = rank_test_chance(less, 5, more, 5, 1);
+    assert_true(chance < 0.02);
+    assert_true(rank_test_chance(far, 5, more, 5, 1) <= chance);
+    assert_true(rank_test_chance(near, 5, more, 5, 1) > chance);
+}
+
+static void equal_values_and_none(void **state)
+{
+    (void)state;
+    const uint64_t same[] = {7, 7, 7, 7, 7, 7}, less[] = {5, 7, 9}, doubled[] = {10, 14, 18};
+    const uint64_t more[] = {8, 10, 15};
+    assert_true(rank_test_chance(same, 3, same + 3, 3, 1) >= 1);
+    assert_true(rank_test_chance(same, 0, same, 3, 1) >= 1);
+    assert_true(rank_test_chance(less, 3, more, 3, 2) >= rank_test_chance(doubled, 3, more, 3, 1));
+    assert_true(rank_test_chance(less, 3, more, 3, 2) <= rank_test_chance(doubled, 3, more, 3, 1));
 }
 
 static double uniform(void)
@@ -106,8 +128,7 @@ static void make_runs(uint64_t *runs, unsigned count, double factor, double burs
 /* Comparisons of so many rows in which some row was found; all rows but the first are equal. */
 static unsigned found(double factor, double bursts, bool *equal_too)
 {
-    enum { COMPARISONS = 1000, ROWS = 20, RUNS = 10 };
-    const uint32_t least = rank_test_least(RUNS, RUNS, 0.01 / ROWS);
+    enum { COMPARISONS = 300, ROWS = 20, RUNS = 10 };
     unsigned count = 0, others = 0;
     for (int i = 0; i < COMPARISONS; i++) {
         bool other = false;
@@ -115,13 +136,13 @@ static unsigned found(double factor, double bursts, bool *equal_too)
             uint64_t a[RUNS], b[RUNS];
             make_runs(a, RUNS, 1, bursts);
             make_runs(b, RUNS, row ? 1 : factor, bursts);
-            bool seen = rank_test_sum(a, RUNS, b, RUNS, 1) >= least;
+            bool seen = rank_test_chance(a, RUNS, b, RUNS, 1) <= 0.01 / ROWS;
             count += seen && row == 0;
             other |= seen && row != 0;
         }
         others += other;
     }
-    *equal_too = others > 20; /* 10 are expected */
+    *equal_too = others > 10; /* 3 are expected */
     return count;
 }
 
@@ -131,16 +152,16 @@ static void equal_programs_differ_in_one_of_a_hundred(void **state)
     (void)state;
     assert_in_range(found(1, 0.1, &too_many), 0, 3); /* one row of twenty */
     assert_false(too_many);
-    assert_in_range(found(1.05, 0, &too_many), 900, 1000);
+    assert_in_range(found(1.05, 0, &too_many), 285, 300);
     assert_false(too_many);
 }
 
-/* The sum of ranks finds it in half. */
+/* The sum of ranks finds it in half, that of squares of ranks in three quarters. */
 static void a_change_is_found_beside_bursts(void **state)
 {
     bool too_many;
     (void)state;
-    assert_in_range(found(1.05, 0.1, &too_many), 680, 1000);
+    assert_in_range(found(1.05, 0.1, &too_many), 236, 300);
     assert_false(too_many);
 }
 
@@ -149,8 +170,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_counted_one_by_one),
         cmocka_unit_test(so_many_values_are_needed),
-        cmocka_unit_test(lowest_values_count_most),
-        cmocka_unit_test(equal_values_are_not_less),
+        cmocka_unit_test(sides_that_are_apart),
+        cmocka_unit_test(a_disturbed_run_says_little),
+        cmocka_unit_test(equal_values_and_none),
         cmocka_unit_test(equal_programs_differ_in_one_of_a_hundred),
         cmocka_unit_test(a_change_is_found_beside_bursts),
     };

@@ -2,6 +2,7 @@
 #include "rank_test.h"
 #include "stats_diff.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,34 +45,9 @@ enum turns turns_of(const int64_t *began_ns, uint32_t a, uint32_t b)
     return often && balanced ? TURNS_TAKEN : TURNS_NOT_TAKEN;
 }
 
-/* ---- whether ranks differ by chance ---------------------------------------------------------- */
+/* ---- whether values differ by chance --------------------------------------------------------- */
 
 enum { VALUES_MAX = 2 * RANK_TEST_MAX };
-
-/* Of the rank from below. Each is less than the one before, so that one order alone has the
- * greatest sum. */
-static void fill_scores(uint32_t all, uint32_t scores[VALUES_MAX])
-{
-    const uint32_t highest = 3 * all, last = all > 1 ? all - 1 : 1;
-    uint32_t above = 0;
-    for (uint32_t i = all; i-- > 0;) {
-        const uint32_t from_top = all - 1 - i;
-        const uint32_t square = (highest * from_top * from_top + last * last / 2) / (last * last);
-        scores[i] = from_top && square <= above ? above + 1 : square;
-        above = scores[i];
-    }
-}
-
-uint32_t rank_test_most(uint32_t m, uint32_t n)
-{
-    uint32_t scores[VALUES_MAX], sum = 0;
-    if (m > RANK_TEST_MAX || n > RANK_TEST_MAX)
-        return 0;
-    fill_scores(m + n, scores);
-    for (uint32_t i = 0; i < m; i++)
-        sum += scores[i];
-    return sum;
-}
 
 static double all_orders(uint32_t m, uint32_t n)
 {
@@ -81,68 +57,77 @@ static double all_orders(uint32_t m, uint32_t n)
     return orders;
 }
 
-/* How many of all choices of m ranks have each sum up to most: row m of a table that grows rank by
- * rank. */
-static void count_choices(uint32_t m, uint32_t n, uint32_t most, double *counts)
+double rank_test_best(uint32_t m, uint32_t n)
 {
-    uint32_t scores[VALUES_MAX];
-    fill_scores(m + n, scores);
-    counts[0] = 1;
-    for (uint32_t rank = 0; rank < m + n; rank++)
-        for (uint32_t chosen = rank + 1 < m ? rank + 1 : m; chosen > 0; chosen--) {
-            double *to = counts + (size_t)chosen * (most + 1), *from = to - (most + 1);
-            for (uint32_t sum = scores[rank]; sum <= most; sum++)
-                to[sum] += from[sum - scores[rank]];
-        }
-}
-
-uint32_t rank_test_least(uint32_t m, uint32_t n, double chance)
-{
-    const uint32_t most = rank_test_most(m, n);
-    const double allowed = chance * all_orders(m, n);
-    uint32_t least = most + 1;
-    double *counts = NULL, choices = 0;
-    if (m == 0 || n == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX || allowed < 1)
-        return least;
-    if (!(counts = calloc((m + (size_t)1) * (most + (size_t)1), sizeof *counts)))
-        return RANK_TEST_FAILED;
-    count_choices(m, n, most, counts);
-    const double *last = counts + (size_t)m * (most + 1);
-    while (least > 0 && (choices += last[least - 1]) <= allowed)
-        least--;
-    free(counts);
-    return least;
+    return m && n && m <= RANK_TEST_MAX && n <= RANK_TEST_MAX ? 1 / all_orders(m, n) : 1;
 }
 
 uint32_t rank_test_values(double chance)
 {
     uint32_t values = 1;
-    while (values <= RANK_TEST_MAX && 1 / all_orders(values, values) > chance)
+    while (values <= RANK_TEST_MAX && rank_test_best(values, values) > chance)
         values++;
     return values;
 }
 
 static int rank_test_compare(const void *a, const void *b)
 {
-    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    const double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
 }
 
-uint32_t rank_test_sum(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
-                       double factor)
+/* How far each is below the median of all, in so many levels; -1: too far above it to say more.
+ * They are stored with levels added; none is 0, so that all below the median are above all others.
+ */
+static void fill_scores(const double *values, uint32_t count, uint32_t levels, uint32_t *scores)
 {
-    uint32_t scores[VALUES_MAX], sum = 0;
-    uint64_t sorted[RANK_TEST_MAX];
-    if (m == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX)
-        return 0;
-    fill_scores(m + n, scores);
-    memcpy(sorted, less, m * sizeof *sorted);
-    qsort(sorted, m, sizeof *sorted, rank_test_compare);
-    for (uint32_t i = 0; i < m; i++) {
-        uint32_t rank = i;
-        for (uint32_t j = 0; j < n; j++)
-            rank += (double)more[j] <= factor * (double)sorted[i];
-        sum += scores[rank];
+    double sorted[VALUES_MAX];
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, rank_test_compare);
+    const double middle = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    const double width = RANK_TEST_WIDTH * (middle - sorted[count > 5]);
+    for (uint32_t i = 0; i < count; i++) {
+        const double below = middle - values[i];
+        const double part = below >= width ? 1 : below >= -width ? below / width : 0;
+        const uint32_t size = 1 + (uint32_t)((levels - 1) * fabs(part) + 0.5);
+        scores[i] = below >= 0 ? levels + size : levels - size;
     }
-    return sum;
+}
+
+/* Of all choices of m scores the part that have at least such a sum: row m of a table that grows
+ * score by score. */
+static double chance_of(const uint32_t *scores, uint32_t m, uint32_t n, uint32_t most, uint32_t sum)
+{
+    double *counts = calloc((m + (size_t)1) * (most + (size_t)1), sizeof *counts), choices = 0;
+    if (!counts)
+        return RANK_TEST_FAILED;
+    counts[0] = 1;
+    for (uint32_t i = 0; i < m + n; i++)
+        for (uint32_t chosen = i + 1 < m ? i + 1 : m; chosen > 0; chosen--) {
+            double *to = counts + (size_t)chosen * (most + 1), *from = to - (most + 1);
+            for (uint32_t s = scores[i]; s <= most; s++)
+                to[s] += from[s - scores[i]];
+        }
+    for (uint32_t s = sum; s <= most; s++)
+        choices += counts[(size_t)m * (most + 1) + s];
+    free(counts);
+    return choices / all_orders(m, n);
+}
+
+double rank_test_chance(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
+                        double factor)
+{
+    enum { WORK = 480, LEVELS_LEAST = 4, LEVELS_MOST = 24 };
+    double values[VALUES_MAX];
+    uint32_t scores[VALUES_MAX], sum = 0;
+    if (m == 0 || n == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX)
+        return 1;
+    uint32_t levels = WORK / (m + n);
+    levels = levels < LEVELS_LEAST ? LEVELS_LEAST : levels > LEVELS_MOST ? LEVELS_MOST : levels;
+    for (uint32_t i = 0; i < m + n; i++)
+        values[i] = i < m ? factor * (double)less[i] : (double)more[i - m];
+    fill_scores(values, m + n, levels, scores);
+    for (uint32_t i = 0; i < m; i++)
+        sum += scores[i];
+    return chance_of(scores, m, n, 2 * levels * m, sum);
 }

@@ -86,64 +86,59 @@ static uint32_t known_values(const struct diff_run *runs, uint32_t count,
 struct compared {
     uint64_t a[DIFF_RUNS_MAX], b[DIFF_RUNS_MAX];
     uint32_t a_count, b_count;
-    struct diff_sums sums;
 };
 
-/* The sums that chance hardly has. They take a while to find out: each is kept. */
-static struct diff_sums sums_of(struct diff *diff, uint32_t a, uint32_t b)
-{
-    const double each = diff->error_rate / diff->comparisons;
-    struct diff_sums *sums = &diff->known[(size_t)a * (diff->b_runs + 1) + b];
-    if (sums->slower == 0)
-        *sums = (struct diff_sums){rank_test_least(a, b, each), rank_test_least(b, a, each)};
-    diff->failed |= sums->slower == RANK_TEST_FAILED || sums->faster == RANK_TEST_FAILED;
-    return *sums;
-}
-
-static struct compared compared_runs(struct diff *diff, const struct diff_run *runs)
+static struct compared compared_runs(const struct diff *diff, const struct diff_run *runs)
 {
     struct compared both;
     both.a_count = known_values(runs, diff->a_runs, both.a);
     both.b_count = known_values(runs + diff->a_runs, diff->b_runs, both.b);
-    both.sums = diff->sums;
-    if (both.a_count != diff->a_runs || both.b_count != diff->b_runs)
-        both.sums = sums_of(diff, both.a_count, both.b_count);
     return both;
 }
 
+/* Some run of the side with more is no more than one of the other. */
+static bool lie_among(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n)
+{
+    for (uint32_t i = 0; i < m; i++)
+        for (uint32_t j = 0; j < n; j++)
+            if (more[j] <= less[i])
+                return true;
+    return false;
+}
+
 /* Whether chance makes such runs as well; of too few runs whether they lie among each other. */
-static bool by_chance(const struct diff *diff, const struct compared *both, bool slower)
+static bool by_chance(struct diff *diff, const struct compared *both, bool slower, double factor)
 {
     const uint64_t *less = slower ? both->a : both->b, *more = slower ? both->b : both->a;
     const uint32_t m = slower ? both->a_count : both->b_count;
     const uint32_t n = slower ? both->b_count : both->a_count;
-    const uint32_t least = slower ? both->sums.slower : both->sums.faster;
-    return rank_test_sum(less, m, more, n, 1) < (diff->judged ? least : rank_test_most(m, n));
+    if (!diff->judged)
+        return lie_among(less, m, more, n);
+    const double chance = rank_test_chance(less, m, more, n, factor);
+    diff->failed |= chance == RANK_TEST_FAILED;
+    return chance > diff->error_rate / diff->comparisons;
 }
 
 /* What b is, held against a. */
-static enum diff_verdict judge_sides(const struct diff *diff, uint64_t a, uint64_t b,
+static enum diff_verdict judge_sides(struct diff *diff, uint64_t a, uint64_t b,
                                      const struct compared *both, bool *noisy_out)
 {
     const bool slower = grew(diff, a, b), faster = grew(diff, b, a);
-    *noisy_out = (slower || faster) && by_chance(diff, both, slower);
+    *noisy_out = (slower || faster) && by_chance(diff, both, slower, 1);
     return *noisy_out ? DIFF_SAME : slower ? DIFF_SLOWER : faster ? DIFF_FASTER : DIFF_SAME;
 }
 
 /* As if b had the median of a, times a factor that is looked for. */
-static double seen_from(const struct diff *diff, uint64_t a, uint64_t b,
-                        const struct compared *both)
+static double seen_from(struct diff *diff, uint64_t a, uint64_t b, const struct compared *both)
 {
-    enum { STEPS = 24 };
+    enum { STEPS = 14 };
     double low = 0, high = 8; /* growth */
     const double level = b ? (double)a / (double)b : 0;
-    if (!diff->judged || level <= 0 ||
-        both->sums.slower > rank_test_most(both->a_count, both->b_count))
+    if (!diff->judged || level <= 0 || by_chance(diff, both, true, 1 / (level * (1 + high))))
         return 0;
     for (int i = 0; i < STEPS; i++) {
         const double middle = (low + high) / 2;
-        const bool seen = rank_test_sum(both->a, both->a_count, both->b, both->b_count,
-                                        1 / (level * (1 + middle))) >= both->sums.slower;
+        const bool seen = !by_chance(diff, both, true, 1 / (level * (1 + middle)));
         *(seen ? &high : &low) = middle;
     }
     const double threshold = (double)diff->threshold / 100000;
@@ -189,9 +184,8 @@ static void count_comparisons(struct diff *diff)
     diff->comparisons += diff->comparisons == 0;
     diff->error_rate = DIFF_ERROR_RATE;
     diff->runs_needed = rank_test_values(diff->error_rate / diff->comparisons);
-    diff->sums = sums_of(diff, diff->a_runs, diff->b_runs);
-    diff->judged = diff->sums.slower <= rank_test_most(diff->a_runs, diff->b_runs) &&
-                   diff->sums.faster <= rank_test_most(diff->b_runs, diff->a_runs);
+    diff->judged =
+        rank_test_best(diff->a_runs, diff->b_runs) <= diff->error_rate / diff->comparisons;
 }
 
 /* ---- runs of a side ---------------------------------------------------------------------- */
@@ -567,8 +561,7 @@ static bool make_tracks(struct diff *diff, const struct stats *const *stats)
     struct counter_side *counters = calloc(places, sizeof *counters);
     diff->launches = calloc(count + 1u, sizeof *diff->launches);
     diff->counters = calloc(count + 1u, sizeof *diff->counters);
-    diff->known = calloc((diff->a_runs + 1u) * (diff->b_runs + 1u), sizeof *diff->known);
-    bool done = sided && launches && counters && diff->launches && diff->counters && diff->known;
+    bool done = sided && launches && counters && diff->launches && diff->counters;
     for (uint32_t i = 0; i < count && done; i++) {
         diff_take_counter(diff, counters, &sided[i]);
         done = take_launches(diff, launches, &sided[i]);
@@ -606,7 +599,6 @@ void diff_free(struct diff *diff)
         free_launches(&diff->launches[i]);
     free(diff->rows);
     free(diff->runs);
-    free(diff->known);
     free(diff->launches);
     free(diff->counters);
 }

@@ -104,11 +104,6 @@ struct counter_diff {
     double a_mean, b_mean;    /* the median of the runs */
 };
 
-/* That chance hardly has (rank_test.h), of the runs of the lesser side: a where b is slower. */
-struct diff_sums {
-    uint32_t slower, faster;
-};
-
 struct diff {
     enum diff_metric metric;
     uint64_t threshold; /* growth that is tolerated, in thousandths of a percent */
@@ -122,13 +117,11 @@ struct diff {
     uint32_t slower; /* rows and launches */
     /* Of all comparisons together no more than this part may find something by chance. */
     double error_rate;
-    uint32_t comparisons;    /* rows and launches that both sides have */
-    struct diff_sums sums;   /* of all runs of both sides */
-    struct diff_sums *known; /* of fewer runs of a and b; 0: not yet */
-    uint32_t runs_needed;    /* of a side, for a verdict */
-    bool judged;             /* there are so many: else what is slower may be so by chance */
-    bool failed;             /* without memory */
-    enum turns turns;        /* not taken: what is slower may be so by a drift of the machine */
+    uint32_t comparisons; /* rows and launches that both sides have */
+    uint32_t runs_needed; /* of a side, for a verdict */
+    bool judged;          /* there are so many: else what is slower may be so by chance */
+    bool failed;          /* without memory */
+    enum turns turns;     /* not taken: what is slower may be so by a drift of the machine */
 };
 
 #define DIFF_ERROR_RATE 0.01
