@@ -13,6 +13,7 @@
 #include "control_words.h"
 #include "held.h"
 #include "helper_thread.h"
+#include "recording.h"
 #include "running.h"
 #include "session_config.h"
 #include "sized.h"
@@ -138,6 +139,7 @@ static void *control(void *argument)
 {
     struct door *own = argument;
     bool rests = false;
+    recording_prepare_end();
     while (!atomic_load_explicit(&own->leaving, memory_order_acquire)) {
         struct pollfd waits[2] = {{.fd = rests ? -1 : own->listener.fd, .events = POLLIN},
                                   {.fd = own->woken.fd, .events = POLLIN}};

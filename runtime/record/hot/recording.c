@@ -37,14 +37,23 @@ void recording_hand_over(struct thread *thread)
     self->discarded = 0;
 }
 
+static bool membarrier(int command)
+{
+    return syscall(SYS_membarrier, command, 0, 0) == 0;
+}
+
+void recording_prepare_end(void)
+{
+    (void)membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
 /* Every CPU has seen the cleared level when this returns. */
 static void fence_all_cpus(void)
 {
     static const struct timespec store_buffers_drain = {0, 20 * 1000 * 1000};
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
-        return;
-    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+        (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+         membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)))
         return;
     /* No such call here (an old kernel, a sandbox): a store leaves its CPU within microseconds. */
     nanosleep(&store_buffers_drain, NULL);

@@ -52,6 +52,9 @@ uint64_t recording_ticks(uint64_t ticks);
  * does not leave its call; then recording goes on. Registry locked.
  */
 const struct thread *recording_end(void);
+/* From a thread that nobody waits for, early: the kernel takes 10 to 20 ms to register a process of
+ * several threads for the fence of recording_end, which would be those of the first end. */
+void recording_prepare_end(void);
 
 /*
  * Makes the level another: 0 ends what is open and hands over, what is below 2 ends open sub-items,
