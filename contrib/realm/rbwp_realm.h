@@ -126,19 +126,23 @@ inline rbwp_ticket take(unsigned slot)
     return ticket;
 }
 
+/* In line is only the test for a session: what Realm does around it is short. */
 struct call {
-    explicit call(unsigned slot)
+    RBWP_HOT_ explicit call(unsigned slot)
     {
-        if (!rbwp_is_on_(1))
-            return;
+        if (rbwp_is_on_(1))
+            begin(slot);
+    }
+    RBWP_HOT_ ~call() { rbwp_end(); }
+    call(const call &) = delete;
+    static void begin(unsigned slot)
+    {
         attach();
         if (rbwp_is_on_(2))
             rbwp_begin_with(slot, take(slot));
         else
             rbwp_begin(slot);
     }
-    ~call() { rbwp_end(); }
-    call(const call &) = delete;
 };
 
 /* The id of a sub-item by the name of a type (typeid) or of anything else. */
