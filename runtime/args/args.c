@@ -71,7 +71,7 @@ static __attribute__((noinline)) void args_write_slowly(const struct argument *a
 /* An item whose chunk was full has gone on to another one; nearly none has. */
 static inline uint64_t item_ticks(const struct rbwp_self_ *self)
 {
-    if (__builtin_expect(self->pending & RBWP_PENDING_SLOW_, 0))
+    if (__builtin_expect(self->pending & RBWP_PENDING_HELD_, 0))
         return rbwp_extend_item_ticks();
     return self->base_ticks + (*self->item >> RBWP_EVENT_TIME_SHIFT_);
 }

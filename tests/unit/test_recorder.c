@@ -686,6 +686,25 @@ static void test_open_begin_is_in_the_file(void **state)
         }
 }
 
+/* Guards: in a call that has filled chunks, sub-items need no slow side, and its end does. */
+static void test_sub_items_of_a_long_call(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = small_chunks(2);
+    struct rbwp_session *session = start(&config);
+    rbwp_begin(9);
+    for (unsigned i = 0; i < 2 * CHUNK_EVENTS; i++) {
+        rbwp_fine_begin(3);
+        rbwp_fine_end();
+    }
+    assert_int_equal(rbwp_self_.pending, RBWP_PENDING_HELD_);
+    rbwp_end();
+    assert_int_equal(rbwp_self_.pending, 0);
+    rbwp_begin(9);
+    rbwp_end();
+    assert_int_equal(stop(session).records, 4 + 4 * CHUNK_EVENTS);
+}
+
 /*
  * A session that starts inside an item, or in sub-items inside and around it, counts their ends for
  * no misuse; a second item's end is one, and so is any end of a thread that came later.
@@ -852,15 +871,25 @@ static int attach_main(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),           cmocka_unit_test(test_empty_leaves_no_trace),
-        cmocka_unit_test(test_said_last_counts), cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_misuse),           cmocka_unit_test(test_two_causes),
-        cmocka_unit_test(test_after_kept_item),  cmocka_unit_test(test_begin_inside_lost_item),
-        cmocka_unit_test(test_deep_nesting),     cmocka_unit_test(test_unattached),
-        cmocka_unit_test(test_interrupted_call), cmocka_unit_test(test_gpu_work_at_chunk_ends),
-        cmocka_unit_test(test_random_calls),     cmocka_unit_test(test_open_at_stop),
-        cmocka_unit_test(test_open_at_start),    cmocka_unit_test(test_open_begin_is_in_the_file),
-        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_bad_clocks),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_empty_leaves_no_trace),
+        cmocka_unit_test(test_said_last_counts),
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_two_causes),
+        cmocka_unit_test(test_after_kept_item),
+        cmocka_unit_test(test_sub_items_of_a_long_call),
+        cmocka_unit_test(test_begin_inside_lost_item),
+        cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_unattached),
+        cmocka_unit_test(test_interrupted_call),
+        cmocka_unit_test(test_gpu_work_at_chunk_ends),
+        cmocka_unit_test(test_random_calls),
+        cmocka_unit_test(test_open_at_stop),
+        cmocka_unit_test(test_open_at_start),
+        cmocka_unit_test(test_open_begin_is_in_the_file),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_bad_clocks),
         cmocka_unit_test(test_long_pause),
     };
     return cmocka_run_group_tests_name("recorder", tests, attach_main, NULL);

@@ -87,13 +87,16 @@ static uint32_t open_fine(const struct rbwp_self_ *self)
     return self->pending & RBWP_PENDING_DEPTH_;
 }
 
-/* Sets the count of open sub-items and whether the slow side is needed; keeps "empty". */
+/* Sets the count of open sub-items and whether the slow side is needed, by all calls or by the
+ * item's end; keeps "empty". */
 static void set_pending(struct rbwp_self_ *self, const struct thread *thread, uint32_t depth)
 {
-    bool slow = thread->held_first || thread->nest.outer_fine || thread->nest.outer_lost_fine ||
-                thread->nest.nested_items || thread->nest.lost_fine || thread->nest.lost_item ||
-                thread->kept;
-    self->pending = (self->pending & RBWP_PENDING_EMPTY_) | depth | (slow ? RBWP_PENDING_SLOW_ : 0);
+    const struct nest *nest = &thread->nest;
+    bool slow = nest->outer_fine || nest->outer_lost_fine || nest->nested_items ||
+                nest->lost_fine || nest->lost_item;
+    self->pending = (self->pending & RBWP_PENDING_EMPTY_) | depth |
+                    (slow ? RBWP_PENDING_SLOW_ : 0) |
+                    (thread->held_first || thread->kept ? RBWP_PENDING_HELD_ : 0);
 }
 
 static void close_item(struct rbwp_self_ *self, struct thread *thread)

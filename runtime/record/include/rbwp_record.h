@@ -166,6 +166,7 @@ struct rbwp_self_ {
 #define RBWP_PENDING_DEPTH_ 0x7fffu /* mask of the count */
 #define RBWP_PENDING_EMPTY_ 0x8000u /* the open item said it did no work */
 #define RBWP_PENDING_SLOW_ 0x10000u /* the registry's entry has more to say: take the slow side */
+#define RBWP_PENDING_HELD_ 0x20000u /* the open item began in an earlier chunk: its end does */
 
 /*
  * An event is one word, 0 = none: kind (3 bits), id (16 bits), ticks since the chunk's base (45
@@ -380,8 +381,9 @@ static inline RBWP_HOT_ void rbwp_put_fine_begin_(struct rbwp_self_ *self, unsig
                                                   uint64_t ticks)
 {
     uint64_t since = ticks - self->base_ticks;
-    /* Below the mask: no flag is set, and the count does not run into one. */
-    if (__builtin_expect(rbwp_has_room_(self, since) && self->pending < RBWP_PENDING_DEPTH_ &&
+    /* Below the mask: no other flag is set, and the count does not run into one. */
+    if (__builtin_expect(rbwp_has_room_(self, since) &&
+                             (self->pending & ~RBWP_PENDING_HELD_) < RBWP_PENDING_DEPTH_ &&
                              id < RBWP_SUB_ITEMS_MAX,
                          1)) {
         self->pending++;
@@ -395,7 +397,8 @@ static inline RBWP_HOT_ void rbwp_put_fine_end_(struct rbwp_self_ *self, uint64_
 {
     uint64_t since = ticks - self->base_ticks;
     /* Likewise, and not 0, which wraps around. */
-    if (__builtin_expect(rbwp_has_room_(self, since) && self->pending - 1 < RBWP_PENDING_DEPTH_,
+    if (__builtin_expect(rbwp_has_room_(self, since) &&
+                             (self->pending & ~RBWP_PENDING_HELD_) - 1 < RBWP_PENDING_DEPTH_,
                          1)) {
         self->pending--;
         rbwp_put_(self, RBWP_EVENT_FINE_END_, 0, since);
