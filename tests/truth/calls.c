@@ -9,7 +9,8 @@
  * which they use the word of their rseq area. child: all this is done by a child of a thread that
  * had set the word. short: each round is a thread of its own, which ends with an open call.
  * signals: a handler makes calls, too. refused: half-way the threads may not make the system call
- * of that number any more, which fails.
+ * of that number any more, which fails. between: one thread, whose long calls have no page faults,
+ * but what is between them has.
  *
  * Prints a moment as ticks and as a time of the records, at the beginning and at the end, and of
  * each kind how many calls were switched out and the CPU time that all took.
@@ -27,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -340,6 +342,25 @@ static void show_clock(void)
     printf("clock %llu %lld\n", (unsigned long long)at, (long long)at_ns);
 }
 
+/* One fault, and many that take longer than is soon. */
+static void calls_with_faults_between(void)
+{
+    if (rbwp_thread_attach("between") != RBWP_OK)
+        abort();
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        rbwp_begin(slots[SPIN]);
+        spin(150000);
+        rbwp_end();
+        char *page = mmap(NULL, 4096, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == MAP_FAILED)
+            abort();
+        *(volatile char *)page = 1;
+        munmap(page, 4096);
+        if (i % 2)
+            touch(1 << 19);
+    }
+}
+
 static void run(void)
 {
     pthread_t threads[THREADS];
@@ -398,7 +419,10 @@ int main(int argc, char **argv)
             return 1;
     if (is_mode("child") && !go_on_in_child())
         return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;
-    run();
+    if (is_mode("between"))
+        calls_with_faults_between();
+    else
+        run();
     if (is_mode("child"))
         return 0; /* its recording ends with it */
     return rbwp_session_stop(session, NULL) == RBWP_OK ? 0 : 1;

@@ -140,6 +140,11 @@ def test_a_word_that_is_set_when(tmp_path, known, mode):
     agrees(summed(path, printed))
 
 
+def test_faults_between_long_calls_are_of_none(tmp_path, known):
+    faults = columns_of(table(record(tmp_path, "between")[0], "call_cpu"), "minor_faults")
+    assert len(faults) == 200 and min(faults) == (0,) and sum(count for count, in faults) <= 5  # those of the recorder's own memory
+
+
 @pytest.mark.parametrize("name", ["getrusage", "clock_gettime"])
 def test_a_sandbox_that_refuses_to_say_it_half_way(tmp_path, known, name):
     not_known_from_half_way(record(tmp_path, "refused", str(CALL_NUMBERS[name]))[0])

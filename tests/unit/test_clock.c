@@ -5,6 +5,7 @@
 #include "rbwp_record.h"
 #include "unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -44,6 +45,7 @@ static void test_rate(void **state)
         last = ticks;
     }
     double by_rate = (double)(last - first) / (double)hz;
+    assert_true(fabs((double)clock_ns_from_ticks(last - first) / 1e9 - by_rate) < by_rate / 100);
     double real = (double)(system_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9;
     assert_true(by_rate > real / 2 && by_rate < real * 1.1 + 0.001);
     assert_true(clock_kind() == RBWP_CLOCK_TSC || clock_kind() == RBWP_CLOCK_MONOTONIC);
@@ -56,6 +58,7 @@ static void test_durations(void **state)
     assert_int_equal(rbwp_ticks_per_second(), 1000000000);
     assert_int_equal(rbwp_ticks_from_ns(12345), 12345);
     assert_int_equal(rbwp_ns_from_ticks(12345), 12345);
+    assert_int_equal(clock_ns_from_ticks(12345), 12345);
     assert_true(rbwp_ticks_from_ns(UINT64_MAX) >=
                 UINT64_MAX / 4); /* the largest, not a wrapped one */
     assert_true(rbwp_ns_from_ticks(UINT64_MAX) >= UINT64_MAX / 4);

@@ -82,8 +82,9 @@ static pthread_mutex_t rate_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is take
 static struct {
     uint64_t base_ticks;
     int64_t base_ns;
-    uint64_t known_hz, doubtful_hz; /* 0: none */
-} rate;                             /* guarded by rate_lock */
+    _Atomic uint64_t known_hz; /* 0: none; may be read without the lock */
+    uint64_t doubtful_hz;      /* 0: none */
+} rate;                        /* guarded by rate_lock */
 
 #define RATE_NS_MIN 1000000 /* to measure over */
 
@@ -207,10 +208,23 @@ uint64_t rbwp_ticks_from_ns(uint64_t duration_ns)
     return ticks >= (double)(UINT64_MAX / 2) ? UINT64_MAX / 2 : (uint64_t)ticks;
 }
 
+static uint64_t ns_at(uint64_t hz, uint64_t ticks)
+{
+    double ns = (double)ticks * NS_PER_S / (double)hz;
+    return ns >= (double)(UINT64_MAX / 2) ? UINT64_MAX / 2 : (uint64_t)ns;
+}
+
 uint64_t rbwp_ns_from_ticks(uint64_t duration_ticks)
 {
-    double ns = (double)duration_ticks * NS_PER_S / (double)rbwp_ticks_per_second();
-    return ns >= (double)(UINT64_MAX / 2) ? UINT64_MAX / 2 : (uint64_t)ns;
+    return ns_at(rbwp_ticks_per_second(), duration_ticks);
+}
+
+uint64_t clock_ns_from_ticks(uint64_t duration_ticks)
+{
+    uint64_t hz = __atomic_load_n(&rbwp_clock_tsc_, __ATOMIC_RELAXED)
+                      ? atomic_load_explicit(&rate.known_hz, memory_order_relaxed)
+                      : NS_PER_S;
+    return ns_at(hz ? hz : rbwp_ticks_per_second(), duration_ticks);
 }
 
 void clock_set_line(const struct timeline *line)

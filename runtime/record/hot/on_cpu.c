@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@
 #define LONG_NS 100000u
 /* So long an answer is good where threads wait (rbwp_extend_ask_seldom). */
 #define SELDOM_NS 1000000u
-/* An end that is recorded so long after its time: the thread may have waited since. */
+/* An end that is recorded so long after its time: the thread may have waited since. In less a host
+ * takes nothing that counts. */
 #define LATE_NS 10000u
 /* Of a call: the time before it in which the thread may have run or waited may be no more. */
 #define KNOWN_PART 5u
@@ -46,26 +48,21 @@ static bool seldom;     /* rbwp_extend_ask_seldom */
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
 
 #if defined(__x86_64__)
-#define SIGNATURE "0x53053053"
-#define TRAP "ud2"
+#define SIGNATURE 0x53053053u
 #else
-#define SIGNATURE "0xd428bc00"
-#define TRAP "brk #0"
+#define SIGNATURE 0xd428bc00u
 #endif
-/* A critical section that no thread is ever in. The kernel looks for the signature. */
-__asm__(".pushsection .text\n"
-        ".long " SIGNATURE "\n"
-        "rbwp_on_cpu_abort_: " TRAP "\n"
-        "rbwp_on_cpu_start_: " TRAP "\n"
-        ".popsection\n");
-extern const char rbwp_on_cpu_abort_[] __attribute__((visibility("hidden")));
-extern const char rbwp_on_cpu_start_[] __attribute__((visibility("hidden")));
-static const struct {
+/* A critical section that no thread is ever in, for it is no code. The kernel looks for the
+ * signature before its abort address, behind each switch: all of it is one cache line. */
+static const struct section {
     uint32_t version, flags;
     const char *start;
     uint64_t bytes;
     const char *abort;
-} section __attribute__((aligned(32))) = {0, 0, rbwp_on_cpu_start_, 1, rbwp_on_cpu_abort_};
+    uint32_t signature;
+    char aborts, starts;
+} section __attribute__((aligned(64))) = {
+    .start = &section.starts, .bytes = 1, .abort = &section.aborts, .signature = SIGNATURE};
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -207,11 +204,12 @@ static bool open_counters(struct on_cpu *on)
 }
 
 /* The time that the thread was ready to run and had no CPU, and what it has run. False: the kernel
- * does not say. */
+ * does not say. Not by pread, which is a cancellation point. */
 static bool read_counters(struct on_cpu *on, int64_t *ran_out, int64_t *runnable_out)
 {
     char text[96];
-    const ssize_t bytes = pread(atomic_load(&on->counters.fd), text, sizeof text - 1, 0);
+    const ssize_t bytes =
+        syscall(SYS_pread64, atomic_load(&on->counters.fd), text, sizeof text - 1, INT64_C(0));
     if (bytes <= 0)
         return false;
     text[bytes] = '\0';
@@ -235,22 +233,22 @@ static void check_counters(struct on_cpu *on, int64_t file_ns)
 {
     if (on->no_counters || are_counters_ours(on, file_ns))
         return;
+    const int host_cancel = cancel_hold();
     on->no_counters = !open_counters(on) || !read_counters(on, &file_ns, &on->now.runnable_ns);
     if (on->no_counters) {
         close_counters(on);
         on->now.runnable_ns = -1;
     }
+    cancel_release(host_cancel);
 }
 
 /*
- * The program's errno stays as it is. A thread is switched out best at the end of a system call, so
- * the time that it was ready to run is asked first; a switch behind that is taken off the counts,
- * and what it took, as far as the shortest asking shows, is away_ns. False: a sandbox
- * refuses to ask.
+ * A thread is switched out best at the end of a system call, so the time that it was ready to run
+ * is asked first; a switch behind that is taken off the counts, and what it took, as far as the
+ * shortest asking shows, is away_ns. False: a sandbox refuses to ask.
  */
 static bool ask(struct on_cpu *on, const struct rseq_area *area)
 {
-    int host_errno = errno, host_cancel = cancel_hold();
     struct on_cpu_counts *now = &on->now;
     struct timespec ran = {0};
     struct rusage usage = {0};
@@ -273,20 +271,50 @@ static bool ask(struct on_cpu *on, const struct rseq_area *area)
     now->cpu = area->cpu_id;
     const uint64_t took = now->ticks - began;
     on->least_ticks = on->least_ticks && on->least_ticks < took ? on->least_ticks : took;
-    now->away_ns = look(area) == ARMED ? 0 : (int64_t)rbwp_ns_from_ticks(took - on->least_ticks);
+    now->away_ns = look(area) == ARMED ? 0 : (int64_t)clock_ns_from_ticks(took - on->least_ticks);
     check_counters(on, file_ns);
-    cancel_release(host_cancel);
-    errno = host_errno;
     return said;
 }
 
-/* Sets the word, then asks. */
+/*
+ * Of a thread that was not switched out since it was asked last: it was not in the queue either,
+ * so what remains is its faults, and the time that a host took, unless that was just now. A switch
+ * meanwhile comes behind the call; the next begin asks.
+ */
+static bool ask_rest(struct on_cpu *on, const struct rseq_area *area)
+{
+    struct on_cpu_counts *now = &on->now;
+    struct timespec ran;
+    struct rusage usage;
+    const uint64_t began = rbwp_now_ticks();
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return false;
+    now->minor = usage.ru_minflt;
+    now->major = usage.ru_majflt;
+    if (began - now->ticks < on->late_ticks)
+        return true;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) != 0)
+        return false;
+    now->ticks = rbwp_now_ticks();
+    now->ran_ns = ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
+    const uint64_t took = now->ticks - began;
+    const bool away = look(area) != ARMED && took > on->least_ticks;
+    now->away_ns = away ? (int64_t)clock_ns_from_ticks(took - on->least_ticks) : 0;
+    return true;
+}
+
+/* Sets the word, then asks. The program's errno stays as it is. */
 static bool settle(struct on_cpu *on, struct rseq_area *area)
 {
-    __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
+    const int host_errno = errno;
+    const bool stayed =
+        on->state == WATCHED && on->armed_ticks == on->now.ticks && look(area) == ARMED;
+    if (!stayed)
+        __atomic_store_n(&area->rseq_cs, ARMED, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    const bool said = ask(on, area);
+    const bool said = stayed ? ask_rest(on, area) : ask(on, area);
     on->armed_ticks = on->now.ticks;
+    errno = host_errno;
     return said;
 }
 
@@ -351,7 +379,7 @@ static void split_call(const struct on_cpu *on, const struct call *call, int64_t
     const struct on_cpu_counts *a = &on->before, *b = &on->now;
     const uint64_t away_ticks = (call->unsure_ticks + call->late_ticks) / 2;
     const int64_t around =
-        (int64_t)rbwp_ns_from_ticks(b->ticks - a->ticks - away_ticks) - length_ns - b->away_ns;
+        (int64_t)clock_ns_from_ticks(b->ticks - a->ticks - away_ticks) - length_ns - b->away_ns;
     const int64_t ran = b->ran_ns - a->ran_ns - (around > 0 ? around : 0);
     const bool is_queue_known = a->runnable_ns >= 0 && b->runnable_ns >= 0;
     const int64_t running = ran < 0 ? 0 : ran < length_ns ? ran : length_ns;
@@ -372,7 +400,7 @@ static void fill_row(uint64_t *cells, const struct thread *thread, const struct 
     const uint64_t length = call->end_ticks - call->begin_ticks;
     int64_t running = -1, runnable = -1;
     if (call->unsure_ticks == 0 || call->unsure_ticks < length / KNOWN_PART)
-        split_call(on, call, (int64_t)rbwp_ns_from_ticks(length), &running, &runnable);
+        split_call(on, call, (int64_t)clock_ns_from_ticks(length), &running, &runnable);
     for (unsigned i = 0; i < COLUMNS_call_cpu; i++)
         cells[i] = UINT64_MAX;
     cells[AT_call_cpu_start] = call->begin_ticks;
@@ -422,6 +450,15 @@ static bool ask_for(struct thread *thread)
 /* ---- calls -------------------------------------------------------------------------------------
  */
 
+/* The thread's first call in the session that is looked at. */
+static void watch(struct on_cpu *on)
+{
+    on->state = WATCHED;
+    on->good_ticks = rbwp_ticks_from_ns(SELDOM_NS);
+    on->late_ticks = rbwp_ticks_from_ns(LATE_NS);
+    on->long_ticks = seldom ? UINT64_MAX : rbwp_ticks_from_ns(LONG_NS);
+}
+
 static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
 {
     struct on_cpu *on = &thread->on_cpu;
@@ -439,15 +476,15 @@ static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64
             give_up(self, thread, rbwp_now_ticks());
             return;
         }
-    if (!atomic_exchange_explicit(&recording_now->said_cpu, true, memory_order_relaxed) &&
+    if (!recording_now->said_cpu &&
+        !atomic_exchange_explicit(&recording_now->said_cpu, true, memory_order_relaxed) &&
         !say_known(0, recording_now->began_ticks, true)) {
         recording_now->began_ticks = rbwp_now_ticks(); /* of calls before there is nothing */
         recording_now->said_cpu = false;
     }
-    on->state = WATCHED;
-    on->good_ticks = rbwp_ticks_from_ns(SELDOM_NS);
-    on->late_ticks = rbwp_ticks_from_ns(LATE_NS);
-    sit(self, &area->rseq_cs, ARMED, seldom ? UINT64_MAX : rbwp_ticks_from_ns(LONG_NS));
+    if (on->state != WATCHED)
+        watch(on);
+    sit(self, &area->rseq_cs, ARMED, on->long_ticks);
     on->asked_at = self->next;
 }
 

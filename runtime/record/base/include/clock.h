@@ -57,6 +57,9 @@ struct timeline {
 /* Decides which clock to use. Idempotent; every entry of the runtime calls it first. */
 void clock_prepare(void);
 enum rbwp_clock_kind clock_kind(void);
+/* As rbwp_ns_from_ticks, by the rate as it was measured last, and without a lock: for threads that
+ * record. While a session runs, its samples measure the rate. */
+uint64_t clock_ns_from_ticks(uint64_t duration_ticks);
 
 /* True if ticks are of the counter and the system has come to distrust it. Looks at the system's
  * list, once it is off that it stays so. */

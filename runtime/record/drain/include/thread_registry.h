@@ -98,6 +98,7 @@ struct on_cpu {
     const uint64_t *asked_at; /* now is of the call that begins there */
     struct held counters;
     uint64_t least_ticks; /* that asking took */
+    uint64_t long_ticks;  /* a call of this length is asked in any case */
     /* Where the kernel is asked seldom: so long it is not asked again, and so late an end may be
      * recorded. */
     uint64_t good_ticks, late_ticks;
