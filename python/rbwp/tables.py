@@ -214,6 +214,8 @@ TABLES: Dict[str, Tuple[Column, ...]] = {
         Column("time", "time", "start"),
         Column("thread", "u64", "thread"),
         Column("known", "u64"),
+        Column("since", "time", "", "", 2),
+        Column("ran", "i64", "", "ns", 2),
     ),
     "open_call": (
         Column("time", "time", "start"),

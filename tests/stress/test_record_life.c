@@ -156,16 +156,22 @@ static void *record_one(void *together)
     return together; /* exit detaches */
 }
 
-/* Each call has a row, or its thread one that says that nothing is known; and there is one of all.
- */
+/* Each call has a row, or its thread one that says that nothing is known; and there is one of all,
+ * and at most one of how long each thread ran. */
 static void assert_each_waited(size_t threads)
 {
     struct read_table calls = read_table(test_path("test.bin"), "call_cpu");
     struct read_table known = read_table(test_path("test.bin"), "thread_cpu");
-    size_t unknown = 0;
-    for (size_t i = 0; i < known.rows; i++)
-        unknown += !read_table_row(&known, i)[AT_thread_cpu_known];
-    assert_int_equal(known.rows - unknown, on_cpu_is_known());
+    size_t unknown = 0, of_all = 0, sums = 0;
+    for (size_t i = 0; i < known.rows; i++) {
+        const uint64_t *row = read_table_row(&known, i);
+        unknown += !row[AT_thread_cpu_known];
+        of_all += row[AT_thread_cpu_thread] == 0;
+        sums += (int64_t)row[AT_thread_cpu_ran] >= 0;
+    }
+    assert_int_equal(of_all, on_cpu_is_known());
+    assert_int_equal(known.rows, unknown + of_all + sums);
+    assert_true(sums <= threads);
     assert_int_equal(calls.rows + unknown, on_cpu_is_known() ? threads : 0);
     assert_true(unknown < threads); /* how many depends on when the writer gets a CPU */
     read_table_free(&calls);

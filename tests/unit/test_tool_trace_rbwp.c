@@ -157,7 +157,7 @@ static void calls_that_ran(void **state)
     const struct filter_options window = {.from = {.set = true, .ns = 150}};
     file_begin(&file);
     FILE_RECORDS(&file, THREAD, 0, CALL(100), CALL_ENDS(200), CALL(210), CALL_ENDS(220), CALL(300));
-    FILE_TABLE(&file, KNOWN_SCHEMA(thread_cpu), 50, THREAD, 1);
+    FILE_TABLE(&file, KNOWN_SCHEMA(thread_cpu), 50, THREAD, 1, 50, UINT64_MAX);
     end_session(&file, 0, NULL);
     file_check(&file, &all, EXIT_GOOD,
                "work bgwork @worker 100-200 1 item 3 ran\n"

@@ -31,7 +31,8 @@
 #define ASK_TRIES 4 /* of a begin whose thread was switched out while it asked */
 /* Between two readings of one clock, the first of which is of the last tick. */
 #define SAME_NS 20000000
-#define FILES_PART 8 /* of the descriptors that the process may have, for threads' counters */
+#define SUM_NS 1000000000u /* a row of a thread's sum is due */
+#define FILES_PART 8       /* of the descriptors that the process may have, for threads' counters */
 
 enum on_cpu_state { UNSET, WATCHED, NOT_KNOWN };
 
@@ -321,13 +322,21 @@ static bool settle(struct on_cpu *on, struct rseq_area *area)
 /* ---- rows -------------------------------------------------------------------------------------
  */
 
-/* thread_id 0: of all threads. */
-static bool say_known(uint64_t thread_id, uint64_t ticks, bool known)
+static bool say_thread(uint64_t thread_id, uint64_t ticks, bool known, uint64_t since_ticks,
+                       int64_t ran_ns)
 {
     const uint64_t cells[COLUMNS_thread_cpu] = {[AT_thread_cpu_time] = ticks,
                                                 [AT_thread_cpu_thread] = thread_id,
-                                                [AT_thread_cpu_known] = known};
+                                                [AT_thread_cpu_known] = known,
+                                                [AT_thread_cpu_since] = since_ticks,
+                                                [AT_thread_cpu_ran] = (uint64_t)ran_ns};
     return rows_add_shared(SHARED_THREAD_CPU, cells);
+}
+
+/* thread_id 0: of all threads. */
+static bool say_known(uint64_t thread_id, uint64_t ticks, bool known)
+{
+    return say_thread(thread_id, ticks, known, ticks, -1);
 }
 
 /* Where there was no room for a row, nothing is known from then on until the next one: said as soon
@@ -344,6 +353,22 @@ static void add_row(struct thread *thread, const uint64_t *cells)
 {
     if (is_all_said(thread) && !rows_add_shared(SHARED_CALL_CPU, cells))
         thread->on_cpu.unsaid_ticks = cells[AT_call_cpu_start];
+}
+
+/* How long the thread ran since the last such row; where there was no room for one, the next has
+ * both. ran_ns: by its clock. */
+static void sum_up(struct thread *thread, uint64_t ticks, int64_t ran_ns, bool ends)
+{
+    struct on_cpu *on = &thread->on_cpu;
+    const uint64_t since = on->summed_ticks;
+    const bool is_due = since && (ends || rbwp_ns_from_ticks(ticks - since) >= SUM_NS);
+    const bool is_said =
+        is_due && ran_ns >= on->summed_ns && is_all_said(thread) &&
+        say_thread(thread->thread_id, ticks, on->state == WATCHED, since, ran_ns - on->summed_ns);
+    if (is_said || !since) {
+        on->summed_ticks = ticks;
+        on->summed_ns = ran_ns;
+    }
 }
 
 static void give_up(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
@@ -486,6 +511,7 @@ static void look_at_begin(struct rbwp_self_ *self, struct thread *thread, uint64
         watch(on);
     sit(self, &area->rseq_cs, ARMED, on->long_ticks);
     on->asked_at = self->next;
+    sum_up(thread, on->now.ticks, on->now.ran_ns, false);
 }
 
 void rbwp_extend_ask_cpu(uint64_t ticks)
@@ -557,6 +583,7 @@ void on_cpu_end(struct rbwp_self_ *self, struct thread *thread, const uint64_t *
                                                     on->before.voluntary + on->before.involuntary;
         if (moved || is_long)
             add_call(thread, &call);
+        sum_up(thread, on->now.ticks, on->now.ran_ns, false);
         if (is_long) /* the next begin asks, so that its faults are its own */
             self->seated = SEATED_ASK;
     }
@@ -597,6 +624,9 @@ void rbwp_extend_ask_seldom(void)
 
 void on_cpu_stop(struct rbwp_self_ *self, struct thread *thread)
 {
+    if (thread->on_cpu.summed_ticks)
+        sum_up(thread, rbwp_now_ticks(), clock_thread_ran_ns(thread->os_id), true);
+    thread->on_cpu.summed_ticks = 0;
     if (!is_all_said(thread) && recording_now->said_cpu)
         thread_lose(thread, RBWP_LOSS_ROWS, 1, thread->on_cpu.unsaid_ticks);
     thread->on_cpu.unsaid_ticks = 0;

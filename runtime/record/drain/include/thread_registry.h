@@ -108,6 +108,10 @@ struct on_cpu {
     uint64_t ran_to_ticks; /* of an end: the call ran all the time */
     int64_t stretches;     /* the kernel's counter of how often it got a CPU, as read last */
     uint64_t unsaid_ticks; /* from then on nothing is known, and no row says so; 0: none is due */
+    /* When the thread's clock was read from which the next row of its sum counts; 0: not in this
+     * session. */
+    uint64_t summed_ticks;
+    int64_t summed_ns;
     struct on_cpu_counts before, now;
 };
 
