@@ -9,12 +9,13 @@ MS = 10**6
 ITEMS = [(1, b"serve"), (2, b"idle")]
 CALL_CPU = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("slot", 1, 15), ("running", 2, 0), ("runnable", 2, 0), ("voluntary", 2, 0),
             ("involuntary", 2, 0), ("minor_faults", 2, 0), ("major_faults", 2, 0), ("cpu_begin", 1, 0), ("cpu_end", 1, 0)]
-THREAD_CPU = [("time", 4, 1), ("thread", 1, 10), ("known", 1, 0)]
+THREAD_CPU = [("time", 4, 1), ("thread", 1, 10), ("known", 1, 0)]  # version 1
+SUMS = [("since", 4, 0), ("ran", 2, 0)]  # what version 2 has besides
 
 
-def file(calls, split=(), known=(), stop=100):
+def file(calls, split=(), known=(), stop=100, sums=()):
     """calls: (thread, slot, start, length); split: (thread, start, length, running, runnable), -1 is not known; known: (thread,
-    time, 0 or 1). Times in ms."""
+    time, 0 or 1); sums: (thread, since, time, ran). Times in ms."""
     records = {}
     for thread, slot, start, length in calls:
         records.setdefault(thread, []).append((T + int(start * MS), "cb", slot))
@@ -22,9 +23,10 @@ def file(calls, split=(), known=(), stop=100):
     blocks = [m.block(thread, i, rows) for i, (thread, rows) in enumerate(records.items())]
     rows = [(T + int(start * MS), T + int((start + length) * MS), thread, 1, *(int(x * MS) % 2**64 if x >= 0 else 2**64 - 1 for x in (running, runnable)),
              1, 0, 0, 0, 0, 0) for thread, start, length, running, runnable in split]
-    states = [(T + int(time * MS), thread, one) for thread, time, one in known]
+    states = [(T + int(time * MS), thread, one, T + int(time * MS), 2**64 - 1)[:5 if sums else 3] for thread, time, one in known]
+    states += [(T + int(time * MS), thread, 1, T + int(since * MS), int(ran * MS)) for thread, since, time, ran in sums]
     ranges = []
-    for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, rows), ("thread_cpu", THREAD_CPU, states)), 1):
+    for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, rows), ("thread_cpu", THREAD_CPU + (SUMS if sums else []), states)), 1):
         at, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, made) if made else []
         blocks += ours
         ranges += [table_range(at, sum(map(len, ours)), number, len(ours), len(made), 1, len(made), (made[0][0], made[-1][0]))] if made else []

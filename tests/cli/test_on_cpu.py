@@ -53,6 +53,32 @@ def test_threads(rbwp, known):
     assert stats["worker_busy"] == sum(row["busy"] for row in stats["threads"])
 
 
+def threads_of(rbwp, file, *options):
+    return sorted(rbwp("stats", "--json", *options, file).json["threads"], key=lambda row: row["id"])
+
+
+def test_threads_that_ran_outside_of_calls(rbwp, work):
+    """A thread ran for as long as its own clock says, and before and behind that what its calls did; never longer than the run. In a
+    window, or with a filter, calls alone count, as in files of version 1, whose views have no such column."""
+    file = work / "summed"
+    file.write_bytes(made.file(CALLS := [*made.CALLS, (1, 1, 90, 4)], made.SPLIT, made.KNOWN, sums=[(1, 80, 85, 4), (1, 40, 80, 33), (2, 0, 100, 20), (3, 0, 100, 1000)]))
+    t1, t2, t3, t4 = threads_of(rbwp, file)
+    assert ms(t1, "busy", "running", "running_outside", "not_known") == (70, 40 + 33 + 4 + 4, 26, 15)
+    assert ms(t2, "running", "running_outside", "waiting") == (20, 19.99, 99.99)
+    assert t3["running"] == rbwp("stats", "--json", file).json["extent"]  # what cannot be
+    assert ms(t4, "running", "running_outside", "not_known") == (0, 0, 30)
+    (work / "before").write_bytes(made.file(CALLS, made.SPLIT, made.KNOWN))
+    before = threads_of(rbwp, work / "before")
+    assert [ms(row, "running") for row in before] == [(55,), (0.01,), (0.02,), (0,)] and not any("running_outside" in row for row in before)
+    assert threads_of(rbwp, file, "--to", "+100ms") == threads_of(rbwp, work / "before", "--to", "+100ms")
+    kept = ("--cache", work / "kept")  # sums of the file, and those that were kept
+    assert [t1, t2, t3, t4] == threads_of(rbwp, file, *kept) == threads_of(rbwp, file, *kept) and len(list((work / "kept").iterdir()))
+    assert " running   outside  runnable " in rbwp("stats", "--by", "thread", file).text
+    assert " outside " not in rbwp("stats", "--by", "thread", work / "before").text
+    rbwp("report", "-o", work / "summed.html", file)
+    assert ["running_outside", "outside"] in [column[:2] for column in Page(work / "summed.html").data["columns"]["tracks"]]
+
+
 def test_what_rounding_leaves_is_no_wait(rbwp, work):
     """1 ns of two clocks that are rounded; 2 us are some."""
     for running, said in (19.999999, False), (19.998, True):

@@ -24,12 +24,22 @@ static void add_call(struct call_cpu *cpu, uint64_t start, int64_t running, int6
     add(cpu, EARLY_CALL_CPU, values, COLUMNS_call_cpu);
 }
 
-static void add_state(struct call_cpu *cpu, uint64_t time, bool known)
+static void add_sum(struct call_cpu *cpu, uint64_t since, uint64_t time, int64_t ran)
 {
     const uint64_t values[COLUMNS_thread_cpu] = {[AT_thread_cpu_time] = time,
                                                  [AT_thread_cpu_thread] = THREAD,
-                                                 [AT_thread_cpu_known] = known};
+                                                 [AT_thread_cpu_known] = true,
+                                                 [AT_thread_cpu_since] = since,
+                                                 [AT_thread_cpu_ran] = (uint64_t)ran};
     add(cpu, EARLY_THREAD_CPU, values, COLUMNS_thread_cpu);
+}
+
+/* As version 1 has it. */
+static void add_state(struct call_cpu *cpu, uint64_t time, bool known)
+{
+    const uint64_t values[] = {time, THREAD, known};
+    const uint64_t *cells[COLUMNS_thread_cpu] = {&values[0], &values[1], &values[2]};
+    assert_true(call_cpu_add_rows(cpu, EARLY_THREAD_CPU, cells, 1));
 }
 
 /* From 100 on calls are known, from 500 on not; of those at 200, 300 and 301 there are rows. */
@@ -117,13 +127,50 @@ static void test_limits(void **state)
     call_cpu_free(&cpu);
 }
 
+static void assert_sum(const struct call_cpu *cpu, int64_t from_ns, int64_t to_ns, uint64_t ran_ns)
+{
+    const struct trace_sum sum = call_cpu_sum(cpu, THREAD);
+    assert_int_equal(sum.from_ns, from_ns);
+    assert_int_equal(sum.to_ns, to_ns);
+    assert_int_equal(sum.ran_ns, ran_ns);
+}
+
+/* Rows in any order, some that say nothing; never more than the time that they are of. */
+static void test_sums(void **state)
+{
+    struct call_cpu cpu = {.sums_from_ns = 100};
+    (void)state;
+    call_cpu_begin_file(&cpu, INT64_MIN, INT64_MAX);
+    assert_sum(&cpu, 0, 0, 0); /* of a thread that is not known */
+    add_state(&cpu, 50, true);
+    add_sum(&cpu, 90, 100, 5); /* from before on */
+    add_sum(&cpu, 150, 150, -1);
+    add_sum(&cpu, 150, 160, -1);
+    add_sum(&cpu, 160, 150, 5);
+    assert_sum(&cpu, 0, 0, 0);
+    add_sum(&cpu, 200, 300, 30);
+    add_sum(&cpu, 100, 200, 7);
+    assert_sum(&cpu, 100, 300, 37);
+    call_cpu_end_file(&cpu, false);
+    call_cpu_begin_file(&cpu, INT64_MIN, INT64_MAX);
+    add_sum(&cpu, 300, 400, INT64_MAX);
+    add_sum(&cpu, 400, 450, INT64_MAX);
+    add_sum(&cpu, 450, 500, INT64_MAX);
+    assert_sum(&cpu, 100, 500, 400);
+    call_cpu_forget(&cpu);
+    add_sum(&cpu, 300, 400, 1);
+    assert_sum(&cpu, 100, 400, 38);
+    call_cpu_end_file(&cpu, true); /* of lost rows nothing is known */
+    assert_sum(&cpu, 0, 0, 0);
+    call_cpu_free(&cpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_rows),
-        cmocka_unit_test(test_without_rows),
-        cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_own_rows), cmocka_unit_test(test_without_rows),
+        cmocka_unit_test(test_losses),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

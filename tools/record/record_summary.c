@@ -66,17 +66,24 @@ static void say_total(const char *name, const struct stats *stats)
                       threads == 1 ? "" : "s", extent, stretches);
 }
 
+/* What it ran, where it has a sum of that. */
+static uint64_t worked_ns(const struct stats *stats, const struct stats_track *track, bool sums)
+{
+    return sums ? stats_ran_ns(stats, track) : track->busy.busy_ns;
+}
+
 /* The busiest one after this; NULL: there is none. */
 static const struct stats_track *next_busiest(const struct stats *stats,
-                                              const struct stats_track *before)
+                                              const struct stats_track *before, bool sums)
 {
     const struct stats_track *best = NULL;
     for (uint32_t i = 0; i < stats->track_count; i++) {
         const struct stats_track *track = &stats->tracks[i];
-        bool behind = !before || track->busy.busy_ns < before->busy.busy_ns ||
-                      (track->busy.busy_ns == before->busy.busy_ns && track > before);
+        const uint64_t ns = worked_ns(stats, track, sums);
+        const uint64_t last_ns = before ? worked_ns(stats, before, sums) : UINT64_MAX;
+        bool behind = !before || ns < last_ns || (ns == last_ns && track > before);
         if (track->track.kind == TRACE_THREAD && behind &&
-            (!best || track->busy.busy_ns > best->busy.busy_ns))
+            (!best || ns > worked_ns(stats, best, sums)))
             best = track;
     }
     return best;
@@ -84,15 +91,20 @@ static const struct stats_track *next_busiest(const struct stats *stats,
 
 static void say_busiest(const struct stats *stats)
 {
-    char busy[QUANTITY_BYTES];
+    char busy[QUANTITY_BYTES], outside[QUANTITY_BYTES];
     uint64_t extent_ns = stats_extent_ns(stats);
     const struct stats_track *track = NULL;
-    message_plain("  share       busy  busiest threads");
-    for (int i = 0; i < THREADS_SUMMARY_LINES_SHOWN && (track = next_busiest(stats, track)); i++)
-        message_plain("%6.1f%% %10s  %.*s",
-                      extent_ns ? 100.0 * (double)track->busy.busy_ns / (double)extent_ns : 0.0,
-                      quantity_rough(busy, track->busy.busy_ns, 3), shown(track->track.name),
-                      track->track.name.text);
+    const bool sums = stats_knows_sums(stats);
+    message_plain("  share %s  busiest threads", sums ? "       ran    outside" : "      busy");
+    for (int i = 0; i < THREADS_SUMMARY_LINES_SHOWN && (track = next_busiest(stats, track, sums));
+         i++) {
+        const uint64_t ns = worked_ns(stats, track, sums);
+        quantity_rough(outside, stats_outside_ns(stats, track), 3);
+        message_plain("%6.1f%% %10s%*s  %.*s",
+                      extent_ns ? 100.0 * (double)ns / (double)extent_ns : 0.0,
+                      quantity_rough(busy, ns, 3), sums ? 11 : 0, sums ? outside : "",
+                      shown(track->track.name), track->track.name.text);
+    }
 }
 
 /* A thread that waited by a call that is not wrapped did not run for so long. */

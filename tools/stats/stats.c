@@ -235,10 +235,13 @@ static void count_off_cpu(struct stats *stats, struct stats_track *track,
                           const struct trace_span *span, const struct trace_cpu *cpu)
 {
     uint64_t off_ns = cpu->runnable_ns + cpu->waiting_ns;
+    const struct trace_sum *sum = &track->track.sum;
     if (!stats_is_worker(track) || span->flags & TRACE_LATE || span->start_ns < track->split_to_ns)
         return;
     track->split_to_ns = span->stop_ns;
     stats_cpu_add(&track->cpu, cpu);
+    if (sum->from_ns >= sum->to_ns || span->stop_ns <= sum->from_ns || span->start_ns >= sum->to_ns)
+        track->ran_ns = stats_sum(track->ran_ns, cpu->running_ns);
     track->waiting_ns = stats_sum(track->waiting_ns, cpu->waiting_ns);
     track->busy.busy_ns -= off_ns < track->busy.busy_ns ? off_ns : track->busy.busy_ns;
     if (off_ns && !stats->options.no_concurrency)
@@ -384,7 +387,8 @@ static void stats_on_track(void *context, const struct trace_track *track)
     struct stats *stats = context;
     if (!grow(stats, &stats->tracks, &stats->track_room, track->number + 1, sizeof *stats->tracks))
         return;
-    stats->tracks[track->number] = (struct stats_track){.track = *track};
+    stats->tracks[track->number] =
+        (struct stats_track){.track = *track, .ran_ns = track->sum.ran_ns};
     stats->tracks[track->number].track.name = copy_text(stats, track->name);
     stats->tracks[track->number].track.unit = copy_text(stats, track->unit);
     stats->track_count = track->number + 1;
@@ -668,6 +672,7 @@ void stats_finish(struct stats *stats)
         stats->worker_busy_ns = stats_sum(stats->worker_busy_ns, track->busy.busy_ns);
         stats->worker_waiting_ns = stats_sum(stats->worker_waiting_ns, track->waiting_ns);
         stats->worker_runnable_ns = stats_sum(stats->worker_runnable_ns, track->cpu.runnable_ns);
+        stats->has_sums |= stats_outside_ns(stats, track) > 0;
         if (track->busy.any && !stats->merged)
             count_piece(stats, track, track->busy.from_ns, track->busy.until_ns);
     }
@@ -795,6 +800,23 @@ bool stats_knows_cpu(const void *stats)
     while (all && known < all->process_count && !all->processes[known].knows_cpu)
         known++;
     return all && known < all->process_count;
+}
+
+bool stats_knows_sums(const void *stats)
+{
+    return stats && ((const struct stats *)stats)->has_sums;
+}
+
+uint64_t stats_ran_ns(const struct stats *stats, const struct stats_track *track)
+{
+    const uint64_t extent_ns = stats_extent_ns(stats);
+    return track->ran_ns < extent_ns ? track->ran_ns : extent_ns;
+}
+
+uint64_t stats_outside_ns(const struct stats *stats, const struct stats_track *track)
+{
+    const uint64_t ran_ns = stats_ran_ns(stats, track);
+    return ran_ns > track->cpu.running_ns ? ran_ns - track->cpu.running_ns : 0;
 }
 
 static const struct stats_process *process_of_track(const struct stats *stats,

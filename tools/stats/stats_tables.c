@@ -178,7 +178,7 @@ const struct result_column stats_counter_columns[] = {
 
 #define TRACK(field) RESULT_FIELD(struct stats_track, field)
 #define TRACK_AT(field) RESULT_POINTER(struct stats_track, field)
-enum { TRACK_PROCESS, TRACK_IDLE, TRACK_SHARE };
+enum { TRACK_PROCESS, TRACK_IDLE, TRACK_RAN, TRACK_OUTSIDE, TRACK_SHARE };
 
 static struct result_cell track_made(const struct result_at *at, int what)
 {
@@ -189,6 +189,10 @@ static struct result_cell track_made(const struct result_at *at, int what)
         return process_name(stats, track->track.process);
     if (what == TRACK_IDLE)
         return result_u64(stats_idle_ns(stats, track));
+    if (what == TRACK_RAN)
+        return result_u64(stats_ran_ns(stats, track));
+    if (what == TRACK_OUTSIDE)
+        return result_u64(stats_outside_ns(stats, track));
     struct result_cell share = result_share(track->busy.busy_ns, extent_ns);
     share.hidden = share.f64 > 1;
     return share;
@@ -207,10 +211,15 @@ const struct result_column stats_track_columns[] = {
     {"busy", "busy", 10, RESULT_NS, TRACK(busy.busy_ns)},
     {"waiting", NULL, 0, RESULT_NS, TRACK(waiting_ns)},
     {"idle", "idle", 10, RESULT_NS, RESULT_MADE(track_made, TRACK_IDLE)},
-    CPU_PART("running", struct stats_track, running_ns, ),
+    {"running", "running", 10, RESULT_NS, RESULT_MADE(track_made, TRACK_RAN),
+     .there = stats_knows_cpu},
+    {"running_outside", "outside", 10, RESULT_NS, RESULT_MADE(track_made, TRACK_OUTSIDE),
+     .there = stats_knows_sums},
     CPU_PART("runnable", struct stats_track, runnable_ns, ),
     CPU_REST(track_unknown),
+    {NULL, NULL, 0, RESULT_NS, TRACK(cpu.running_ns)},
     {NULL, NULL, 0, RESULT_NS, TRACK(cpu.waiting_ns)},
+    {NULL, NULL, 0, RESULT_NS, TRACK(ran_ns)},
     {"busy_share", "share", 8, RESULT_SHARE, RESULT_MADE(track_made, TRACK_SHARE)},
     {"gaps", "gaps", 12, RESULT_COUNT, TRACK(busy.gaps)},
     {"longest_gap", "longest gap", 12, RESULT_NS, TRACK(busy.longest_gap_ns)},
@@ -231,8 +240,8 @@ const struct result_column stats_track_columns[] = {
 #define TRACKS(key, title)                                                                         \
     {                                                                                              \
         key, title, stats_track_columns,                                                           \
-            "spans,busy,share,running,runnable,not known,idle,gaps,longest gap,name", NULL,        \
-            STATS_TRACKS_SHOWN                                                                     \
+            "spans,busy,share,running,outside,runnable,not known,idle,gaps,longest gap,name",      \
+            NULL, STATS_TRACKS_SHOWN                                                               \
     }
 const struct result_table stats_threads_table = TRACKS("threads", "Threads");
 const struct result_table stats_gpus_table = TRACKS("gpus", "GPUs");

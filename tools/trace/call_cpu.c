@@ -26,6 +26,7 @@ struct cpu_thread {
     uint32_t row_count, row_room, state_count, state_room;
     uint32_t rows_before, states_before; /* of earlier files */
     uint32_t next_row, next_state;       /* behind those of the call before */
+    struct trace_sum sum, sum_before;    /* zeros: there is none; not yet cut to its time */
 };
 
 /* ---- coming in ------------------------------------------------------------------------------- */
@@ -37,6 +38,7 @@ void call_cpu_begin_file(struct call_cpu *cpu, int64_t from_ns, int64_t until_ns
     for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
         cpu->threads[i].rows_before = cpu->threads[i].row_count;
         cpu->threads[i].states_before = cpu->threads[i].state_count;
+        cpu->threads[i].sum_before = cpu->threads[i].sum;
     }
 }
 
@@ -45,6 +47,7 @@ void call_cpu_forget(struct call_cpu *cpu)
     for (uint32_t i = 0; i < cpu->map.count && i < cpu->thread_room; i++) {
         cpu->threads[i].row_count = cpu->threads[i].rows_before;
         cpu->threads[i].state_count = cpu->threads[i].states_before;
+        cpu->threads[i].sum = cpu->threads[i].sum_before;
     }
 }
 
@@ -65,6 +68,22 @@ static bool add_call(struct cpu_thread *thread, const uint64_t *const *cells, ui
                          .minor_faults = fault_count(cells[AT_call_cpu_minor_faults][i]),
                          .major_faults = fault_count(cells[AT_call_cpu_major_faults][i])};
     return true;
+}
+
+/* In any order; of version 1 there is none. */
+static void add_sum(struct trace_sum *sum, int64_t least_ns, const uint64_t *const *cells,
+                    uint32_t i)
+{
+    const int64_t to_ns = (int64_t)cells[AT_thread_cpu_time][i];
+    const int64_t from_ns = (int64_t)table_cell(cells[AT_thread_cpu_since], i);
+    const int64_t ran_ns = (int64_t)table_cell(cells[AT_thread_cpu_ran], i);
+    if (!cells[AT_thread_cpu_since] || from_ns < least_ns || from_ns >= to_ns || ran_ns < 0)
+        return;
+    const bool first = sum->from_ns >= sum->to_ns;
+    sum->from_ns = first || from_ns < sum->from_ns ? from_ns : sum->from_ns;
+    sum->to_ns = first || to_ns > sum->to_ns ? to_ns : sum->to_ns;
+    if (__builtin_add_overflow(sum->ran_ns, (uint64_t)ran_ns, &sum->ran_ns))
+        sum->ran_ns = UINT64_MAX;
 }
 
 static bool add_state(struct cpu_thread *thread, const uint64_t *const *cells, uint32_t i)
@@ -93,6 +112,8 @@ bool call_cpu_add_rows(struct call_cpu *cpu, enum early_table table, const uint6
             cpu->dropped = true;
         else
             cpu->failed = !(calls ? add_call : add_state)(&cpu->threads[number], cells, i);
+        if (!calls && !cpu->failed)
+            add_sum(&cpu->threads[number].sum, cpu->sums_from_ns, cells, i);
     }
     return !cpu->failed;
 }
@@ -211,4 +232,15 @@ enum call_ran call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begi
         return CALL_HAS_ROW;
     }
     return is_known(cpu, thread, row, until_ns) ? CALL_RAN : CALL_NOT_KNOWN;
+}
+
+struct trace_sum call_cpu_sum(const struct call_cpu *cpu, uint64_t thread_id)
+{
+    const uint32_t number = thread_map_find(&cpu->map, thread_id);
+    if (cpu->unsure || number >= cpu->thread_room)
+        return (struct trace_sum){0};
+    struct trace_sum sum = cpu->threads[number].sum;
+    const uint64_t most_ns = (uint64_t)sum.to_ns - (uint64_t)sum.from_ns;
+    sum.ran_ns = sum.ran_ns < most_ns ? sum.ran_ns : most_ns;
+    return sum;
 }

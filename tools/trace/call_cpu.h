@@ -12,6 +12,7 @@
 #include "early_rows.h"
 #include "thread_map.h"
 #include "trace_detail.h"
+#include "trace_track.h"
 
 #define CALL_CPU_MAX (64u << 20) /* rows of a file; of the calls beyond nothing is known */
 
@@ -21,6 +22,7 @@ struct call_cpu {
     uint32_t thread_room;
     uint64_t count;            /* rows of both tables */
     int64_t from_ns, until_ns; /* of the file that is read: its calls */
+    int64_t sums_from_ns;      /* how long threads ran counts from then on */
     bool dropped;              /* there are more than CALL_CPU_MAX */
     bool unsure;               /* rows are missing: a call without one may have waited */
     bool failed;               /* out of memory; some are missing */
@@ -45,5 +47,8 @@ enum call_ran {
 /* Of the call of the thread that began then, on the file's axis. */
 enum call_ran call_cpu_of(struct call_cpu *cpu, uint64_t thread_id, int64_t begin_ns,
                           struct trace_detail *detail);
+
+/* How long the thread ran, on the file's axis. Nothing where rows may be missing. */
+struct trace_sum call_cpu_sum(const struct call_cpu *cpu, uint64_t thread_id);
 
 #endif /* CALL_CPU_H */

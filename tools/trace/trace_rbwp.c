@@ -359,11 +359,17 @@ static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id,
         snprintf(made, sizeof made, "thread 0x%" PRIx64, thread_id);
         text = trace_text(made);
     }
-    return trace_add_track(source->trace, (struct trace_track){.process = source->process,
-                                                               .kind = TRACE_THREAD,
-                                                               .id = thread_id,
-                                                               .os_id = info ? info->os_id : 0,
-                                                               .name = text});
+    struct trace_track track = {.process = source->process,
+                                .kind = TRACE_THREAD,
+                                .id = thread_id,
+                                .os_id = info ? info->os_id : 0,
+                                .name = text};
+    if (!source->filtered) { /* of a part of its calls, or of its time, only those are summed up */
+        track.sum = call_cpu_sum(&source->cpu, thread_id);
+        track.sum.from_ns = trace_on_axis(&source->options->axis, track.sum.from_ns);
+        track.sum.to_ns = trace_on_axis(&source->options->axis, track.sum.to_ns);
+    }
+    return trace_add_track(source->trace, track);
 }
 
 /* NULL when there is no room. */
@@ -1094,7 +1100,12 @@ static void load_early_rows(struct rbwp_source *source, struct input *input)
 static bool load_all_early_rows(struct rbwp_source *source, struct trace_source *opened)
 {
     bool good = true;
+    const struct trace_source *first = opened->earlier_count ? opened->earlier : opened;
     call_args_start(&source->args, source->trace, &source->early);
+    /* What a thread ran is not known where a part is missing, nor from before the first one on. */
+    source->cpu.sums_from_ns = opened->has_gap              ? INT64_MAX
+                               : first->facts.identity.kept ? first->facts.identity.from_ns
+                                                            : INT64_MIN;
     source->stacks.trace = source->trace;
     source->stacks.early = &source->early;
     for (uint32_t i = 0; i <= opened->earlier_count && good; i++) {

@@ -294,6 +294,7 @@ struct stats_track {
     int64_t waited_to_ns; /* end of the last sub-item that waits */
     struct trace_cpu cpu; /* of the calls that are its busy time, as far as it is known */
     int64_t split_to_ns;  /* end of the last of them of which it is */
+    uint64_t ran_ns;      /* by the thread's sum, and in calls outside of it; or in calls */
     struct stats_lane *lanes;
     uint32_t lane_count;
     struct stats_late late[STATS_LATE];
@@ -367,8 +368,9 @@ struct stats {
     int64_t run_first_ns, run_last_ns; /* of the workers' spans; without workers of all */
     uint32_t workers;                  /* tracks */
     uint64_t worker_busy_ns, worker_waiting_ns, worker_runnable_ns;
-    bool run_set; /* the run was given */
-    bool merged;  /* of sums of files (stats_files.h): concurrency is that of each process */
+    bool has_sums; /* some thread ran outside of calls that are known to have run */
+    bool run_set;  /* the run was given */
+    bool merged;   /* of sums of files (stats_files.h): concurrency is that of each process */
     struct concurrency_result concurrency;
     struct inside_kernels inside; /* if options.inside */
     struct kernel_lines lines;    /* likewise */
@@ -415,6 +417,12 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
 bool stats_knows_cpu(const void *stats);
 /* Of a thread of which that is known: it ran for next to nothing of the run. */
 bool stats_is_helper(const struct stats *stats, const struct stats_track *track);
+/* Whether any thread did, see has_sums. */
+bool stats_knows_sums(const void *stats);
+/* At most the run. */
+uint64_t stats_ran_ns(const struct stats *stats, const struct stats_track *track);
+/* Of that what is in no call that is known to have run. */
+uint64_t stats_outside_ns(const struct stats *stats, const struct stats_track *track);
 /* Of its busy time that of which nothing is known. */
 static inline uint64_t stats_unknown_ns(const struct stats_track *track)
 {

@@ -38,6 +38,13 @@ enum trace_track_kind {
 /* "thread", "gpu", "processor", "channel", "stream" ... */
 extern const char *const trace_track_kind_name[TRACE_TRACK_KINDS];
 
+/* How long a thread ran by its own clock, in calls and between them. from_ns not before to_ns:
+ * nothing is known. */
+struct trace_sum {
+    int64_t from_ns, to_ns;
+    uint64_t ran_ns; /* no longer than that */
+};
+
 struct trace_track {
     uint32_t number, process;
     uint32_t parent; /* TRACE_NONE: its process */
@@ -47,6 +54,7 @@ struct trace_track {
     uint64_t os_id; /* of a thread; 0 unknown */
     struct trace_text name; /* never empty */
     struct trace_text unit; /* of a counter's values; may be empty */
+    struct trace_sum sum;   /* of all that the trace has of the thread */
 };
 
 /* The item of a mark on a track of kind TRACE_LIFE. */
