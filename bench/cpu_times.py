@@ -112,7 +112,7 @@ def watch(recording, ran):
 
 
 def run(rbwp, name, folder):
-    """By thread what the kernel counted, and what the recordings say: it ran, and of how much that is not known."""
+    """By thread what the kernel counted, and what the recordings say: it ran, and how much of that is in no run interval that is known."""
     make, load, _ = PROGRAMS[name]
     command, ran = make(folder), {}
     recording = subprocess.Popen([rbwp, "record", "--what", "threads", "-o", folder / "trace.%p.bin", "--", *command], stdout=subprocess.DEVNULL,
@@ -131,7 +131,7 @@ def run(rbwp, name, folder):
     said = {}
     for file in folder.glob("trace*.bin"):
         for thread in json.loads(subprocess.check_output([rbwp, "stats", "--json", file]))["threads"]:
-            said[thread["os_id"]] = (thread["running"], thread["not_known"])
+            said[thread["os_id"]] = (thread["running"], thread.get("running_outside", 0))
     return {tid: (ns, *said[tid]) for tid, ns in ran.items() if ns > LEAST_NS and tid in said}
 
 
@@ -148,7 +148,7 @@ def main(rbwp, names):
             continue
         off = [100 * (running / ran - 1) for ran, running, _ in threads.values()]
         print(f"  from {min(off):+.2f} to {max(off):+.2f} %, load {os.getloadavg()[0]:.0f}")
-        figure.show(f"{name}, not known", 100 * sum(each[2] for each in threads.values()) / sum(each[0] for each in threads.values()), "% of the CPU time")
+        figure.show(f"{name}, in no run interval that is known", 100 * sum(each[2] for each in threads.values()) / sum(each[0] for each in threads.values()), "% of the CPU time")
         figure.show(f"{name}, CPU time of a thread, off by at most", max(map(abs, off)), "%", "at most", 2)
 
 
