@@ -51,6 +51,18 @@ def test_two(tracks, text):
     assert any("t3" in line and line.endswith(f"waits for mutex 176 for 700.000 ms, held by t1 ({os_id(1)}), which waits for mutex 160 for 900.000 ms") for line in lines), lines
 
 
+def test_is_why(rbwp, work):
+    """A wait that has not ended is no call: what a deadlock holds up is the answer all the same, and so is a lock that is held at the end."""
+    for recording, line, waits in ((two(), "deadlock: t1 (4711) holds mutex 176", [("t3", "t1"), ("t1", "t2")]),
+                                   (Recording().call(3, 0).mutex(1, 100, 0xa0, 3), "t1 (4711) waits for mutex 160", [("t1", "t3")])):
+        found = whole(rbwp("why", "--json", recording.write(work / "a.bin"))).json
+        assert [(cause["cause"], cause["by"]["thread"]) for cause in found["causes"]] == [("lock", by) for _, by in waits], found
+        assert found["slow"]["calls"] == (3 if len(waits) == 2 else 1) and found["slow"]["excess_ns"] >= 900 * MS
+        text = whole(rbwp("why", work / "a.bin")).text
+        assert text.startswith(line) and "     held by t" in text, text
+    assert json.loads(whole(rbwp("why", "--json", Recording().call(1, 0).mutex(1, 100, 0xa0, 99).write(work / "a.bin"))).text)["causes"] == []
+
+
 def test_three_and_apart(tracks, text):
     threads = Recording(threads=6)
     for thread, (since, holder) in {1: (100, 2), 2: (110, 3), 3: (120, 1), 4: (130, 5), 5: (140, 4), 6: (150, 4)}.items():

@@ -335,7 +335,6 @@ def test_server_whose_table_is_locked_while_it_is_counted(tmp_path):
 
 
 @real
-@pytest.mark.xfail(strict=True, reason="known: waits that never end are rows of open_call alone, and no calls")
 def test_deadlock_of_two_mutexes(tmp_path):
     """tests/truth/deadlock.c: it is killed, and both waits are open at the end."""
     path = tmp_path / "dead.bin"

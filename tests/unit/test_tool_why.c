@@ -131,6 +131,33 @@ static void period(void **state)
     assert_int_equal(why_period(even, 4), 0);
 }
 
+/* Of waits that have not ended those count whose holder is known; a lock is one cause. */
+static void waits_without_an_end(void **state)
+{
+    const struct trace_stack look = {.kind = {"mutex", 5}, .since_ns = 1, .object = 16};
+    struct stall list[5];
+    const struct stalls stalls = {.list = list, .count = 5};
+    struct why_split split = {0};
+    (void)state;
+    for (uint32_t i = 0; i < 5; i++) {
+        list[i] = (struct stall){.stack = look, .open = true, .holder = 7};
+        list[i].stack.track = i;
+        list[i].stack.alive_ns = 20000001 + i * 10000000;
+    }
+    list[0].stack.alive_ns = 9000000; /* as a scheduler makes them */
+    list[1].open = false;
+    list[4].holder = TRACE_NONE;
+    why_split_of_stalls(&split, &stalls);
+    assert_int_equal(split.count, 1);
+    assert_int_equal(split.slow, 2);
+    assert_int_equal(split.excess_ns, 90000000);
+    assert_int_equal(split.list[0].cause, WHY_CAUSE_LOCK);
+    assert_int_equal(split.list[0].excess_ns, 90000000);
+    assert_int_equal(split.list[0].bound_ns, 50000000); /* they lasted at the same time */
+    assert_int_equal(split.list[0].by.thread, 7);
+    why_split_free(&split);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_among_many),
@@ -140,6 +167,7 @@ int main(void)
                                        cmocka_unit_test(few_zeros_and_given),
                                        cmocka_unit_test(chance),
                                        cmocka_unit_test(period),
+                                       cmocka_unit_test(waits_without_an_end),
                                        cmocka_unit_test(two_kinds_of_ordinary)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

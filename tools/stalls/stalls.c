@@ -447,7 +447,7 @@ void stalls_free(struct stalls *stalls)
 /* ---- in words -------------------------------------------------------------------------------- */
 
 /* Addresses as debuggers print them, descriptors and processes as numbers. */
-void stalls_write_object(struct out *out, const struct trace_stack *stack)
+static void write_object(struct out *out, const struct trace_stack *stack)
 {
     text_name(out, stack->kind.text, stack->kind.bytes);
     if (stack->object_name.bytes) {
@@ -455,6 +455,11 @@ void stalls_write_object(struct out *out, const struct trace_stack *stack)
         text_name(out, stack->object_name.text, stack->object_name.bytes);
     } else if (stack->object)
         out_format(out, stack->object < 1 << 20 ? " %" PRIu64 : " 0x%" PRIx64, stack->object);
+}
+
+void stalls_write_object(struct out *out, const struct trace_stack *stack)
+{
+    write_object(out, stack);
     if (stack->system_call_name.bytes) {
         out_text(out, " in ");
         text_name(out, stack->system_call_name.text, stack->system_call_name.bytes);
@@ -485,13 +490,13 @@ void stalls_write_cycle(struct out *out, const struct stalls *stalls, const stru
         out_text(out, at == first ? "" : "; ");
         write_thread(out, trace, at->stack.track);
         out_text(out, " holds ");
-        stalls_write_object(out, &before->stack);
+        write_object(out, &before->stack);
         out_text(out, " and waits for ");
         if (next == at) {
             out_text(out, "it");
             break;
         }
-        stalls_write_object(out, &at->stack);
+        write_object(out, &at->stack);
         out_text(out, ", held by ");
         write_thread(out, trace, at->holder);
     }

@@ -94,6 +94,23 @@ static bool is_launch_bound(struct why *why)
     return !why->failed;
 }
 
+/* More hangs on waits that have not ended than on slow calls; in a deadlock all does. Who is quiet
+ * says it in words of its own. */
+static bool is_hung(struct why *why)
+{
+    const struct why_names *names = &why->names;
+    const struct why_name *worst = why_names_worst(names);
+    const uint64_t slow_ns = worst ? worst->excess_ns : names->noise_ns;
+    if (why->quiet || why->options->name || why->options->slower_than.set)
+        return false;
+    why_split_of_stalls(&why->split, &names->stalls);
+    why->failed |= why->split.failed;
+    if (!why->failed && why->split.excess_ns > (names->stalls.cycles ? 0 : slow_ns))
+        return true;
+    why_split_free(&why->split);
+    return false;
+}
+
 static enum exit_code names_end(struct trace_pass *pass)
 {
     struct why *why = pass->state;
@@ -104,7 +121,7 @@ static enum exit_code names_end(struct trace_pass *pass)
     if (!why->failed && !pass->nothing)
         why_names_finish(&why->names, options->name, given_ns > 0 ? (uint64_t)given_ns : 0);
     why->failed |= why->names.failed;
-    why->is_news = !why->failed && !pass->nothing && is_launch_bound(why);
+    why->is_news = !why->failed && !pass->nothing && (is_hung(why) || is_launch_bound(why));
     return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;
 }
 

@@ -157,7 +157,7 @@ static struct result_cell made(const struct result_at *at, int what)
     case CALLS:
         return result_u64(name ? name->own.values.total : view->names->calls);
     case SLOW:
-        return result_u64(name ? why_slow_calls(view) : 0);
+        return result_u64(why_slow_calls(view));
     case THRESHOLD:
         return result_u64(!name            ? 0
                           : name->own.slow ? name->own.bounds.threshold_ns

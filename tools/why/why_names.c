@@ -339,7 +339,8 @@ static void names_on_track(void *context, const struct trace_track *track)
 {
     struct why_names *names = context;
     why_tracks_add(&names->tracks, *names->trace, track);
-    names->failed |= names->tracks.failed;
+    stalls_on_track(&names->stalls, track);
+    names->failed |= names->tracks.failed || names->stalls.failed;
 }
 
 static void names_on_spans(void *context, const struct trace_span *spans, size_t count,
@@ -347,6 +348,7 @@ static void names_on_spans(void *context, const struct trace_span *spans, size_t
 {
     struct why_names *names = context;
     const struct why_track *track = count ? why_tracks_of(&names->tracks, spans[0].track) : NULL;
+    stalls_on_spans(&names->stalls, spans, count);
     for (size_t i = 0; track && i < count && !names->failed; i++) {
         take_span(names, *names->trace, track, &spans[i]);
         take_running(names, track, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL);
@@ -366,10 +368,12 @@ static void names_on_loss(void *context, const struct trace_loss *loss)
     *(loss->refused ? &names->refused : &names->lost) += loss->count;
 }
 
-/* What was looked at has tracks, that come first then: both passes are to number them alike. */
+/* What was looked at has tracks, that come first then: both passes number them alike. */
 static void names_on_stack(void *context, const struct trace_stack *stack)
 {
-    (void)context, (void)stack;
+    struct why_names *names = context;
+    stalls_on_stack(&names->stalls, stack);
+    names->failed |= names->stalls.failed;
 }
 
 static bool names_are_full(void *context)
@@ -406,6 +410,7 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
     names->noise_ns = ((uint64_t)names->last_ns - (uint64_t)names->first_ns) / RUN_PART;
     why_gpus_finish(&names->gpus, *names->trace, names->noise_ns);
     names->failed |= names->gpus.failed;
+    stalls_finish(&names->stalls);
     for (uint32_t i = 0; i < names->count; i++) {
         struct why_name *name = &names->list[i];
         const bool idle = waits_for_work(name);
@@ -453,5 +458,6 @@ void why_names_free(struct why_names *names)
     free(names->of_number[1]);
     free(names->tracks.list);
     why_gpus_free(&names->gpus);
+    stalls_free(&names->stalls);
     *names = (struct why_names){0};
 }

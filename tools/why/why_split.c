@@ -529,6 +529,34 @@ void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu)
         split->failed = true;
 }
 
+void why_split_of_stalls(struct why_split *split, const struct stalls *stalls)
+{
+    uint64_t longest_ns = 0;
+    for (uint32_t i = 0; i < stalls->count; i++) {
+        const struct stall *stall = &stalls->list[i];
+        const struct trace_stack *stack = &stall->stack;
+        const uint64_t ns = stall_for_ns(stall);
+        const struct why_call call = {
+            .thread = stack->track, .begin_ns = stack->since_ns, .end_ns = stack->alive_ns};
+        struct handing handing = {.split = split, .call = &call, .left_ns = ns};
+        struct why_cause cause = new_cause(&handing, WHY_CAUSE_LOCK);
+        if (!stall->open || trace_stack_is_call(stack) || stall->holder == TRACE_NONE ||
+            ns < LATE_NS)
+            continue;
+        cause.object = stack->object;
+        cause.object_name = stack->object_name;
+        cause.by.thread = stall->holder;
+        split->slow++;
+        split->excess_ns += hand_out(&handing, cause, (double)ns);
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    if (split->count)
+        qsort(split->list, split->count, sizeof *split->list, by_excess);
+    for (uint32_t i = 0; i < split->count; i++)
+        split->list[i].bound_ns =
+            split->list[i].excess_ns < longest_ns ? split->list[i].excess_ns : longest_ns;
+}
+
 bool why_is_scheduling(uint64_t excess_ns, uint64_t calls, uint64_t run_ns)
 {
     return excess_ns / calls < LATE_NS && excess_ns < run_ns / LATE_PART;

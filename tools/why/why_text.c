@@ -194,7 +194,10 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
     const bool mpi =
         cause->kind != TRACE_NONE && why_is_mpi(trace_name_of(view->trace, cause->kind));
     const struct trace_text process = why_other_process(view->trace, cause);
-    out_text(out, cause->cause == WHY_CAUSE_MESSAGE ? "sent by " : mpi ? "late: " : "ended by ");
+    out_text(out, cause->cause == WHY_CAUSE_MESSAGE ? "sent by "
+                  : mpi                             ? "late: "
+                  : view->name                      ? "ended by "
+                                                    : "held by ");
     if (by->thread != TRACE_NONE)
         put_thread(out, view, by->thread);
     if (process.bytes) {
@@ -387,6 +390,8 @@ void why_text(struct out *out, const struct why_view *view)
         put_verdict(out, view);
     else if (!view->causes.count)
         put_nothing(out, view);
+    else if (view->split->slow && stalls_write_worst(out, &view->names->stalls, view->trace))
+        out_text(out, "\n");
     for (uint32_t i = 0; i < gpus->count && !view->name; i++)
         put_gpu(out, &gpus->list[i]);
     uint32_t shown = 0, worth = 0;

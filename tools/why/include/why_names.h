@@ -11,6 +11,7 @@
 #define WHY_NAMES_H
 
 #include "histogram.h"
+#include "stalls.h"
 #include "trace.h"
 #include "why_gpu.h"
 
@@ -104,6 +105,7 @@ struct why_names {
     uint32_t number_room[2];
     struct why_tracks tracks;
     struct why_gpus gpus;
+    struct stalls stalls;      /* waits without an end; after why_names_finish */
     int64_t first_ns, last_ns; /* of all spans */
     uint64_t random, calls, open, lost, refused;
     uint64_t noise_ns; /* what is less of a run of that length is no cause */

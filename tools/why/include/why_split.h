@@ -68,6 +68,9 @@ struct why_split {
 void why_split_make(struct why_split *split, const struct why_calls *calls);
 /* Of a run that is launch-bound: one cause, whose calls are launches. */
 void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu);
+/* Of threads that at the end wait for what another one holds: such a wait is no call, as it has not
+ * ended. */
+void why_split_of_stalls(struct why_split *split, const struct stalls *stalls);
 /* Whether something is worth so much that a scheduler does not do everywhere: it makes calls late
  * now and then, before they begin, while they run or wait; and run intervals of threads that wait
  * for work in a system call are none. name: whose calls these are; run_ns: of the run. */
