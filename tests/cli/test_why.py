@@ -203,6 +203,17 @@ def test_waker_that_slept_too_long(rbwp, work, kind, cause, delay, named):
     assert found["text"].startswith("who was to end the wait was ready to run") == (named == "preempted")
 
 
+@pytest.mark.parametrize("delay, named", [(6, "preempted"), (0, "lock")])
+def test_lock_that_goes_from_hand_to_hand(rbwp, work, delay, named):
+    """Of those who had it one after the other none had no CPU for half of the wait, but together they had."""
+    made = Recording().ordinary(slot=RUN)
+    for start in SLOW:
+        made.wait(1, start - 1, 10, "sleep", delay=delay).wait(3, start - 2, 17, kind="mutex", object=4096, waker=1, delay=delay)
+        made.wait(3, start + 16, 12, "sleep", delay=2 * delay).wait(2, start, 30, "mutex", 4096, waker=3)
+    found = why(rbwp, work, made)
+    assert (found["causes"][0]["cause"], found["causes"][0]["by"]) == (named, {"thread": "t3"}) and found["slow"]["name"] == "mutex", found
+
+
 def test_waits_of_which_nobody_knows_the_end(rbwp, work):
     """A scheduler makes them a little longer now and then, too: that is no news. Where they are long it is."""
     for length, named in (8, []), (30, ["wait"]):

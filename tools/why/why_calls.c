@@ -283,22 +283,24 @@ static void take_wait(struct why_calls *calls, const struct why_track *track,
         return;
     const uint32_t waker =
         thread_of_number(calls, track->track.process, why_argument(detail, calls->waker_key));
+    const uint64_t object = why_argument(detail, calls->object_key);
+    const uint64_t delay_ns = why_argument(detail, calls->delay_key),
+                   all_ns = trace_duration_ns(span);
     if (call)
         add_part(calls, call,
                  (struct why_part){.kind = WHY_WAIT,
                                    .name = span->name,
                                    .waker = waker,
-                                   .delay_ns = why_argument(detail, calls->delay_key),
-                                   .object = why_argument(detail, calls->object_key)},
+                                   .delay_ns = delay_ns,
+                                   .object = object},
                  span);
     if (call && calls->name->wait && call->begin_ns == span->start_ns)
         call->seen = true;
-    const uint64_t delay_ns = why_argument(detail, calls->delay_key),
-                   all_ns = trace_duration_ns(span);
     keep_meanwhile(calls,
                    (struct why_meanwhile){.start_ns = span->start_ns,
                                           .stop_ns = span->stop_ns,
                                           .runnable_ns = delay_ns < all_ns ? delay_ns : all_ns,
+                                          .object = object,
                                           .thread = track->thread,
                                           .name = span->name,
                                           .waker = waker,

@@ -9,6 +9,7 @@
 
 enum {
     ROOT_STEPS = 8,
+    HOLDERS = 64,       /* of a lock while one waits */
     BUSY_PARTS = 8,     /* of a stretch, a thread else did something in each of so many */
     ARGUMENT_LEAST = 3, /* slow calls with a value */
     PERIODS_LEAST = 4,
@@ -73,16 +74,45 @@ static const struct why_meanwhile *call_of(const struct why_calls *calls, uint32
     return longest_of(calls, thread, false, from_ns, to_ns);
 }
 
-/* It was ready to run for most of that time, and had no CPU: in its call, or behind its wait. */
-static bool was_starved(const struct why_meanwhile *call, const struct why_meanwhile *wait,
-                        int64_t from_ns, int64_t to_ns)
+/* So much of that time it was ready to run and had no CPU: behind waits and in run intervals, or in
+ * calls, which have their waits inside. */
+static int64_t starved_ns(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
+                          int64_t to_ns)
 {
-    if (wait && 2 * why_overlap_ns(wait->stop_ns - (int64_t)wait->runnable_ns, wait->stop_ns,
-                                   from_ns, to_ns) >
-                    to_ns - from_ns)
-        return true;
-    return call && call->has_cpu &&
-           2 * call->runnable_ns > (uint64_t)(call->stop_ns - call->start_ns);
+    int64_t sums_ns[2] = {0, 0};
+    uint32_t count;
+    const struct why_meanwhile *list = why_calls_of_thread(calls, thread, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct why_meanwhile *one = &list[i];
+        const bool wait = one->kind == WHY_WAIT;
+        const int64_t runnable_ns = (int64_t)one->runnable_ns;
+        const int64_t ns = why_overlap_ns(wait ? one->stop_ns - runnable_ns : one->start_ns,
+                                          one->stop_ns, from_ns, to_ns);
+        sums_ns[!wait && !why_is_run(trace_name_of(*calls->trace, one->name))] +=
+            ns < runnable_ns ? ns : runnable_ns;
+    }
+    return sums_ns[0] > sums_ns[1] ? sums_ns[0] : sums_ns[1];
+}
+
+/* Those who had the lock meanwhile, from the last one back, each since its own wait for it: most of
+ * that time they were ready to run and had no CPU. */
+static bool were_starved(const struct why_calls *calls, const struct why_part *part)
+{
+    int64_t sum_ns = 0, until_ns = part->stop_ns;
+    uint32_t thread = part->waker;
+    for (unsigned step = 0; thread != TRACE_NONE && step < HOLDERS; step++) {
+        uint32_t count;
+        const struct why_meanwhile *list = why_calls_of_thread(calls, thread, &count), *got = NULL;
+        for (uint32_t i = 0; i < count; i++)
+            if (list[i].kind == WHY_WAIT && list[i].object == part->object &&
+                list[i].stop_ns > part->start_ns && list[i].stop_ns < until_ns)
+                got = &list[i];
+        const int64_t since_ns = got ? got->stop_ns - (int64_t)got->runnable_ns : part->start_ns;
+        sum_ns += starved_ns(calls, thread, since_ns, until_ns);
+        thread = got ? got->waker : TRACE_NONE;
+        until_ns = since_ns;
+    }
+    return 2 * sum_ns > part->stop_ns - part->start_ns;
 }
 
 /* Who waits itself for what another one has leads to that one. */
@@ -94,7 +124,7 @@ struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int6
         const struct why_meanwhile *wait = wait_of(calls, thread, from_ns, to_ns);
         const struct why_meanwhile *call = call_of(calls, thread, from_ns, to_ns);
         by = (struct why_by){thread, call ? call->name : TRACE_NONE, wait ? wait->name : TRACE_NONE,
-                             was_starved(call, wait, from_ns, to_ns)};
+                             2 * starved_ns(calls, thread, from_ns, to_ns) > to_ns - from_ns};
         if (!wait || wait->waker == thread)
             break;
         thread = wait->waker;
@@ -160,8 +190,12 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
 {
     if (part->kind == WHY_WAIT && why_is_mpi(trace_name_of(*calls->trace, part->name)))
         return by_late_peer(calls, call->thread, part);
-    if (part->kind == WHY_WAIT)
-        return why_by_thread(calls, part->waker, part->start_ns, part->stop_ns);
+    if (part->kind == WHY_WAIT) {
+        struct why_by by = why_by_thread(calls, part->waker, part->start_ns, part->stop_ns);
+        by.starved |= part->object && why_cause_of_wait(calls, call, part) == WHY_CAUSE_LOCK &&
+                      were_starved(calls, part);
+        return by;
+    }
     if (call->look.locked)
         return why_by_thread(calls, why_calls_thread_of_id(calls, call->thread, call->look.holder),
                              part->start_ns, part->stop_ns);

@@ -72,7 +72,7 @@ struct why_call {
 /* A call, or a wait, that lasted while a slow call did. */
 struct why_meanwhile {
     int64_t start_ns, stop_ns;
-    uint64_t running_ns, runnable_ns;
+    uint64_t running_ns, runnable_ns, object; /* object: of a wait */
     uint32_t thread, name, waker;
     uint8_t kind; /* enum why_part_kind; WHY_SUB_ITEM: a call */
     bool has_cpu; /* running_ns is known; runnable_ns is, too, and of a wait, which is ready last */
