@@ -406,6 +406,26 @@ def test_message(rbwp, work, sent, ended, by, says):
     assert f"message: waited for a message that was {says}: condition variable" in text and "sent by t4" in text if says else "message" not in text, text
 
 
+@pytest.mark.parametrize("handled, by", [(1, "ask"), (25, "compaction")], ids=["its handler takes long", "it waits for its turn"])
+def test_answer_of_the_same_process(rbwp, work, handled, by):
+    """Both handlers end with the wait: the one in which the other message was sent did not end it. What took so long is named."""
+    made = slow(Recording(4).ordinary(), blocked=29)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 29, "condition variable", 4096, waker=3).call(4, start + 0.5, 24, COMPACTION)
+        made.message(4, start + 29.1, 3, start + 29.2, start + 29.3, start + 29.4, "answer").message(2, start + 0.1, 4, start + 0.2, start + handled, start + 29.2, "ask")
+    cause = first(why(rbwp, work, made), "message")
+    assert cause["by"] == {"thread": "t4", "name": by}, cause
+
+
+def test_message_and_no_cpu(rbwp, work):
+    """The handler ended before the wait did, by no more than the call was ready to run."""
+    made = slow(Recording(4).ordinary(), blocked=22, runnable=7)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 29, "condition variable", 4096, waker=3).call(4, start + 0.5, 20, COMPACTION)
+        made.message(4, start + 20, 3, start + 21.8, start + 21.9, start + 22.5)
+    assert why(rbwp, work, made)["causes"][0]["cause"] == "message"
+
+
 def decoding(pace, length, launch=0.004, count=20000, thread_waits=False, **more):
     """A thread of an unmodified program launches small kernels, one every so many ms."""
     made = Recording(2, **more)

@@ -72,8 +72,8 @@ class Recording:
         self.works.append((at(start), at(start + length), kernels_make.GPU, stream, thread, REQUEST, at(launch), at(launched), self.name(kernel), len(self.works) + 1))
         return self
 
-    def message(self, sender, sent, worker, arrived, start, stop):
-        name, key = self.name("answer"), len(self.sent) + 1
+    def message(self, sender, sent, worker, arrived, start, stop, name="answer"):
+        name, key = self.name(name), len(self.sent) + 1
         self.sent.append((at(sent), at(sent + 0.01), sender, name, key, 0, 8))
         self.handled.append((at(arrived), at(start), at(stop), worker, name, key, 0, 8))
         return self

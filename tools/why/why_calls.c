@@ -630,35 +630,71 @@ static bool is_near(int64_t a, int64_t b, uint64_t most_ns)
 }
 
 /* No table says which message ended a wait: it is the one to the process whose handler ended with
- * it. Where clocks are not known well enough, nobody is said to be late. */
-static bool message_ended(const struct why_part *part, const struct trace_message *message)
+ * it, or before it by as long as the call had no CPU. Where clocks are not known well enough,
+ * nobody is said to be late. */
+static bool message_ended(const struct why_call *call, const struct why_part *part,
+                          const struct trace_message *message)
 {
     const uint64_t sharp_ns = part->longest_ns / SHARP;
+    const bool before = message->handled.stop_ns < part->stop_ns;
     const bool sharp = message->from_process == message->to_process ||
                        (message->bounded && message->bound_ns <= sharp_ns);
     return (part->kind == WHY_WAIT || part->kind == WHY_WAITING_ITEM) && sharp &&
            message->handled.start_ns <= part->stop_ns &&
-           is_near(message->handled.stop_ns, part->stop_ns, sharp_ns);
+           is_near(message->handled.stop_ns, part->stop_ns,
+                   sharp_ns + (before ? call->cpu.runnable_ns : 0));
+}
+
+static bool is_within(int64_t time_ns, int64_t from_ns, int64_t to_ns)
+{
+    return time_ns >= from_ns && time_ns <= to_ns;
+}
+
+/* A message whose handler sent another one did not end the wait itself. */
+static void note_message(struct why_part *part, const struct trace_message *message,
+                         uint32_t sender, uint32_t handler)
+{
+    struct why_message *known = &part->message;
+    const struct why_message made = {.count = known->count + 1,
+                                     .sender = sender,
+                                     .handler = handler,
+                                     .name = message->handled.name,
+                                     .in = TRACE_NONE,
+                                     .sent_ns = message->sent.start_ns,
+                                     .arrived_ns = message->handled.arrived_ns,
+                                     .handled_ns = message->handled.start_ns,
+                                     .ended_ns = message->handled.stop_ns};
+    const bool any = known->count != 0;
+    const bool sends = any && handler == known->sender &&
+                       is_within(known->sent_ns, made.handled_ns, made.ended_ns);
+    const bool sent = any && sender == known->handler &&
+                      is_within(made.sent_ns, known->handled_ns, known->ended_ns);
+    const struct why_message first = sends ? made : *known;
+    if (!sends)
+        *known = made;
+    if (!sends && !sent)
+        return;
+    known->count = made.count - 1;
+    if (2 * (uint64_t)(first.ended_ns - first.handled_ns) > part->longest_ns)
+        known->in = first.name;
 }
 
 static void why_calls_on_message(void *context, const struct trace_message *message)
 {
     struct why_calls *calls = context;
     const struct why_track *sender = why_tracks_of(&calls->tracks, message->sent.track);
+    const struct why_track *handler = why_tracks_of(&calls->tracks, message->handled.track);
     uint32_t i = windows_until(calls, message->handled.stop_ns);
-    while (sender && i-- > 0 && calls->windows[i].until_ns >= message->handled.start_ns) {
+    while (sender && handler && i-- > 0 &&
+           calls->windows[i].until_ns >= message->handled.start_ns) {
         const struct why_call *call = &calls->list[calls->windows[i].call];
         if (calls->tracks.list[call->thread].track.process != message->to_process ||
             message->handled.start_ns > call->end_ns)
             continue;
         for (uint32_t at = call->parts; at; at = calls->parts[at - 1].next) {
             struct why_part *part = &calls->parts[at - 1];
-            if (!message_ended(part, message))
-                continue;
-            part->messages++;
-            part->sender = sender->thread;
-            part->sent_ns = message->sent.start_ns;
-            part->arrived_ns = message->handled.arrived_ns;
+            if (message_ended(call, part, message))
+                note_message(part, message, sender->thread, handler->thread);
         }
     }
 }

@@ -212,15 +212,19 @@ struct why_by why_by_of_blocked(const struct why_calls *calls, const struct why_
 
 bool why_message_of(const struct why_calls *calls, const struct why_part *part, struct why_by *by)
 {
+    const struct why_message *message = &part->message;
     const int64_t half_ns = (int64_t)(part->longest_ns / 2);
-    if (part->messages != 1 || part->sender == TRACE_NONE)
+    if (message->count != 1 || message->sender == TRACE_NONE)
         return false;
-    if (why_overlap_ns(part->start_ns, part->stop_ns, part->start_ns, part->sent_ns) >= half_ns) {
-        *by = why_by_thread(calls, part->sender, part->start_ns, part->sent_ns);
+    if (why_overlap_ns(part->start_ns, part->stop_ns, part->start_ns, message->sent_ns) >=
+        half_ns) {
+        *by = why_by_thread(calls, message->sender, part->start_ns, message->sent_ns);
+        if (message->in != TRACE_NONE)
+            by->name = message->in;
         return true;
     }
-    *by = (struct why_by){part->sender, TRACE_NONE, TRACE_NONE, true};
-    return why_overlap_ns(part->start_ns, part->stop_ns, part->sent_ns, part->arrived_ns) >=
+    *by = (struct why_by){message->sender, TRACE_NONE, TRACE_NONE, true};
+    return why_overlap_ns(part->start_ns, part->stop_ns, message->sent_ns, message->arrived_ns) >=
            half_ns;
 }
 

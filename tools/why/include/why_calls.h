@@ -35,8 +35,12 @@ struct why_part {
     uint64_t delay_ns; /* of ns: its waker had ended the wait, and it had no CPU */
     uint64_t object, longest_ns;
     int64_t start_ns, stop_ns; /* of the longest */
-    uint32_t messages, sender; /* that ended that one; thread that sent the last of them */
-    int64_t sent_ns, arrived_ns;
+    struct why_message {
+        uint32_t count; /* that may have ended that one; the rest is of the last of them */
+        uint32_t sender, handler, name;
+        uint32_t in; /* the handler that sent it, if it took most of that time; or TRACE_NONE */
+        int64_t sent_ns, arrived_ns, handled_ns, ended_ns;
+    } message;
 };
 
 struct why_arg {
