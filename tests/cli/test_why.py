@@ -251,6 +251,19 @@ def test_late_rank(rbwp, work, threads, late):
     assert by.get("thread") == late and (late is None or "MPI_Allreduce, late: t3" in found["causes"][0]["text"]), found["causes"]
 
 
+@pytest.mark.parametrize("last, named", [(1900, []), (700, ["self"])], ids=["most of the run lies between", "little does"])
+def test_start_and_end_of_a_job(rbwp, work, last, named):
+    """Run intervals before a process's first call of MPI and behind its last are not compared with those in between."""
+    made = Recording(2, stop=2000).ordinary(150, every=10, slot=RUN, runnable=0.001)
+    for start in (10, 40, 70, 1910, 1950):
+        made.call(2, start, 20, RUN, runnable=0.001)
+    for start in (100, last):
+        made.mpi(2, start, 1)
+    assert [cause["cause"] for cause in why(rbwp, work, made)["causes"]] == named
+    made.call(2, 300, 40, RUN, runnable=0.001)
+    assert [cause["calls"] for cause in why(rbwp, work, made)["causes"]] == ([1] if not named else [6])
+
+
 def test_waits_for_work_in_mpi(rbwp, work):
     """Who probes asks for work."""
     made = Recording(2, stop=2000).ordinary(slot=RUN)

@@ -292,6 +292,19 @@ static void count(struct why_names *names, struct why_name *name, const struct w
     names->failed |= !take_sample(names, name, *pick);
 }
 
+static void take_mpi(struct why_names *names, uint32_t process, const struct trace_span *span)
+{
+    if (!grow_zeroed32(&names->jobs, &names->job_room, process + 1, sizeof *names->jobs)) {
+        names->failed = true;
+        return;
+    }
+    struct why_job *job = &names->jobs[process];
+    if (!job->first_ns || span->start_ns < job->first_ns)
+        job->first_ns = span->start_ns;
+    if (span->stop_ns > job->last_ns)
+        job->last_ns = span->stop_ns;
+}
+
 static void take_span(struct why_names *names, const struct trace *trace,
                       const struct why_track *track, const struct trace_span *span)
 {
@@ -312,6 +325,8 @@ static void take_span(struct why_names *names, const struct trace *trace,
         name_begins(names, trace, name);
     if (name)
         count(names, name, &pick, queued);
+    if (name && wait && why_is_mpi(name->name))
+        take_mpi(names, track->track.process, span);
 }
 
 /* What says of threads and GPUs when they ran. */
@@ -405,6 +420,29 @@ static bool waits_for_work(const struct why_name *name)
            (!why_is_mpi(text) || trace_text_is(text, "MPI_Probe"));
 }
 
+/* What a process does before its first call of MPI and behind its last is the start and the end of
+ * the job, and comes once: it is not compared with what comes in between, if that is most of the
+ * run. */
+static void drop_start_and_end(const struct why_names *names, struct why_times *times)
+{
+    struct why_picks *picks = &times->longest;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < picks->count; i++) {
+        const struct why_pick *pick = &picks->list[i];
+        const uint32_t process = names->tracks.list[pick->thread].track.process;
+        const struct why_job job =
+            process < names->job_room ? names->jobs[process] : (struct why_job){0, 0};
+        const bool apart = pick->stop_ns < job.first_ns || pick->start_ns > job.last_ns;
+        if (!apart || 2 * (job.last_ns - job.first_ns) < names->last_ns - names->first_ns) {
+            picks->list[left++] = *pick;
+            continue;
+        }
+        times->values.counts[histogram_bucket(pick_ns(pick)) - times->values.first]--;
+        times->values.total--;
+    }
+    picks->count = left;
+}
+
 void why_names_finish(struct why_names *names, const char *wanted, uint64_t given_ns)
 {
     names->noise_ns = ((uint64_t)names->last_ns - (uint64_t)names->first_ns) / RUN_PART;
@@ -419,6 +457,8 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
         if (!is_wanted)
             continue;
         names->matched = true;
+        if (name->run && names->job_room)
+            drop_start_and_end(names, &name->own);
         const uint64_t zeros = name->lock ? 3 * name->own.values.total + WHY_LEAST : 0;
         name->own.slow = why_bounds_find(&name->own.values, zeros, given_ns, &name->own.bounds);
         name->queued.slow =
@@ -457,6 +497,7 @@ void why_names_free(struct why_names *names)
     free(names->of_number[0]);
     free(names->of_number[1]);
     free(names->tracks.list);
+    free(names->jobs);
     why_gpus_free(&names->gpus);
     stalls_free(&names->stalls);
     *names = (struct why_names){0};

@@ -104,6 +104,10 @@ struct why_names {
     uint32_t *of_number[2]; /* by name, 1 + place in list: calls, and waits */
     uint32_t number_room[2];
     struct why_tracks tracks;
+    struct why_job {
+        int64_t first_ns, last_ns; /* its calls of MPI that waited; 0, 0: none did */
+    } * jobs;                      /* by process */
+    uint32_t job_room;
     struct why_gpus gpus;
     struct stalls stalls;      /* waits without an end; after why_names_finish */
     int64_t first_ns, last_ns; /* of all spans */
