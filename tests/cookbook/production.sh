@@ -3,7 +3,7 @@
 #
 # production.sh [FOLDER [TOPIC...]] - makes the runs of docs/production.md again, and shows each command with what it says.
 # TOPIC: hung, rule, control, family, queue; all of them without one. Another is why, of unmodified programs: it wants Debian's
-# redis-server, memcached, libleveldb-dev, g++ and python3. FOLDER (default: build/production) keeps programs, profiles and reports.
+# redis-server, memcached, libleveldb-dev, g++ and python3. And postgresql, which wants Debian's postgresql-15, and root. FOLDER (default: build/production) keeps programs, profiles and reports.
 # Wants gcc and CMake; changes nothing outside FOLDER. Some two minutes. No part of ./check.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
@@ -167,6 +167,33 @@ run_why() {
     wait
     show rbwp why --name 'condition*' leveldb.bin
     show rbwp stats --by stack leveldb.bin
+}
+
+run_postgresql() { # a session keeps a row locked for 4 s, another one waits for it
+    local bin=/usr/lib/postgresql/15/bin as="runuser -u postgres --" folder=$work/postgresql psql waiting
+    rm -rf "$folder" && mkdir "$folder" && chown postgres "$folder"
+    cd "$folder"
+    $as $bin/initdb -D data -A trust >"$work/recorded.log"
+    psql="$bin/psql -q -h $folder -p 7788 -U postgres"
+    typed rbwp record --what threads -o 'pg-%p.bin' -- postgres -D data
+    $as env RBWP_THREADS="${RBWP_THREADS:-$work/rbwp/librbwp-threads.so}" "$(type -p rbwp)" record --what threads -o 'pg-%p.bin' -- \
+        $bin/postgres -D data -k "$folder" -h '' -p 7788 >>"$work/recorded.log" 2>&1 &
+    until_ready $psql -c 'select'
+    $psql -c 'create table accounts as select id, 0 as sum from generate_series(1, 100) id'
+    (echo 'begin; update accounts set sum = 1 where id = 1;' && sleep 4 && echo 'commit') | $psql &
+    sleep 0.5
+    (for i in {1..20}; do echo 'update accounts set sum = sum + 1 where id = 2;'; done && echo 'update accounts set sum = 2 where id = 1') | $psql &
+    sleep 2.5
+    typed rbwp processes --json pg-*.bin
+    rbwp processes --json pg-*.bin | grep waiting
+    typed "$psql" -c 'select pid, pg_blocking_pids(pid), wait_event from pg_stat_activity'
+    $psql -c 'select pid, pg_blocking_pids(pid), wait_event from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0'
+    waiting=$($psql -Atc 'select pid from pg_stat_activity where cardinality(pg_blocking_pids(pid)) > 0')
+    sleep 3
+    $as $bin/pg_ctl -D data -m fast stop >>"$work/recorded.log"
+    wait
+    show rbwp why --name epoll "pg-$waiting.bin"
+    cd "$work"
 }
 
 for topic in "${topics[@]}"; do
