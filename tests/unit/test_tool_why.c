@@ -89,6 +89,24 @@ static void a_third_behind_a_gap(void **state)
     histogram_free(&values);
 }
 
+/* Waits of a busy machine, of 10 us to 20 ms: four of 65 ms are far from them, two are not. */
+static void few_behind_a_gap(void **state)
+{
+    struct histogram values = {0};
+    struct why_bounds bounds;
+    (void)state;
+    for (unsigned i = 0; i < 400; i++)
+        add(&values, 10000 + i * (uint64_t)i * 120, 1);
+    add(&values, 120000000, 2);
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    add(&values, 120000000, 2);
+    assert_true(why_bounds_find(&values, 0, 0, &bounds));
+    assert_int_equal(bounds.slow, 4);
+    add(&values, 70000000, 4); /* no gap */
+    assert_false(why_bounds_find(&values, 0, 0, &bounds));
+    histogram_free(&values);
+}
+
 static void few_zeros_and_given(void **state)
 {
     struct histogram values = {0};
@@ -165,6 +183,7 @@ int main(void)
                                        cmocka_unit_test(wide_is_ordinary),
                                        cmocka_unit_test(a_third_behind_a_gap),
                                        cmocka_unit_test(few_zeros_and_given),
+                                       cmocka_unit_test(few_behind_a_gap),
                                        cmocka_unit_test(chance),
                                        cmocka_unit_test(period),
                                        cmocka_unit_test(waits_without_an_end),

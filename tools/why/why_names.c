@@ -13,7 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPREADS = 8, GAP_PART = 8, HEAVY_PART = 10, FAR_RATIO = 8, RATIO_MOST = 4, RUN_PART = 100 };
+enum {
+    SPREADS = 8,
+    GAP_PART = 8,
+    HEAVY_PART = 10,
+    FAR_RATIO = 8,
+    RATIO_MOST = 4,
+    APART_LEAST = 3,
+    RUN_PART = 100
+};
 #define FLOOR_NS UINT64_C(10000)         /* nobody is slow by less */
 #define SLICE_NS 5e6                     /* a scheduler makes calls late by less everywhere */
 #define LOCK_FLOOR_NS UINT64_C(10000000) /* two slices: of who waits, and of who holds it */
@@ -64,6 +72,17 @@ static double beyond(double low, double high, double median)
                   larger(median * 1.25, median + FLOOR_NS));
 }
 
+/* Where ordinary calls spread much, as a ratio, some may be far all the same: they lie beyond the
+ * spread as a difference, and few lie in the half below that. */
+static double least_gap(const struct histogram *values, double threshold, double spread)
+{
+    const uint64_t far = count_above(values, spread, 1e300);
+    return far >= APART_LEAST && 2 * count_above(values, spread / 2, spread) <= far &&
+                   spread < threshold
+               ? spread
+               : threshold;
+}
+
 static double find_threshold(const struct histogram *values, uint64_t zeros)
 {
     const double count = (double)(values->total + zeros);
@@ -71,7 +90,9 @@ static double find_threshold(const struct histogram *values, uint64_t zeros)
     const double p25 = at_rank(values, zeros, count * 0.25);
     const double p50 = at_rank(values, zeros, count * 0.5);
     const double p75 = at_rank(values, zeros, count * 0.75);
-    const double by_quartiles = beyond(p25, p75, p50), by_half = beyond(p10, p50, p50);
+    const double by_quartiles = least_gap(values, beyond(p25, p75, p50),
+                                          larger(p75 + SPREADS * (p75 - p25), p50 + FLOOR_NS));
+    const double by_half = beyond(p10, p50, p50);
     const uint64_t slow = count_above(values, by_half, 1e300);
     const bool gap = count_above(values, by_half, 2 * by_half) * GAP_PART <= slow;
     return by_half < by_quartiles && gap && (double)slow <= count * MANY_SLOW ? by_half
