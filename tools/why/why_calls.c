@@ -675,7 +675,7 @@ static void note_message(struct why_part *part, const struct trace_message *mess
     if (!sends && !sent)
         return;
     known->count = made.count - 1;
-    if (2 * (uint64_t)(first.ended_ns - first.handled_ns) > part->longest_ns)
+    if ((uint64_t)first.ended_ns - (uint64_t)first.handled_ns > part->longest_ns / 2)
         known->in = first.name;
 }
 

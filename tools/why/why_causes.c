@@ -76,18 +76,18 @@ static const struct why_meanwhile *call_of(const struct why_calls *calls, uint32
 
 /* So much of that time it was ready to run and had no CPU: behind waits and in run intervals, or in
  * calls, which have their waits inside. */
-static int64_t starved_ns(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
-                          int64_t to_ns)
+static uint64_t starved_ns(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
+                           int64_t to_ns)
 {
-    int64_t sums_ns[2] = {0, 0};
+    uint64_t sums_ns[2] = {0, 0};
     uint32_t count;
     const struct why_meanwhile *list = why_calls_of_thread(calls, thread, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct why_meanwhile *one = &list[i];
         const bool wait = one->kind == WHY_WAIT;
-        const int64_t runnable_ns = (int64_t)one->runnable_ns;
-        const int64_t ns = why_overlap_ns(wait ? one->stop_ns - runnable_ns : one->start_ns,
-                                          one->stop_ns, from_ns, to_ns);
+        const uint64_t runnable_ns = wait || one->has_cpu ? one->runnable_ns : 0;
+        const int64_t since_ns = wait ? one->stop_ns - (int64_t)runnable_ns : one->start_ns;
+        const uint64_t ns = (uint64_t)why_overlap_ns(since_ns, one->stop_ns, from_ns, to_ns);
         sums_ns[!wait && !why_is_run(trace_name_of(*calls->trace, one->name))] +=
             ns < runnable_ns ? ns : runnable_ns;
     }
@@ -98,7 +98,8 @@ static int64_t starved_ns(const struct why_calls *calls, uint32_t thread, int64_
  * that time they were ready to run and had no CPU. */
 static bool were_starved(const struct why_calls *calls, const struct why_part *part)
 {
-    int64_t sum_ns = 0, until_ns = part->stop_ns;
+    uint64_t sum_ns = 0;
+    int64_t until_ns = part->stop_ns;
     uint32_t thread = part->waker;
     for (unsigned step = 0; thread != TRACE_NONE && step < HOLDERS; step++) {
         uint32_t count;
@@ -112,7 +113,7 @@ static bool were_starved(const struct why_calls *calls, const struct why_part *p
         thread = got ? got->waker : TRACE_NONE;
         until_ns = since_ns;
     }
-    return 2 * sum_ns > part->stop_ns - part->start_ns;
+    return sum_ns > ((uint64_t)part->stop_ns - (uint64_t)part->start_ns) / 2;
 }
 
 /* Who waits itself for what another one has leads to that one. */
@@ -124,7 +125,8 @@ struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int6
         const struct why_meanwhile *wait = wait_of(calls, thread, from_ns, to_ns);
         const struct why_meanwhile *call = call_of(calls, thread, from_ns, to_ns);
         by = (struct why_by){thread, call ? call->name : TRACE_NONE, wait ? wait->name : TRACE_NONE,
-                             2 * starved_ns(calls, thread, from_ns, to_ns) > to_ns - from_ns};
+                             starved_ns(calls, thread, from_ns, to_ns) >
+                                 ((uint64_t)to_ns - (uint64_t)from_ns) / 2};
         if (!wait || wait->waker == thread)
             break;
         thread = wait->waker;

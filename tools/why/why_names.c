@@ -447,6 +447,7 @@ static bool waits_for_work(const struct why_name *name)
 static void drop_start_and_end(const struct why_names *names, struct why_times *times)
 {
     struct why_picks *picks = &times->longest;
+    const uint64_t run_ns = (uint64_t)names->last_ns - (uint64_t)names->first_ns;
     uint32_t left = 0;
     for (uint32_t i = 0; i < picks->count; i++) {
         const struct why_pick *pick = &picks->list[i];
@@ -454,7 +455,7 @@ static void drop_start_and_end(const struct why_names *names, struct why_times *
         const struct why_job job =
             process < names->job_room ? names->jobs[process] : (struct why_job){0, 0};
         const bool apart = pick->stop_ns < job.first_ns || pick->start_ns > job.last_ns;
-        if (!apart || 2 * (job.last_ns - job.first_ns) < names->last_ns - names->first_ns) {
+        if (!apart || (uint64_t)job.last_ns - (uint64_t)job.first_ns < run_ns / 2) {
             picks->list[left++] = *pick;
             continue;
         }
