@@ -10,6 +10,7 @@
 #define MARKS_H
 
 #include "index.h"
+#include "rbwp_reader.h"
 #include "rbwp_writer.h"
 #include "thread_table.h"
 
@@ -58,5 +59,27 @@ void mark_index_tell(struct mark_index *marks, const struct rbwp_thread_state *s
 void mark_index_joined(struct mark_index *marks, const struct block_index *index);
 /* The blocks end here. Fills what values says of marks; valid as long as they are. */
 void mark_index_finish(struct mark_index *marks, uint64_t end_offset, struct rbwp_trailer *values);
+
+/* ---- checking them --------------------------------------------------------------------------- */
+
+/*
+ * Whether what the trailer says of open items is so: R68 to R72.
+ *
+ * Begins and ends are paired while blocks pass; what is found is reported at the end, for a file in
+ * which nothing else is wrong.
+ */
+
+struct mark_checker;
+
+/* NULL without memory, or where the trailer has no marks. */
+struct mark_checker *mark_checker_new(const struct rbwp_trailer *trailer);
+void mark_checker_free(struct mark_checker *checker);
+/* The next block of the file. */
+void mark_checker_block(struct mark_checker *checker, const struct rbwp_block *block);
+
+typedef void mark_broken_fn(void *context, const struct rbwp_error *error);
+/* The blocks end there. Reports the first break of each rule. */
+void mark_checker_finish(struct mark_checker *checker, uint64_t end_offset, mark_broken_fn *broken,
+                         void *context);
 
 #endif /* MARKS_H */

@@ -17,7 +17,7 @@
 #include "rbwp_recover.h"
 #include "reader_error.h"
 #include "resync.h"
-#include "sized.h"
+#include "failure.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -20,7 +20,7 @@
 #include "reader.h"
 #include "reader_error.h"
 #include "recover_ring.h"
-#include "sized.h"
+#include "failure.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* ---- reader error ---------------------------------------------------------------------------- */
-/* See reader_error.h. Texts are one line: what, where, and the broken rule. */
+/* See rules.h. Texts are one line: what, where, and the broken rule. */
 
 static void reader_error_append(struct rbwp_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

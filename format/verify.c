@@ -16,8 +16,7 @@
 #include "reader.h"
 #include "rbwp_table.h"
 #include "index.h"
-#include "sized.h"
-#include "verify_marks.h"
+#include "failure.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

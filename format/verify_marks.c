@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "verify_marks.h"
+#include "marks.h"
 
 #include "crc32c.h"
 #include "format_fields.h"

@@ -15,7 +15,7 @@
 #include "descriptor.h"
 #include "header.h"
 #include "marks.h"
-#include "sized.h"
+#include "failure.h"
 #include "index.h"
 #include "trailer.h"
 #include "writer.h"

@@ -158,7 +158,6 @@ static inline uint64_t live_sample_check(const struct rbwp_clock_sample *sample)
 /* An event is one word, 0 = none: kind (3 bits), id (16 bits), ticks since the chunk's base (45).
  */
 #define LIVE_EVENT_KIND_BITS 3
-#define LIVE_EVENT_ID_BITS 16
 #define LIVE_EVENT_TIME_SHIFT 19
 #define LIVE_EVENT_TIME_BITS 45
 enum live_event_kind {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_loader.h"
 
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

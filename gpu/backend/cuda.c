@@ -8,7 +8,7 @@
  */
 #include "code_loader.h"
 #include "cuda_abi.h"
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 /* gpu_backend.c - what the three drivers have in common: copies, codes, libraries. */
 #include "gpu_backend.h"
 
-#include "gpu_failure.h"
 #include "gpu_loader.h"
 
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
  * has a current device, which attach sets and detach puts back.
  */
 #include "code_loader.h"
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "hip_abi.h"
 
 #include <stdio.h>

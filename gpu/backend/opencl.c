@@ -7,7 +7,7 @@
  * released then. Out-of-order queues are refused: there a marker says nothing of
  * what comes behind it.
  */
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "gpu_loader.h"
 #include "grow.h"
 #include "opencl_abi.h"

@@ -6,7 +6,6 @@
 #include "bytes.h"
 #include "failure.h"
 #include "rbwp_events.h"
-#include "sized.h"
 #include "ticks.h"
 
 #include <stdio.h>

@@ -11,7 +11,6 @@
 #include "failure.h"
 #include "grow.h"
 #include "rbwp_lanes.h"
-#include "sized.h"
 #include "ticks.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  */
 #include "channel_launch.h"
 
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * The driver's calls, between attach and detach.
  */
 #include "gpu_device.h"
-#include "gpu_failure.h"
 #include "rbwp_gpu_channel.h"
 
 #include <stdio.h>

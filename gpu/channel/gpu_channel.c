@@ -13,10 +13,8 @@
  */
 #include "channel_launch.h"
 #include "gpu_device.h"
-#include "gpu_failure.h"
 #include "rbwp_gpu_channel.h"
 #include "rbwp_record.h"
-#include "sized.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

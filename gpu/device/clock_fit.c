@@ -4,9 +4,8 @@
  * was read somewhere between the host's two readings, so the middle is wrong by half of their
  * distance at most. Two sets give the drift.
  */
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "rbwp_device_buffers.h"
-#include "sized.h"
 #include "ticks.h"
 
 static bool is_possible(const struct rbwp_device_clock_sample *sample)

@@ -6,10 +6,9 @@
  */
 #include "bytes.h"
 #include "device_memory.h"
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "kernel_tables.h"
 #include "rbwp_rows.h"
-#include "sized.h"
 
 #include <stdlib.h>
 #include <string.h>

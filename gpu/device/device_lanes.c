@@ -10,12 +10,11 @@
 #include "bytes.h"
 
 #include "device_memory.h"
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "kernel_tables.h"
 #include "rbwp_device.h"
 #include "rbwp_rows.h"
 #include "read_clock.h"
-#include "sized.h"
 #include "ticks.h"
 
 #include <stdio.h>

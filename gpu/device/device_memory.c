@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device_memory.h"
 
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "grow.h"
 #include "rbwp_rows.h"
 

@@ -6,7 +6,7 @@
  * source of records is asked for by its variable of the environment (RBWP_PTX_DIR: kernels with
  * probes; RBWP_INJECT_FILE: what GPUs did, inject_session.h) and says which of the driver's calls
  * it wants to see; CUPTI calls back on the program's threads, around these. Without CUPTI, work of
- * GPUs is timed by events where the library is preloaded (inject_hooks.h). Whatever is missing,
+ * GPUs is timed by events where the library is preloaded (inject_events.h). Whatever is missing,
  * the program goes on, and one line says what is not recorded. Ranges come another way
  * (inject_nvtx.c).
  *
@@ -14,10 +14,9 @@
  * nothing more.
  */
 #include "inject_buffers.h"
-#include "inject_clock.h"
+#include "inject_session.h"
 #include "inject_events.h"
 #include "inject_names.h"
-#include "inject_hooks.h"
 #include "inject_ptx.h"
 #include "inject_log.h"
 #include "rbwp_record.h"

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_calls.h"
-#include "inject_clock.h"
 #include "inject_library.h"
 #include "inject_names.h"
 #include "inject_rows.h"
 #include "inject_session.h"
-#include "inject_started.h"
 
 #include "rbwp_record.h"
 

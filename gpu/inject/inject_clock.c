@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "inject_clock.h"
+#include "inject_session.h"
 
 #include "rbwp_record.h"
 #include "read_clock.h"

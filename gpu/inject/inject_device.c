@@ -3,7 +3,7 @@
 
 #include "bytes.h"
 #include "held.h"
-#include "inject_clock.h"
+#include "inject_session.h"
 #include "inject_log.h"
 
 #include <errno.h>

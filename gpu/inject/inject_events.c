@@ -2,10 +2,9 @@
 #include "inject_events.h"
 
 #include "hash.h"
-#include "inject_clock.h"
 #include "inject_device.h"
 #include "inject_log.h"
-#include "inject_started.h"
+#include "inject_session.h"
 #include "helper_thread.h"
 
 #include <pthread.h>

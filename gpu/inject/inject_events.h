@@ -22,6 +22,7 @@
 #include "inject_session.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum { EVENTS_PENDING = 16384 };
 
@@ -58,5 +59,27 @@ extern const struct inject_source inject_events;
 extern atomic_bool inject_events_on;
 /* In a forked child nothing more is taken. */
 void inject_events_forget(void);
+
+/* ---- the driver's calls ---------------------------------------------------------------------- */
+
+/*
+ * The driver's calls as a program finds them, where CUPTI does not report them.
+ *
+ * A library that is preloaded stands before the driver, whichever way a program looks for its
+ * functions: by linking with it, by dlsym, by cuGetProcAddress (as the CUDA runtime does). Each
+ * function that is looked for here stands in for the driver's, which it calls; unless events are
+ * asked for, nothing more.
+ */
+
+/* What the program's dlsym would be without us: for our own use of the driver. */
+void *inject_find(void *library, const char *symbol);
+
+/* Whether the calls of this program come by here: the library is preloaded, or one of its functions
+ * was handed out. */
+bool inject_hooks_stand(void);
+
+/* RBWP_INJECT_EVENTS: 0 never, 1 whether CUPTI is there or not; without, where it is not. */
+enum inject_events_wish { EVENTS_NEVER, EVENTS_WITHOUT_CUPTI, EVENTS_ALWAYS };
+enum inject_events_wish inject_events_wish(void);
 
 #endif /* INJECT_EVENTS_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hooks_abi.h"
-#include "inject_clock.h"
+#include "inject_session.h"
 #include "inject_events.h"
-#include "inject_hooks.h"
 #include "inject_names.h"
 
 #include <dlfcn.h>

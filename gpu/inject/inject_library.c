@@ -4,7 +4,7 @@
  * loaded already (PyTorch brings it) is taken first, whichever version it has.
  */
 #include "inject_library.h"
-#include "inject_hooks.h"
+#include "inject_events.h"
 #include "inject_log.h"
 
 #include <dlfcn.h>

@@ -8,7 +8,6 @@
  */
 #include "inject_names.h"
 #include "inject_session.h"
-#include "inject_started.h"
 #include "nvtx_abi.h"
 #include "rbwp_range.h"
 

@@ -2,7 +2,7 @@
 #include "inject_ptx.h"
 
 #include "bytes.h"
-#include "inject_clock.h"
+#include "inject_session.h"
 #include "ptx_cell.h"
 #include "ptx_probe.h"
 

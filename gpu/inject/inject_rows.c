@@ -5,7 +5,6 @@
 #include "inject_library.h"
 #include "inject_names.h"
 #include "inject_session.h"
-#include "inject_started.h"
 #include "known_tables.h"
 #include "rbwp_rows.h"
 

@@ -2,9 +2,7 @@
 #include "inject_session.h"
 
 #include "held.h"
-#include "inject_clock.h"
 #include "inject_log.h"
-#include "inject_started.h"
 #include "helper_thread.h"
 #include "rbwp_session.h"
 #include "record_extend.h"

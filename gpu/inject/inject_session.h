@@ -71,4 +71,41 @@ void inject_session_end(void);
 /* When the process exits: before what was made until now is taken apart. */
 bool inject_session_end_before(void);
 
+/* ---- the range of a call --------------------------------------------------------------------- */
+
+/*
+ * In which range a call is made: the innermost that its thread pushed; without one, the last that
+ * was started and has not ended, as RBWP_INJECT_STARTED says: thread, by this thread (the default),
+ * all, by any, none. Any thread.
+ */
+
+/* Of a range that any thread may end; 0 is none. */
+void inject_started(uint64_t range);
+void inject_started_ended(uint64_t range);
+
+/* The number of its row, 0: none. */
+uint64_t inject_range_now(void);
+
+/* In a forked child none is open. */
+void inject_started_forget(void);
+
+/* ---- clocks ---------------------------------------------------------------------------------- */
+
+/*
+ * CLOCK_MONOTONIC, in which times of GPUs are given, and times of calls, which are taken as ticks
+ * of the recorder's clock: these are cheaper to read on the thread that launches.
+ *
+ * What ticks are in CLOCK_MONOTONIC is asked once the call's work is finished. Both clocks are
+ * looked at together from time to time; between two looks the line is straight.
+ */
+
+uint64_t inject_now_ns(void);
+
+/* Before the first call. */
+void inject_ticks_open(void);
+/* Of ticks that lie before it times are known from now on. One thread at a time. */
+void inject_ticks_look(void);
+/* By the thread that may look. */
+uint64_t inject_ticks_ns(uint64_t ticks);
+
 #endif /* INJECT_SESSION_H */

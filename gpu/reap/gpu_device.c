@@ -4,9 +4,8 @@
  */
 #include "gpu_stream.h"
 
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "rbwp_record.h"
-#include "sized.h"
 
 #include <stdio.h>
 #include <stdlib.h>

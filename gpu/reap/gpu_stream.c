@@ -7,7 +7,7 @@
  */
 #include "gpu_stream.h"
 
-#include "gpu_failure.h"
+#include "gpu_backend.h"
 #include "rbwp_range.h"
 #include "record_extend.h"
 

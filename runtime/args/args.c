@@ -7,7 +7,6 @@
 
 #include "known_tables.h"
 #include "record_extend.h"
-#include "row_hold.h"
 
 #include <endian.h>
 #include <pthread.h>

@@ -5,7 +5,6 @@
 #define ITT_ABI_H
 
 #include <pthread.h>
-#include <stdint.h>
 
 #define ITT_MAGIC "\xED\xAB\xAB\xEC\x0D\xEE\xDA\x30"
 enum { ITT_MAGIC_BYTES = 8, ITT_VERSION = 3 };

@@ -11,7 +11,6 @@
 #include "settings_file.h"
 #include "rbwp_session.h"
 #include "rbwp_work.h"
-#include "sized.h"
 
 #include <string.h>
 

@@ -7,8 +7,6 @@
 
 #include "known_tables.h"
 #include "record_extend.h"
-#include "row_hold.h"
-#include "rule_watch.h"
 
 #include <pthread.h>
 

@@ -2,9 +2,9 @@
 /*
  * range.c - ranges that nest, thread by thread, and such as any thread may stop.
  *
- * The row is written when the range begins and held (row_hold.h): its end stores one cell. Where
- * the row has gone to the file by then, as that of a range around thousands of others has, another
- * row of the same range has the stop.
+ * The row is written when the range begins and held (record_extend.h): its end stores one cell.
+ * Where the row has gone to the file by then, as that of a range around thousands of others has,
+ * another row of the same range has the stop.
  *
  * What nearly every push and pop needs stands in line, with one test for each thing that may be
  * otherwise; all the rest is a call, which begins anew.
@@ -12,7 +12,6 @@
 #include "known_tables.h"
 #include "rbwp_range.h"
 #include "record_extend.h"
-#include "row_hold.h"
 #include "test_point.h"
 
 #include <pthread.h>

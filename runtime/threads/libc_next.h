@@ -10,14 +10,12 @@
 #define LIBC_NEXT_H
 
 #include <aio.h>
-#include <dlfcn.h>
 #include <mqueue.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +23,6 @@
 #include <sys/file.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/sendfile.h>

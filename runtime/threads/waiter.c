@@ -5,7 +5,6 @@
 #include "rbwp_record.h"
 #include "rbwp_rows.h"
 #include "record_extend.h"
-#include "row_hold.h"
 
 #include <errno.h>
 #include <signal.h>

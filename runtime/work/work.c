@@ -7,13 +7,11 @@
  * work_mask.h; who runs it and who sleeps, in worker.c and doorbell.h; when a
  * handle names an item, in worker.h.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "failure.h"
-#include "sized.h"
 #include "test_point.h"
 #include "worker.h"
 

@@ -9,7 +9,7 @@
 #include "cuda_each.h"
 #include "fake_inject.h"
 #include "inject_buffers.h"
-#include "inject_started.h"
+#include "inject_session.h"
 #include "nvtx_program.h"
 #include "rbwp_reader.h"
 #include "rows_support.h"

@@ -4,12 +4,10 @@
  * the clock by which the times of calls get there.
  */
 #include "clock.h"
-#include "inject_clock.h"
 #include "inject_library.h"
 #include "inject_names.h"
 #include "inject_rows.h"
 #include "inject_session.h"
-#include "inject_started.h"
 #include "rbwp_rows.h"
 #include "record_support.h"
 #include "rows_support.h"

@@ -72,7 +72,7 @@ static enum rbwp_status parse(struct rbwp_session_config *config, const char *fl
     return status;
 }
 
-/* What a zero in each field stands for; one size, whoever compiled the caller (sized.h). */
+/* What a zero in each field stands for; one size, whoever compiled the caller (failure.h). */
 static void test_defaults(void **state)
 {
     (void)state;

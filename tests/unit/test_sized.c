@@ -3,7 +3,7 @@
  * Guards: structs of callers that were compiled with another version are neither read nor written
  * behind their end, and nothing that they ask for is passed over in silence.
  */
-#include "sized.h"
+#include "failure.h"
 
 #include "unit.h"
 

@@ -66,7 +66,6 @@ enum {
     LOCAL_EXTRA_BYTES = 20, /* both sizes */
     FILLER_BYTES = 4,       /* of the extra field that fills up, at least */
     FILLER = 0xd935,        /* its kind, as other programs that align members have it */
-    CENTRAL_BYTES = 46,
     CENTRAL_EXTRA_BYTES = 28 /* both sizes and the offset */
 };
 

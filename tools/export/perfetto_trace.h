@@ -41,7 +41,6 @@
  */
 
 #define PB_HEAD_MAX (2 * VARINT_BYTES_MAX)
-#define PB_MESSAGE_MAX ((1u << 21) - 1) /* behind pb_open */
 
 enum pb_type { PB_VARINT = 0, PB_FIXED64 = 1, PB_BYTES = 2 };
 

@@ -23,6 +23,7 @@
 #ifndef RBWP_GPU_BACKEND_H
 #define RBWP_GPU_BACKEND_H
 
+#include "failure.h"
 #include "rbwp_format.h"
 
 /* Which API a backend speaks. Values are stored in files. */
@@ -313,5 +314,20 @@ int gpu_copy(struct gpu_context *context, const struct gpu_copy *copy, void *str
 extern const struct gpu_backend gpu_cuda_backend;
 extern const struct gpu_backend gpu_hip_backend;
 extern const struct gpu_backend gpu_opencl_backend;
+
+/* ---- what the drivers' codes mean ------------------------------------------------------------ */
+
+/* Fills error, which may be NULL, and returns status. */
+#define gpu_failure(error, status, ...) failure(error, status, 0, __VA_ARGS__)
+
+/* A call was refused because of a graph capture. CUDA and HIP. */
+bool gpu_is_capturing(int code);
+
+/* gpu_backend.status_of for CUDA and HIP, which share their numbers. */
+enum rbwp_status gpu_status_of(int code);
+
+/* gpu_backend.describe, once the driver's name of the code is known (NULL: it has none). */
+enum rbwp_status gpu_describe(const struct gpu_driver *driver, int code, const char *code_name,
+                              const char *what, struct rbwp_error *error);
 
 #endif /* RBWP_GPU_BACKEND_H */

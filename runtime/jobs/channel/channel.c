@@ -16,7 +16,6 @@
 #include "channel_transfer.h"
 #include "failure.h"
 #include "rbwp_record.h"
-#include "sized.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -3,7 +3,6 @@
 #include "failure.h"
 #include "grow.h"
 #include "message_endpoint.h"
-#include "sized.h"
 #include "work_extend.h"
 
 #include <stdlib.h>

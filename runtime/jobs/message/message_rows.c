@@ -3,7 +3,6 @@
 
 #include "known_tables.h"
 #include "record_extend.h"
-#include "row_hold.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

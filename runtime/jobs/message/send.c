@@ -2,7 +2,6 @@
 /* send.c - the way out: a message becomes a packet, or an offer of one. */
 #include "failure.h"
 #include "message_endpoint.h"
-#include "sized.h"
 #include "work_extend.h"
 
 #include <string.h>

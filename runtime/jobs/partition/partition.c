@@ -8,7 +8,7 @@
  */
 #include "operation.h"
 #include "rbwp_record.h"
-#include "sized.h"
+#include "failure.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "disk.h"
+#include "in_process.h"
 
 #include <errno.h>
 #include <stdatomic.h>

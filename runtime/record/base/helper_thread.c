@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "helper_thread.h"
 
-#include "on_load.h"
+#include "in_process.h"
 #include "read_clock.h"
 #include "test_point.h"
 

@@ -5,9 +5,8 @@
  */
 #include "live.h"
 
-#include "cancel.h"
+#include "in_process.h"
 #include "clock.h"
-#include "disk.h"
 #include "live_memory.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include "recording.h"
 #include "running.h"
 #include "session_config.h"
-#include "sized.h"
+#include "failure.h"
 
 #include <errno.h>
 #include <fcntl.h>

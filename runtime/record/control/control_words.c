@@ -12,7 +12,6 @@
 #include "node.h"
 #include "rotate.h"
 #include "running.h"
-#include "session_rules.h"
 #include "settings_file.h"
 #include "slot_limits.h"
 

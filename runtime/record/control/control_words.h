@@ -10,7 +10,7 @@
  *     enable SLOT, disable SLOT, least SLOT DURATION
  *     reload                    reads the file of settings again
  *     rotate                    what is recorded so far is a file, the rest is another
- *     rule [RULE,...]           more rules, when to dump (session_rules.h), or those that there are
+ *     rule [RULE,...]           more rules, when to dump (dump.h), or those that there are
  *     dump [FILE [DURATION]]    what is kept (of so long), as a file, while it goes on
  *
  * SLOT is a name, of all slots with it, or a number. The answer is text for people and scripts.

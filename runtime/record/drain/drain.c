@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drain.h"
 
-#include "cancel.h"
+#include "in_process.h"
 #include "chunk_encoder.h"
 #include "chunk_pool.h"
-#include "disk.h"
 #include "failure.h"
 #include "live.h"
 #include "helper_thread.h"

@@ -5,7 +5,6 @@
 #include "node.h"
 #include "ring.h"
 #include "settings_file.h"
-#include "sized.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  */
 #include "slot_limits.h"
 
-#include "on_load.h"
+#include "in_process.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "bytes.h"
 #include "hash.h"
 #include "live.h"
-#include "on_load.h"
+#include "in_process.h"
 #include "table_schema.h"
 #include "test_point.h"
 

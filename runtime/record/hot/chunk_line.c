@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "chunk_line.h"
 
-#include "cancel.h"
+#include "in_process.h"
 #include "chunk_pool.h"
 #include "clock.h"
 #include "drain.h"

@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "grow.h"
 #include "live.h"
-#include "on_load.h"
+#include "in_process.h"
 #include "slot_limits.h"
 
 #include <pthread.h>

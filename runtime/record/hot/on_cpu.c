@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "on_cpu.h"
 
-#include "cancel.h"
 #include "clock.h"
 #include "known_tables.h"
-#include "on_load.h"
+#include "in_process.h"
 #include "record_extend.h"
 #include "recording.h"
-#include "row_hold.h"
 #include "rows.h"
 
 #include <errno.h>

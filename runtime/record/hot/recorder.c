@@ -5,7 +5,7 @@
  * chunk was full (chunk_line.h). A taking back that comes too late, for the item
  * was kept at the cap, is counted as a loss cause of its own (RBWP_LOSS_KEPT_EMPTY).
  */
-#include "cancel.h"
+#include "in_process.h"
 #include "chunk_line.h"
 #include "chunk_pool.h"
 #include "loss_text.h"

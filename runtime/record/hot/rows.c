@@ -8,13 +8,12 @@
  */
 #include "rows.h"
 
-#include "cancel.h"
 #include "chunk_pool.h"
 #include "clock.h"
 #include "drain.h"
-#include "on_load.h"
+#include "in_process.h"
 #include "recording.h"
-#include "row_hold.h"
+#include "record_extend.h"
 #include "stray_rows.h"
 #include "tables.h"
 #include "test_point.h"
@@ -194,7 +193,7 @@ static bool begin_chunk(struct thread *thread, struct row_place *place, struct c
 }
 
 /* The rows up to place->held->next are whole. A full chunk goes on its way at once, but for one
- * whose last row is held (row_hold.h). */
+ * whose last row is held (record_extend.h). */
 static inline void commit(struct thread *thread, struct row_place *place, uint32_t rows)
 {
     TEST_POINT("rows: stored, not yet counted");

@@ -3,13 +3,17 @@
  * record_extend.h - for parts built upon the recorder (the GPU side is one): what they may ask of
  * the session in progress, and what they learn of its end.
  *
- * Not installed: it has not settled. What is RBWP_API here and in row_hold.h is for librbwp-jobs,
- * of the same version. Any thread, any time, unless it says otherwise.
+ * Not installed: it has not settled. What is RBWP_API here and in record_extend.h is for
+ * librbwp-jobs, of the same version. Any thread, any time, unless it says otherwise.
  */
 #ifndef RECORD_EXTEND_H
 #define RECORD_EXTEND_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "rbwp_format.h"
+#include "rbwp_rows.h"
 
 /* Counts records that were lost before they could be recorded, on the calling thread; of no thread,
  * if that is not attached. */
@@ -112,5 +116,83 @@ enum rbwp_extend_moment {
 #define RBWP_EXTEND_HOOKS_MAX 8
 typedef void (*rbwp_extend_hook_fn)(enum rbwp_extend_moment moment);
 RBWP_MUST_USE enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook);
+
+/* ---- rows that rules are about --------------------------------------------------------------- */
+
+/*
+ * For who writes rows that rules of a flight recorder may be about.
+ *
+ * Rules cost nothing where there are none: a thread's inlined calls write rows into its place for
+ * them (below). As long as a rule asks for them, that place has no room for them any more, so that
+ * rows go the slow way, which asks here: after it has made room (row_hold_keep), for a rule may
+ * come at any time.
+ */
+
+enum rule_watch { RULE_WATCH_QUEUES, RULE_WATCH_COUNTERS, RULE_WATCHES, RULE_WATCH_NONE };
+
+/* A rule is about such rows. */
+bool rule_watch_wants(enum rule_watch what);
+
+/* Work of this slot began, so long after it was handed over. In a recording call. */
+void rule_watch_queue(unsigned slot, uint64_t delay_ticks);
+/* A counter, by the number of its name, had this value. In a recording call. */
+void rule_watch_counter(uint64_t name, int64_t value);
+
+/* ---- rows that are held ---------------------------------------------------------------------- */
+
+/*
+ * Rows that are written when something begins and completed when it ends. Not installed: it has
+ * not settled.
+ *
+ * Such a row is in FILE.live like any other when row_hold_commit has returned. Until its chunk is
+ * handed over (it is full, memory is scarce, the session ends) its thread may still store into it.
+ *
+ * The calls belong between rbwp_enter_ and rbwp_leave_ (rbwp_record.h), on an attached thread, but
+ * for row_hold_stray.
+ */
+
+/* As rbwp_table_register, for a table whose times rows give as ticks (rbwp_now_ticks), 0 for none:
+ * they become times of the session's line when the row goes to the file. For who is the only one to
+ * write rows of this name, before the first. */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_row_register(const struct rbwp_schema *schema,
+                                                                 unsigned *table_out);
+
+struct held_row {
+    uint64_t *cells;       /* all 0 as long as nothing is stored */
+    uint64_t fill;         /* of the chunk, other than that of any chunk before or after; 0: none */
+    uint64_t *rows, count; /* where FILE.live says how many rows there are, and with this one */
+};
+
+#define HELD_BY_NONE UINT64_MAX
+
+/* What a thread-local place begins as. */
+#define ROW_PLACE_NONE                                                                             \
+    {                                                                                              \
+        .fill = HELD_BY_NONE                                                                       \
+    }
+
+/* Puts the calling thread's place for a table that it has written a row of into own, where inlined
+ * calls find it. watch: the rules that its rows may meet. leaves is called on the thread before it
+ * sends held rows on their way; NULL: nobody asks. */
+void row_hold_keep(unsigned table, struct rbwp_place_ *own, enum rule_watch watch,
+                   void (*leaves)(void));
+/* Takes it back: the thread's next row goes the slow way, too. */
+void row_hold_slowly(unsigned table);
+
+/* Room for a row: its cells, which are 0, are stored, then it is committed. As rbwp_row_add. False:
+ * it is lost, and held by nobody. */
+bool row_hold(unsigned table, struct held_row *row_out);
+/* The same from another library: an exported name is called less directly. */
+RBWP_API bool rbwp_extend_row_hold(unsigned table, struct held_row *row_out);
+static inline void row_hold_commit(const struct held_row *row)
+{
+    __atomic_store_n(row->rows, row->count, __ATOMIC_RELEASE);
+}
+/* Stores a cell of a row of this thread. False: the row has gone on its way. */
+bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell);
+
+/* Calls it while no session can end, on a thread that is not attached and outside of recording
+ * calls; not at all if none records. It takes no lock. */
+void row_hold_stray(void (*call)(const void *context), const void *context);
 
 #endif /* RECORD_EXTEND_H */

@@ -7,7 +7,6 @@
 #include "recording.h"
 #include "slot_limits.h"
 
-#include <pthread.h>
 #include <string.h>
 
 static const struct rbwp_schema schema = KNOWN_SCHEMA(control);

@@ -2,9 +2,8 @@
 /* extend.c - hooks, known to the whole process. */
 #include "extend.h"
 
-#include "cancel.h"
 #include "drain.h"
-#include "on_load.h"
+#include "in_process.h"
 #include "helper_thread.h"
 #include "recording.h"
 #include "running.h"

@@ -5,11 +5,10 @@
 #include "recording.h"
 #include "running.h"
 #include "session_config.h"
-#include "sized.h"
+#include "failure.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

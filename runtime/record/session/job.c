@@ -5,13 +5,11 @@
  */
 #include "job.h"
 
-#include "cancel.h"
 #include "failure.h"
 #include "live.h"
 #include "node.h"
-#include "on_load.h"
+#include "in_process.h"
 #include "read_clock.h"
-#include "sized.h"
 
 #include <fcntl.h>
 #include <pthread.h>

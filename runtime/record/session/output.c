@@ -2,7 +2,7 @@
 #include "output.h"
 
 #include "clock.h"
-#include "disk.h"
+#include "in_process.h"
 #include "test_point.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "chunk_pool.h"
 #include "output_lock.h"
 #include "clock.h"
-#include "disk.h"
+#include "in_process.h"
 #include "failure.h"
 #include "live.h"
 #include "loss_text.h"

@@ -4,7 +4,7 @@
  * the rule's number. One letter box takes what was met until it is dealt with: whoever comes
  * meanwhile only counts.
  */
-#include "session_rules.h"
+#include "dump.h"
 
 #include "clock.h"
 #include "failure.h"
@@ -13,7 +13,7 @@
 #include "rbwp_rows.h"
 #include "recording.h"
 #include "settings_file.h"
-#include "rule_watch.h"
+#include "record_extend.h"
 #include "session_config.h"
 #include "slot_limits.h"
 

@@ -5,10 +5,10 @@
 #include "drain.h"
 #include "known_tables.h"
 #include "recording.h"
-#include "row_hold.h"
+#include "record_extend.h"
 #include "session_config.h"
 #include "stall_proc.h"
-#include "stall_signal.h"
+#include "stall_stack.h"
 #include "stray_rows.h"
 #include "tables.h"
 

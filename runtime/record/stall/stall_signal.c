@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stall_signal.h"
+#include "stall_stack.h"
 
 #include "clock.h"
 #include "stall_proc.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include "held.h"
 #include "live_layout.h"
 #include "rbwp_rows.h"
-#include "rule_watch.h"
+#include "record_extend.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #ifndef THREAD_ROWS_H
 #define THREAD_ROWS_H
 
-#include "row_hold.h"
+#include "record_extend.h"
 #include "thread_registry.h"
 
 struct row_table;

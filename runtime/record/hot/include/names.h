@@ -31,7 +31,7 @@ void names_release(struct names_snapshot *snapshot);
 void names_log(void);
 
 /* Called when a slot has this name from now on, with no lock held, once it is set
- * (session_rules.h). */
+ * (dump.h). */
 typedef void names_slot_fn(unsigned slot, const char *name);
 extern names_slot_fn *_Atomic names_on_slot;
 
