@@ -37,14 +37,14 @@ build() {
 # counted KIND EXAMPLE: it records what it counts, also where it kills itself, under its threads' names and with its arguments.
 counted() {
     local example=$1/release/examples/$2 linked=static began
-    if ldd "$example" | grep -q librbwp.so; then linked=shared; fi
+    [[ $(ldd "$example") != *librbwp.so* ]] || linked=shared
     [[ $linked == "$1" ]] || fail "$1: the program is linked with the $linked library"
     began=$("$example" -bgworkprofile 2 -bgworkprofile_logfile "$1.bin")
     [[ $began == "$3" && $(counts "$1.bin") == "$began" ]] || fail "$1: $began began, $(counts "$1.bin") recorded"
     "$rbwp" check "$1.bin" >/dev/null
     # A name of a thread that had no turn is not there.
-    "$rbwp" info "$1.bin" | grep -q ' worker [01]$' || fail "$1: threads have no names"
-    "$rbwp" stats --json --by arg:tenant "$1.bin" | grep -q '"name":"6"' || fail "$1: no argument"
+    "$rbwp" info "$1.bin" | grep ' worker [01]$' >/dev/null || fail "$1: threads have no names"
+    "$rbwp" stats --json --by arg:tenant "$1.bin" | grep '"name":"6"' >/dev/null || fail "$1: no argument"
     began=$("$example" kill -bgworkprofile 2 -bgworkprofile_logfile killed.bin) && fail "$1: it lives"
     "$rbwp" repair killed.bin -o whole.bin >/dev/null
     [[ $began == "$3" && $(counts whole.bin) == "$began" ]] || fail "$1, killed: $began began, $(counts whole.bin) recorded"
@@ -75,7 +75,7 @@ for kind in "${kinds[@]}"; do
     build rbwp-tracing "$kind"
     counted "$kind" spans "999 1899"
     for argument in size:-3 file:orders.csv "part:(1, 2)"; do
-        "$rbwp" stats --json --by "arg:${argument%:*}" "$kind.bin" | grep -qF "\"name\":\"${argument#*:}\"" || fail "$kind: no argument $argument"
+        "$rbwp" stats --json --by "arg:${argument%:*}" "$kind.bin" | grep -F "\"name\":\"${argument#*:}\"" >/dev/null || fail "$kind: no argument $argument"
     done
     "$rbwp" stats --json "$kind.bin" | python3 -c 'import json, sys
 stats = json.load(sys.stdin)
