@@ -420,6 +420,7 @@ static void inject_in_child(void)
     atomic_store(&inject_opened, false);
     inject_activity_forget();
     inject_events_forget();
+    inject_names_forked();
 }
 
 /* False: nothing of what is wanted comes by CUPTI. */

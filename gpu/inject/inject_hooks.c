@@ -90,7 +90,7 @@ static void hooks_read_wish(void)
     wish = !text || !*text          ? EVENTS_WITHOUT_CUPTI
            : strcmp(text, "0") == 0 ? EVENTS_NEVER
                                     : EVENTS_ALWAYS;
-    pthread_atfork(NULL, NULL, inject_kernels_forked);
+    pthread_atfork(NULL, NULL, inject_names_forked);
 }
 
 enum inject_events_wish inject_events_wish(void)

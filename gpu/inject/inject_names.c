@@ -220,12 +220,6 @@ bool inject_kernel_of_module(const void *handle)
     return kernel_of(handle).of_module;
 }
 
-/* Another thread may have held it. */
-void inject_kernels_forked(void)
-{
-    pthread_rwlock_init(&kernels_lock, NULL);
-}
-
 /* ---- handles --------------------------------------------------------------------------------- */
 
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
@@ -305,4 +299,11 @@ struct inject_handle inject_handle_of(const void *handle)
     struct inject_handle found = handles_known(handle);
     pthread_mutex_unlock(&handles_lock);
     return found;
+}
+
+/* Another thread may have held them. */
+void inject_names_forked(void)
+{
+    pthread_rwlock_init(&kernels_lock, NULL);
+    pthread_mutex_init(&handles_lock, NULL);
 }

@@ -28,9 +28,6 @@ void inject_kernel_got_from(const void *handle, const void *other);
 const char *inject_kernel_named(const void *handle);
 bool inject_kernel_of_module(const void *handle);
 
-/* In a forked child. */
-void inject_kernels_forked(void);
-
 /* ---- handles --------------------------------------------------------------------------------- */
 
 /*
@@ -59,5 +56,8 @@ void inject_handle_made(struct inject_handle handle);
 void inject_handles_gone(const void *from);
 /* HANDLE_GONE: it is not known. */
 struct inject_handle inject_handle_of(const void *handle);
+
+/* In a forked child: of kernels and of handles. */
+void inject_names_forked(void);
 
 #endif /* INJECT_NAMES_H */

@@ -8,7 +8,9 @@
  */
 #include "cuda_each.h"
 #include "fake_inject.h"
+#include "index_map.h"
 #include "inject_buffers.h"
+#include "inject_names.h"
 #include "inject_session.h"
 #include "nvtx_program.h"
 #include "rbwp_reader.h"
@@ -189,6 +191,65 @@ static void test_buffers_after_a_fork(void **state)
     atomic_store(&may_go_on, 1);
     pthread_join(thread, NULL);
     assert_int_equal(status, 0);
+}
+
+/* ---- names and handles: those of inject_names.c alone, in this process ---- */
+
+static _Atomic int in_map;
+
+#pragma GCC visibility push(default)
+bool __real_index_map_add(struct index_map *map, uint64_t hash, uint32_t index);
+bool __wrap_index_map_add(struct index_map *map, uint64_t hash, uint32_t index);
+bool __wrap_index_map_add(struct index_map *map, uint64_t hash, uint32_t index)
+{
+    for (atomic_store(&in_map, 1); !atomic_load(&may_go_on);)
+        sched_yield();
+    return __real_index_map_add(map, hash, index);
+}
+#pragma GCC visibility pop
+
+static void *make_handle(void *made)
+{
+    inject_handle_made((struct inject_handle){HANDLE_KERNEL, made, NULL});
+    return NULL;
+}
+
+static void *name_kernel(void *made)
+{
+    inject_kernel_got(made, "kernel", true);
+    return NULL;
+}
+
+/* A process that is forked while a thread holds the lock of kernels, or that of handles, does not
+ * wait for that thread. */
+static void test_names_after_a_fork(void **state)
+{
+    static void *(*const holds[])(void *) = {make_handle, name_kernel};
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it has no threads in children of processes with threads */
+#endif
+    for (int i = 0; i < 2; i++) {
+        pthread_t thread;
+        int status, thing;
+        atomic_store(&in_map, 0);
+        atomic_store(&may_go_on, 0);
+        assert_int_equal(pthread_create(&thread, NULL, holds[i], &thing), 0);
+        while (!atomic_load(&in_map))
+            sched_yield();
+        fflush(stdout);
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(10);
+            inject_names_forked();
+            (void)inject_handle_of(&thing);
+            _exit(inject_kernel_named(&thing) != NULL);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        atomic_store(&may_go_on, 1);
+        pthread_join(thread, NULL);
+        assert_int_equal(status, 0);
+    }
 }
 
 /* ---- started ranges: those of inject_started.c alone, in this process ---- */
@@ -1509,6 +1570,7 @@ int main(int count, char **words)
         cmocka_unit_test(test_buffers_of_two_threads),
         cmocka_unit_test(test_buffers_again),
         cmocka_unit_test(test_buffers_after_a_fork),
+        cmocka_unit_test(test_names_after_a_fork),
         cmocka_unit_test_setup(test_started, set_up),
         cmocka_unit_test_setup(test_halves, set_up),
         cmocka_unit_test_setup(test_window_of_a_range, set_up),
