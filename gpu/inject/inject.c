@@ -71,15 +71,17 @@ static void activity_take(struct inject_work *work)
     inject_rows_work(work, &call);
 }
 
+/* What all records have. */
+#define FINISHED(record)                                                                           \
+    .device = (record)->device, .stream = (record)->stream, .start_ns = (record)->start,           \
+    .end_ns = (record)->end
+
 static void take_kernel(const struct cupti_kernel *kernel)
 {
     struct inject_work work = {.kind = WORK_KERNEL,
                                .name = kernel->name,
-                               .device = kernel->device,
-                               .stream = kernel->stream,
+                               FINISHED(kernel),
                                .correlation = kernel->correlation,
-                               .start_ns = kernel->start,
-                               .end_ns = kernel->end,
                                .graph_node = kernel->graph_node};
     for (int i = 0; i < 3; i++) {
         work.shape[i] = (uint32_t)kernel->grid[i];
@@ -112,11 +114,8 @@ static void take_copy(const struct cupti_copy *copy, uint32_t correlation, uint6
              memory_name(copy->from), memory_name(copy->to));
     activity_take(&(struct inject_work){.kind = WORK_COPY,
                                         .name = name,
-                                        .device = copy->device,
-                                        .stream = copy->stream,
+                                        FINISHED(copy),
                                         .correlation = correlation,
-                                        .start_ns = copy->start,
-                                        .end_ns = copy->end,
                                         .bytes = copy->bytes,
                                         .graph_node = graph_node});
 }
@@ -127,11 +126,8 @@ static void take_set(const struct cupti_set *set)
     snprintf(name, sizeof name, "Memset (%s)", memory_name(set->memory));
     activity_take(&(struct inject_work){.kind = WORK_SET,
                                         .name = name,
-                                        .device = set->device,
-                                        .stream = set->stream,
+                                        FINISHED(set),
                                         .correlation = set->correlation,
-                                        .start_ns = set->start,
-                                        .end_ns = set->end,
                                         .bytes = set->bytes,
                                         .graph_node = set->graph_node});
 }

@@ -393,11 +393,6 @@ void inject_device_gone(void *context)
 
 /* ---- waiting, memory ------------------------------------------------------------------- */
 
-static void device_nap(void)
-{
-    nanosleep(&(struct timespec){0, NAP_NS}, NULL);
-}
-
 /* The driver's own waiting could not be given up. */
 int inject_wait(void *event, uint64_t until_ns)
 {
@@ -408,7 +403,7 @@ int inject_wait(void *event, uint64_t until_ns)
         if (code != DRIVER_NOT_READY || now_ns >= until_ns)
             return code;
         if (now_ns > spin_until_ns)
-            device_nap();
+            nanosleep(&(struct timespec){0, NAP_NS}, NULL);
     }
 }
 

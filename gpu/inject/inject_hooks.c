@@ -206,35 +206,21 @@ HOOK_BETWEEN_CALLS(BETWEEN_TWO)
 
 /* ---- calls that name kernels ---------------------------------------------------------------- */
 
-static driver_result ours_cuModuleGetFunction(driver_function *made, driver_module module,
-                                              const char *name)
-{
-    REAL(driver_result, HOOK_cuModuleGetFunction, (driver_function *, driver_module, const char *))
-    driver_result result = real(made, module, name);
-    if (result == DRIVER_OK && made)
-        inject_kernel_got(*made, name, true);
-    return result;
-}
-
-static driver_result ours_cuLibraryGetKernel(cuda_kernel *made, inject_library_handle from,
-                                             const char *name)
-{
-    REAL(driver_result, HOOK_cuLibraryGetKernel,
-         (cuda_kernel *, inject_library_handle, const char *))
-    driver_result result = real(made, from, name);
-    if (result == DRIVER_OK && made)
-        inject_kernel_got(*made, name, false);
-    return result;
-}
-
-static driver_result ours_cuKernelGetFunction(driver_function *made, cuda_kernel kernel)
-{
-    REAL(driver_result, HOOK_cuKernelGetFunction, (driver_function *, cuda_kernel))
-    driver_result result = real(made, kernel);
-    if (result == DRIVER_OK && made)
-        inject_kernel_got_from(*made, kernel);
-    return result;
-}
+#define GOT(symbol, parameters, arguments, ...)                                                    \
+    static driver_result ours_##symbol parameters                                                  \
+    {                                                                                              \
+        REAL(driver_result, HOOK_##symbol, parameters)                                             \
+        driver_result result = real arguments;                                                     \
+        if (result == DRIVER_OK && made)                                                           \
+            __VA_ARGS__;                                                                           \
+        return result;                                                                             \
+    }
+GOT(cuModuleGetFunction, (driver_function * made, driver_module module, const char *name),
+    (made, module, name), inject_kernel_got(*made, name, true))
+GOT(cuLibraryGetKernel, (cuda_kernel * made, inject_library_handle from, const char *name),
+    (made, from, name), inject_kernel_got(*made, name, false))
+GOT(cuKernelGetFunction, (driver_function * made, cuda_kernel kernel), (made, kernel),
+    inject_kernel_got_from(*made, kernel))
 
 /* ---- calls that wait ------------------------------------------------------------------------ */
 
@@ -261,27 +247,17 @@ WAIT(ours_cuCtxSynchronize_v2, HOOK_cuCtxSynchronize_v2, "cuCtxSynchronize", (cu
 
 /* ---- calls that end contexts ---------------------------------------------------------------- */
 
-static driver_result ours_cuCtxDestroy_v2(cuda_context context)
-{
-    REAL(driver_result, HOOK_cuCtxDestroy_v2, (cuda_context))
-    if (context)
-        inject_events_context_goes(context, 0);
-    return real(context);
-}
-
-static driver_result ours_cuDevicePrimaryCtxRelease_v2(driver_device device)
-{
-    REAL(driver_result, HOOK_cuDevicePrimaryCtxRelease_v2, (driver_device))
-    inject_events_context_goes(NULL, device);
-    return real(device);
-}
-
-static driver_result ours_cuDevicePrimaryCtxReset_v2(driver_device device)
-{
-    REAL(driver_result, HOOK_cuDevicePrimaryCtxReset_v2, (driver_device))
-    inject_events_context_goes(NULL, device);
-    return real(device);
-}
+#define ENDS(symbol, parameters, argument, is_one, context, device)                                \
+    static driver_result ours_##symbol parameters                                                  \
+    {                                                                                              \
+        REAL(driver_result, HOOK_##symbol, parameters)                                             \
+        if (is_one)                                                                                \
+            inject_events_context_goes(context, device);                                           \
+        return real(argument);                                                                     \
+    }
+ENDS(cuCtxDestroy_v2, (cuda_context context), context, context, context, 0)
+ENDS(cuDevicePrimaryCtxRelease_v2, (driver_device device), device, true, NULL, device)
+ENDS(cuDevicePrimaryCtxReset_v2, (driver_device device), device, true, NULL, device)
 
 /* ---- how functions are found ---------------------------------------------------------------- */
 
@@ -330,25 +306,20 @@ static void stand_in(const char *symbol, void **function, int version, uint64_t 
         *function = hand_out(at, *function);
 }
 
-static driver_result ours_cuGetProcAddress(const char *symbol, void **function, int version,
-                                           uint64_t flags)
-{
-    REAL(driver_result, HOOK_cuGetProcAddress, (const char *, void **, int, uint64_t))
-    driver_result result = real(symbol, function, version, flags);
-    if (result == DRIVER_OK)
-        stand_in(symbol, function, version, flags);
-    return result;
-}
-
-static driver_result ours_cuGetProcAddress_v2(const char *symbol, void **function, int version,
-                                              uint64_t flags, int *status)
-{
-    REAL(driver_result, HOOK_cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))
-    driver_result result = real(symbol, function, version, flags, status);
-    if (result == DRIVER_OK)
-        stand_in(symbol, function, version, flags);
-    return result;
-}
+#define LOOKS_UP(symbol, parameters, arguments)                                                    \
+    static driver_result ours_##symbol parameters                                                  \
+    {                                                                                              \
+        REAL(driver_result, HOOK_##symbol, parameters)                                             \
+        driver_result result = real arguments;                                                     \
+        if (result == DRIVER_OK)                                                                   \
+            stand_in(name, function, version, flags);                                              \
+        return result;                                                                             \
+    }
+LOOKS_UP(cuGetProcAddress, (const char *name, void **function, int version, uint64_t flags),
+         (name, function, version, flags))
+LOOKS_UP(cuGetProcAddress_v2,
+         (const char *name, void **function, int version, uint64_t flags, int *status),
+         (name, function, version, flags, status))
 
 /* Called by dlsym below. NULL: it is the C library's to answer; NOT_THERE: that would find ours,
  * but the program has no driver. */

@@ -12,7 +12,6 @@
 #include "rbwp_range.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -144,12 +143,6 @@ struct levels {
     struct level level[LEVELS];
     int depth, beyond;
 };
-/* Of each thread, made with its first range: this library may have few bytes in threads, as it is
- * loaded when they run. */
-static _Thread_local struct levels *own_levels;
-static pthread_key_t levels_key;
-static pthread_once_t levels_once = PTHREAD_ONCE_INIT;
-static bool nvtx_have_key;
 static _Atomic uint64_t window_range; /* a started range that keeps the window open; 0: none */
 
 /* ---- what an event says --------------------------------------------------------------------- */
@@ -237,31 +230,6 @@ static bool records(void)
 
 /* ---- ranges that nest ----------------------------------------------------------------------- */
 
-static void nvtx_at_thread_exit(void *made)
-{
-    own_levels = NULL;
-    free(made);
-}
-
-static void nvtx_make_key(void)
-{
-    nvtx_have_key = pthread_key_create(&levels_key, nvtx_at_thread_exit) == 0;
-}
-
-/* NULL: no memory. */
-static struct levels *levels_of_thread(void)
-{
-    if (own_levels)
-        return own_levels;
-    pthread_once(&levels_once, nvtx_make_key);
-    struct levels *made = nvtx_have_key ? calloc(1, sizeof *made) : NULL;
-    if (made && pthread_setspecific(levels_key, made) != 0) {
-        free(made);
-        made = NULL;
-    }
-    return own_levels = made;
-}
-
 static int count_levels(const struct levels *levels, const struct nvtx_domain *domain)
 {
     int count = 0;
@@ -270,9 +238,9 @@ static int count_levels(const struct levels *levels, const struct nvtx_domain *d
     return count;
 }
 
-static int inject_nvtx_push(const struct nvtx_domain *domain, struct event event)
+static int nvtx_push(const struct nvtx_domain *domain, struct event event)
 {
-    struct levels *levels = levels_of_thread();
+    struct levels *levels = inject_own_make(INJECT_OWN_LEVELS, sizeof *levels);
     if (!levels)
         return NOT_TRACKED;
     if (levels->depth == LEVELS) {
@@ -305,9 +273,9 @@ static void pop_levels(struct levels *levels)
     } while (levels->depth && levels->level[levels->depth - 1].over);
 }
 
-static int inject_nvtx_pop(const struct nvtx_domain *domain)
+static int nvtx_pop(const struct nvtx_domain *domain)
 {
-    struct levels *levels = own_levels;
+    struct levels *levels = inject_own[INJECT_OWN_LEVELS];
     int at = levels ? levels->depth - 1 : -1;
     if (levels && levels->beyond) {
         levels->beyond--;
@@ -328,35 +296,11 @@ static int inject_nvtx_pop(const struct nvtx_domain *domain)
     return level;
 }
 
-static int push_ex(const struct nvtx_attributes *from)
-{
-    return inject_nvtx_push(NULL, event_of(NULL, from));
-}
-static int push_a(const char *text)
-{
-    return inject_nvtx_push(NULL, text_event(text));
-}
-static int push_w(const wchar_t *text)
-{
-    return inject_nvtx_push(NULL, wide_event(text));
-}
-static int pop_default(void)
-{
-    return inject_nvtx_pop(NULL);
-}
-static int domain_push_ex(const struct nvtx_domain *domain, const struct nvtx_attributes *from)
-{
-    return inject_nvtx_push(domain, event_of(domain, from));
-}
-static int domain_pop(const struct nvtx_domain *domain)
-{
-    return inject_nvtx_pop(domain);
-}
-
 /* ---- ranges that any thread may end, and points in time ------------------------------------- */
 
-static uint64_t nvtx_start(struct event event)
+static uint64_t nvtx_start(const struct nvtx_domain *domain, struct event event)
 {
+    (void)domain;
     inject_session_begin(NULL);
     bool opens = event.window && atomic_load(&inject_state) == INJECT_CLOSED;
     if (opens)
@@ -376,49 +320,44 @@ static void nvtx_end(uint64_t range)
         inject_window(false);
 }
 
-static uint64_t start_ex(const struct nvtx_attributes *from)
+static void nvtx_mark(const struct nvtx_domain *domain, struct event event)
 {
-    return nvtx_start(event_of(NULL, from));
+    (void)domain;
+    if (records())
+        rbwp_range_mark(event.name, event.id, event.payload);
 }
-static uint64_t start_a(const char *text)
+
+/* NVTX has each call with attributes, with a text, with a wide text, and with attributes in a
+ * domain; what they return is what the call of ours does. */
+#define FORMS(result, name, gives)                                                                 \
+    static result name##_ex(const struct nvtx_attributes *from)                                    \
+    {                                                                                              \
+        gives nvtx_##name(NULL, event_of(NULL, from));                                             \
+    }                                                                                              \
+    static result name##_a(const char *text)                                                       \
+    {                                                                                              \
+        gives nvtx_##name(NULL, text_event(text));                                                 \
+    }                                                                                              \
+    static result name##_w(const wchar_t *text)                                                    \
+    {                                                                                              \
+        gives nvtx_##name(NULL, wide_event(text));                                                 \
+    }                                                                                              \
+    static result name##_in(const struct nvtx_domain *domain, const struct nvtx_attributes *from)  \
+    {                                                                                              \
+        gives nvtx_##name(domain, event_of(domain, from));                                         \
+    }
+FORMS(int, push, return )
+FORMS(uint64_t, start, return )
+FORMS(void, mark, )
+
+static int pop_default(void)
 {
-    return nvtx_start(text_event(text));
-}
-static uint64_t start_w(const wchar_t *text)
-{
-    return nvtx_start(wide_event(text));
-}
-static uint64_t domain_start_ex(const struct nvtx_domain *domain,
-                                const struct nvtx_attributes *from)
-{
-    return nvtx_start(event_of(domain, from));
+    return nvtx_pop(NULL);
 }
 static void domain_end(const struct nvtx_domain *domain, uint64_t range)
 {
     (void)domain;
     nvtx_end(range);
-}
-
-static void mark(struct event event)
-{
-    if (records())
-        rbwp_range_mark(event.name, event.id, event.payload);
-}
-static void mark_ex(const struct nvtx_attributes *from)
-{
-    mark(event_of(NULL, from));
-}
-static void mark_a(const char *text)
-{
-    mark(text_event(text));
-}
-static void mark_w(const wchar_t *text)
-{
-    mark(wide_event(text));
-}
-static void domain_mark_ex(const struct nvtx_domain *domain, const struct nvtx_attributes *from)
-{
-    mark(event_of(domain, from));
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -467,27 +406,23 @@ struct place {
     {                                                                                              \
         number, (nvtx_function)(function)                                                          \
     }
+#define PLACES(number, name)                                                                       \
+    PLACE(number##_EX, name##_ex), PLACE(number##_A, name##_a), PLACE(number##_W, name##_w)
 static const struct place core[] = {
-    PLACE(NVTX_MARK_EX, mark_ex),
-    PLACE(NVTX_MARK_A, mark_a),
-    PLACE(NVTX_MARK_W, mark_w),
-    PLACE(NVTX_START_EX, start_ex),
-    PLACE(NVTX_START_A, start_a),
-    PLACE(NVTX_START_W, start_w),
+    PLACES(NVTX_MARK, mark),
+    PLACES(NVTX_START, start),
     PLACE(NVTX_END, nvtx_end),
-    PLACE(NVTX_PUSH_EX, push_ex),
-    PLACE(NVTX_PUSH_A, push_a),
-    PLACE(NVTX_PUSH_W, push_w),
+    PLACES(NVTX_PUSH, push),
     PLACE(NVTX_POP, pop_default),
     PLACE(NVTX_NAME_THREAD_A, name_thread_a),
     PLACE(NVTX_NAME_THREAD_W, name_thread_w),
 };
 static const struct place inject_nvtx_domains[] = {
-    PLACE(NVTX_DOMAIN_MARK_EX, domain_mark_ex), PLACE(NVTX_DOMAIN_START_EX, domain_start_ex),
-    PLACE(NVTX_DOMAIN_END, domain_end),         PLACE(NVTX_DOMAIN_PUSH_EX, domain_push_ex),
-    PLACE(NVTX_DOMAIN_POP, domain_pop),         PLACE(NVTX_DOMAIN_REGISTER_A, register_a),
-    PLACE(NVTX_DOMAIN_REGISTER_W, register_w),  PLACE(NVTX_DOMAIN_CREATE_A, create_a),
-    PLACE(NVTX_DOMAIN_CREATE_W, create_w),      PLACE(NVTX_DOMAIN_DESTROY, destroy),
+    PLACE(NVTX_DOMAIN_MARK_EX, mark_in),       PLACE(NVTX_DOMAIN_START_EX, start_in),
+    PLACE(NVTX_DOMAIN_END, domain_end),        PLACE(NVTX_DOMAIN_PUSH_EX, push_in),
+    PLACE(NVTX_DOMAIN_POP, nvtx_pop),          PLACE(NVTX_DOMAIN_REGISTER_A, register_a),
+    PLACE(NVTX_DOMAIN_REGISTER_W, register_w), PLACE(NVTX_DOMAIN_CREATE_A, create_a),
+    PLACE(NVTX_DOMAIN_CREATE_W, create_w),     PLACE(NVTX_DOMAIN_DESTROY, destroy),
 };
 
 static bool nvtx_fill(const struct nvtx_callbacks *callbacks, int module,

@@ -293,12 +293,6 @@ struct self {
     bool recorded;
 };
 
-/* Made with the thread's first launch of a kernel with probes: this library may have few bytes in
- * threads, as it is loaded when they run. */
-static _Thread_local struct self *own;
-static pthread_key_t own_key;
-static pthread_once_t own_once = PTHREAD_ONCE_INIT;
-static bool ptx_have_key;
 static atomic_uint launches_max = LAUNCHES;
 static uint64_t wait_ns;
 
@@ -340,31 +334,6 @@ void inject_ptx_close(void)
 }
 
 /* ---- launches -------------------------------------------------------------------------- */
-
-static void ptx_at_thread_exit(void *made)
-{
-    own = NULL;
-    free(made);
-}
-
-static void ptx_make_key(void)
-{
-    ptx_have_key = pthread_key_create(&own_key, ptx_at_thread_exit) == 0;
-}
-
-/* NULL: no memory. */
-static struct self *self_of_thread(void)
-{
-    if (own)
-        return own;
-    pthread_once(&own_once, ptx_make_key);
-    struct self *made = ptx_have_key ? calloc(1, sizeof *made) : NULL;
-    if (made && pthread_setspecific(own_key, made) != 0) {
-        free(made);
-        made = NULL;
-    }
-    return own = made;
-}
 
 /* Whether so many were taken that there is none for us. One that is under way may still give its
  * own back, behind rbwp_inject_ptx_again. */
@@ -417,7 +386,7 @@ static int try_to_record(struct self *self)
 void inject_ptx_enter(const struct inject_launch *launch)
 {
     struct inject_site site = inject_site_of(launch);
-    struct self *self = site.module ? self_of_thread() : NULL;
+    struct self *self = site.module ? inject_own_make(INJECT_OWN_LAUNCH, sizeof *self) : NULL;
     if (!self)
         return;
     self->recording.site = site;
@@ -432,6 +401,7 @@ void inject_ptx_enter(const struct inject_launch *launch)
 
 void inject_ptx_exit(int result)
 {
+    struct self *own = inject_own[INJECT_OWN_LAUNCH];
     struct inject_recording *recording = own ? &own->recording : NULL;
     if (!recording || !recording->site.module)
         return;

@@ -160,18 +160,11 @@ static void tell_device(int device)
     static const struct device_facts unknown;
     const struct device_facts *facts =
         atomic_load_explicit(&looked, memory_order_acquire) ? &known_devices[device] : &unknown;
-    const uint64_t cells[] = {processor_of((uint32_t)device),
-                              facts->name[0] ? inject_name(facts->name) : 0,
-                              0,
-                              0,
-                              0,
-                              0,
-                              0,
-                              0,
-                              0,
-                              (uint64_t)facts->processors,
-                              facts->memory};
-    _Static_assert(sizeof cells / sizeof cells[0] == COLUMNS_gpu_device, "a cell a column");
+    const uint64_t cells[COLUMNS_gpu_device] = {
+        [AT_gpu_device_processor] = processor_of((uint32_t)device),
+        [AT_gpu_device_name] = facts->name[0] ? inject_name(facts->name) : 0,
+        [AT_gpu_device_multiprocessors] = (uint64_t)facts->processors,
+        [AT_gpu_device_memory] = facts->memory};
     rbwp_row_add(device_table, cells);
 }
 

@@ -192,6 +192,35 @@ uint64_t inject_thread(void)
     return rbwp_extend_thread();
 }
 
+_Thread_local void *inject_own[INJECT_OWNS];
+static pthread_key_t own_key;
+static bool have_own_key;
+
+static void own_free(void *owned)
+{
+    (void)owned;
+    for (int i = 0; i < INJECT_OWNS; i++) {
+        free(inject_own[i]);
+        inject_own[i] = NULL;
+    }
+}
+
+static void make_own_key(void)
+{
+    have_own_key = pthread_key_create(&own_key, own_free) == 0;
+}
+
+void *inject_own_make(enum inject_own which, size_t bytes)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (inject_own[which])
+        return inject_own[which];
+    pthread_once(&once, make_own_key);
+    if (have_own_key && pthread_setspecific(own_key, inject_own) == 0)
+        inject_own[which] = calloc(1, bytes);
+    return inject_own[which];
+}
+
 /* ---- the window ----------------------------------------------------------------------------- */
 
 /* Both locked. */

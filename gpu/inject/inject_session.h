@@ -25,6 +25,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define INJECT_GPU 1u
@@ -61,6 +62,13 @@ static inline bool inject_records(void)
 int64_t inject_line_offset_ns(void);
 /* The calling thread as block headers name it, which it becomes one of. */
 uint64_t inject_thread(void);
+
+/* What a thread has of ours, made when it is first wanted and 0 then, freed when the thread ends:
+ * this library may have few bytes in threads, as it is loaded when they run. */
+enum inject_own { INJECT_OWN_LEVELS, INJECT_OWN_LAUNCH, INJECT_OWNS };
+extern _Thread_local void *inject_own[INJECT_OWNS];
+/* NULL: no memory. */
+void *inject_own_make(enum inject_own which, size_t bytes);
 
 /* By the program's range of the name that the environment has: NULL, none. */
 const char *inject_window_range(void);
