@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_loader.h"
 
-#include "gpu_backend.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,14 +171,14 @@ enum rbwp_status code_driver_open(const struct code_driver_kind *kind,
     if (status == RBWP_OK)
         status = code_loader_start(driver, error);
     if (status != RBWP_OK) {
-        code_driver_close(&driver->base);
+        code_close(&driver->base);
         return status;
     }
     *driver_out = &driver->base;
     return RBWP_OK;
 }
 
-void code_driver_close(struct gpu_driver *base)
+void code_close(struct gpu_driver *base)
 {
     struct code_driver *driver = (struct code_driver *)base;
     if (!driver)

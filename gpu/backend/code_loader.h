@@ -88,7 +88,7 @@ static inline const struct driver_functions *code_calls(const struct gpu_driver 
 enum rbwp_status code_driver_open(const struct code_driver_kind *kind,
                                   const struct gpu_libraries *libraries,
                                   struct gpu_driver **driver_out, struct rbwp_error *error);
-void code_driver_close(struct gpu_driver *driver);
+void code_close(struct gpu_driver *driver);
 
 /* 0 if the driver does not say. */
 uint32_t code_attribute(const struct gpu_driver *driver, driver_device device,
@@ -101,7 +101,7 @@ int code_device_info(const struct gpu_driver *driver, driver_device device,
 driver_capture_mode code_spare_captures(const struct gpu_driver *driver);
 void code_restore_captures(const struct gpu_driver *driver, driver_capture_mode mode);
 
-/* ---- rows of struct gpu_backend that are the same for both ----------------------------------- */
+/* ---- rows of GPU_BACKEND that are the same for both ------------------------------------------ */
 
 int code_stream_create(struct gpu_context *context, void **stream_out);
 int code_stream_destroy(struct gpu_context *context, void *stream);
@@ -118,15 +118,5 @@ enum rbwp_status code_module_load(struct gpu_context *context, const struct gpu_
 void code_module_unload(struct gpu_module *module);
 int code_kernel_get(struct gpu_module *module, const char *name, struct gpu_kernel **kernel_out);
 int code_launch(struct gpu_kernel *kernel, const struct gpu_launch *launch, void *stream);
-
-#define CODE_BACKEND_ROWS                                                                          \
-    .close = code_driver_close, .stream_create = code_stream_create,                               \
-    .stream_destroy = code_stream_destroy, .stream_flush = code_stream_flush,                      \
-    .stream_wait = code_stream_wait, .stream_capturing = code_stream_capturing,                    \
-    .event_create = code_event_create, .event_destroy = code_event_destroy,                        \
-    .event_record = code_event_record, .event_query = code_event_query,                            \
-    .host_free = code_host_free, .module_load = code_module_load,                                  \
-    .module_unload = code_module_unload, .kernel_get = code_kernel_get, .launch = code_launch,     \
-    .status_of = gpu_status_of
 
 #endif /* RBWP_CODE_LOADER_H */

@@ -8,7 +8,6 @@
  */
 #include "code_loader.h"
 #include "cuda_abi.h"
-#include "gpu_backend.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,8 +53,8 @@ static enum rbwp_status cuda_describe(const struct gpu_driver *driver, int code,
     return gpu_describe(driver, code, name, what, error);
 }
 
-static enum rbwp_status cuda_open_driver(const struct gpu_libraries *libraries,
-                                         struct gpu_driver **driver_out, struct rbwp_error *error)
+static enum rbwp_status cuda_open(const struct gpu_libraries *libraries,
+                                  struct gpu_driver **driver_out, struct rbwp_error *error)
 {
     static const struct code_driver_kind kind = {
         .backend = &gpu_cuda_backend,
@@ -295,24 +294,4 @@ static uint64_t cuda_timer_hz(struct gpu_context *context)
     return 1000000000;
 }
 
-const struct gpu_backend gpu_cuda_backend = {
-    .name = "cuda",
-    .api = GPU_CUDA,
-    .open = cuda_open_driver,
-    .device_info = cuda_device_info,
-    .context_open = cuda_context_open,
-    .context_close = cuda_context_close,
-    .attach = cuda_attach,
-    .detach = cuda_detach,
-    .memory_alloc = cuda_memory_alloc,
-    .memory_free = cuda_memory_free,
-    .host_alloc = cuda_host_alloc,
-    .copy_part = cuda_copy_part,
-    .peer_enable = cuda_peer_enable,
-    .memory_share = cuda_memory_share,
-    .memory_map = cuda_memory_map,
-    .memory_unmap = cuda_memory_unmap,
-    .timer_hz = cuda_timer_hz,
-    CODE_BACKEND_ROWS,
-    .describe = cuda_describe,
-};
+const struct gpu_backend gpu_cuda_backend = GPU_BACKEND(cuda, code, GPU_CUDA, gpu_status_of);

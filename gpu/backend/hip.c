@@ -6,10 +6,8 @@
  * has a current device, which attach sets and detach puts back.
  */
 #include "code_loader.h"
-#include "gpu_backend.h"
 #include "hip_abi.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +39,8 @@ static enum rbwp_status hip_describe(const struct gpu_driver *driver, int code, 
     return gpu_describe(driver, code, hip_of(driver)->hipGetErrorName(code), what, error);
 }
 
-static enum rbwp_status hip_open_driver(const struct gpu_libraries *libraries,
-                                        struct gpu_driver **driver_out, struct rbwp_error *error)
+static enum rbwp_status hip_open(const struct gpu_libraries *libraries,
+                                 struct gpu_driver **driver_out, struct rbwp_error *error)
 {
     static const struct code_driver_kind kind = {
         .backend = &gpu_hip_backend,
@@ -221,24 +219,4 @@ static uint64_t hip_timer_hz(struct gpu_context *context)
            code_attribute(context->driver, (int)context->ordinal, HIP_ATTRIBUTE_WALL_CLOCK_RATE);
 }
 
-const struct gpu_backend gpu_hip_backend = {
-    .name = "hip",
-    .api = GPU_HIP,
-    .open = hip_open_driver,
-    .device_info = hip_device_info,
-    .context_open = hip_context_open,
-    .context_close = hip_context_close,
-    .attach = hip_attach,
-    .detach = hip_detach,
-    .memory_alloc = hip_memory_alloc,
-    .memory_free = hip_memory_free,
-    .host_alloc = hip_host_alloc,
-    .copy_part = hip_copy_part,
-    .peer_enable = hip_peer_enable,
-    .memory_share = hip_memory_share,
-    .memory_map = hip_memory_map,
-    .memory_unmap = hip_memory_unmap,
-    .timer_hz = hip_timer_hz,
-    CODE_BACKEND_ROWS,
-    .describe = hip_describe,
-};
+const struct gpu_backend gpu_hip_backend = GPU_BACKEND(hip, code, GPU_HIP, gpu_status_of);

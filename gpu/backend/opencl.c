@@ -52,7 +52,7 @@ static const struct gpu_symbol opencl_symbols[] = {
 
 /* ---- codes ------------------------------------------------------------------- */
 
-static enum rbwp_status status_of(int code)
+static enum rbwp_status opencl_status_of(int code)
 {
     switch (code) {
     case GPU_OK:
@@ -140,15 +140,15 @@ static enum rbwp_status opencl_start(struct opencl_driver *driver, struct rbwp_e
     return RBWP_OK;
 }
 
-static void close_driver(struct gpu_driver *driver)
+static void opencl_close(struct gpu_driver *driver)
 {
     if (driver)
         free(((struct opencl_driver *)driver)->device);
     free(driver);
 }
 
-static enum rbwp_status opencl_open_driver(const struct gpu_libraries *libraries,
-                                           struct gpu_driver **driver_out, struct rbwp_error *error)
+static enum rbwp_status opencl_open(const struct gpu_libraries *libraries,
+                                    struct gpu_driver **driver_out, struct rbwp_error *error)
 {
     *driver_out = NULL;
     void *library = gpu_library_open(libraries ? libraries->driver : NULL, opencl_library_names,
@@ -164,7 +164,7 @@ static enum rbwp_status opencl_open_driver(const struct gpu_libraries *libraries
     if (status == RBWP_OK)
         status = opencl_start(driver, error);
     if (status != RBWP_OK) {
-        close_driver(&driver->base);
+        opencl_close(&driver->base);
         return status;
     }
     *driver_out = &driver->base;
@@ -275,7 +275,7 @@ static void opencl_detach(struct gpu_context *context, const struct gpu_attached
 
 /* ---- queues and events -------------------------------------------------------------- */
 
-static int stream_create(struct gpu_context *context, void **stream_out)
+static int opencl_stream_create(struct gpu_context *context, void **stream_out)
 {
     int code = GPU_OK;
     *stream_out = opencl_of(context->driver)
@@ -283,48 +283,48 @@ static int stream_create(struct gpu_context *context, void **stream_out)
     return code;
 }
 
-static int stream_destroy(struct gpu_context *context, void *stream)
+static int opencl_stream_destroy(struct gpu_context *context, void *stream)
 {
     return opencl_of(context->driver)->clReleaseCommandQueue(stream);
 }
 
-static int stream_flush(struct gpu_context *context, void *stream)
+static int opencl_stream_flush(struct gpu_context *context, void *stream)
 {
     return opencl_of(context->driver)->clFlush(stream);
 }
 
-static int stream_wait(struct gpu_context *context, void *stream)
+static int opencl_stream_wait(struct gpu_context *context, void *stream)
 {
     return opencl_of(context->driver)->clFinish(stream);
 }
 
-static bool stream_capturing(struct gpu_context *context, void *stream)
+static bool opencl_stream_capturing(struct gpu_context *context, void *stream)
 {
     (void)context, (void)stream; /* a queue of ours is none of recorded commands */
     return false;
 }
 
-static int event_create(struct gpu_context *context, struct gpu_event *event_out)
+static int opencl_event_create(struct gpu_context *context, struct gpu_event *event_out)
 {
     (void)context;
     event_out->native = NULL;
     return GPU_OK;
 }
 
-static void event_destroy(struct gpu_context *context, struct gpu_event *event)
+static void opencl_event_destroy(struct gpu_context *context, struct gpu_event *event)
 {
     if (event->native)
         (void)opencl_of(context->driver)->clReleaseEvent(event->native);
     event->native = NULL;
 }
 
-static int event_record(struct gpu_context *context, struct gpu_event *event, void *stream)
+static int opencl_event_record(struct gpu_context *context, struct gpu_event *event, void *stream)
 {
-    event_destroy(context, event);
+    opencl_event_destroy(context, event);
     return opencl_of(context->driver)->clEnqueueMarkerWithWaitList(stream, 0, NULL, &event->native);
 }
 
-static int event_query(struct gpu_context *context, const struct gpu_event *event)
+static int opencl_event_query(struct gpu_context *context, const struct gpu_event *event)
 {
     ocl_int state = 0;
     int code = opencl_of(context->driver)
@@ -363,7 +363,7 @@ static int opencl_host_alloc(struct gpu_context *context, uint64_t bytes, void *
     return posix_memalign(host_out, 4096, bytes) == 0 ? GPU_OK : GPU_NO_MEMORY;
 }
 
-static void host_free(struct gpu_context *context, void *host)
+static void opencl_host_free(struct gpu_context *context, void *host)
 {
     (void)context;
     free(host);
@@ -495,7 +495,7 @@ static enum rbwp_status build(struct gpu_module *module, const struct gpu_code_t
     return code == GPU_OK ? RBWP_OK : gpu_describe(context->driver, code, NULL, text->name, error);
 }
 
-static void module_unload(struct gpu_module *module)
+static void opencl_module_unload(struct gpu_module *module)
 {
     if (!module)
         return;
@@ -512,8 +512,9 @@ static void module_unload(struct gpu_module *module)
     free(module);
 }
 
-static enum rbwp_status module_load(struct gpu_context *context, const struct gpu_code_text *text,
-                                    struct gpu_module **module_out, struct rbwp_error *error)
+static enum rbwp_status opencl_module_load(struct gpu_context *context,
+                                           const struct gpu_code_text *text,
+                                           struct gpu_module **module_out, struct rbwp_error *error)
 {
     *module_out = NULL;
     if (text->log && text->log_bytes)
@@ -528,14 +529,15 @@ static enum rbwp_status module_load(struct gpu_context *context, const struct gp
     pthread_mutex_init(&module->lock, NULL);
     enum rbwp_status status = build(module, text, error);
     if (status != RBWP_OK) {
-        module_unload(module);
+        opencl_module_unload(module);
         return status;
     }
     *module_out = module;
     return RBWP_OK;
 }
 
-static int kernel_get(struct gpu_module *module, const char *name, struct gpu_kernel **kernel_out)
+static int opencl_kernel_get(struct gpu_module *module, const char *name,
+                             struct gpu_kernel **kernel_out)
 {
     *kernel_out = NULL;
     struct gpu_kernel *kernel = calloc(1, sizeof *kernel);
@@ -557,7 +559,7 @@ static int kernel_get(struct gpu_module *module, const char *name, struct gpu_ke
     return GPU_OK;
 }
 
-static int launch(struct gpu_kernel *kernel, const struct gpu_launch *launch, void *stream)
+static int opencl_launch(struct gpu_kernel *kernel, const struct gpu_launch *launch, void *stream)
 {
     const struct ocl_functions *cl = kernel->functions;
     if (launch->shared_bytes || launch->arg_count > GPU_ARGS_MAX)
@@ -578,39 +580,5 @@ static int launch(struct gpu_kernel *kernel, const struct gpu_launch *launch, vo
     return code;
 }
 
-const struct gpu_backend gpu_opencl_backend = {
-    .name = "opencl",
-    .api = GPU_OPENCL,
-    .open = opencl_open_driver,
-    .close = close_driver,
-    .device_info = opencl_device_info,
-    .context_open = opencl_context_open,
-    .context_close = opencl_context_close,
-    .attach = opencl_attach,
-    .detach = opencl_detach,
-    .stream_create = stream_create,
-    .stream_destroy = stream_destroy,
-    .stream_flush = stream_flush,
-    .stream_wait = stream_wait,
-    .stream_capturing = stream_capturing,
-    .event_create = event_create,
-    .event_destroy = event_destroy,
-    .event_record = event_record,
-    .event_query = event_query,
-    .memory_alloc = opencl_memory_alloc,
-    .memory_free = opencl_memory_free,
-    .host_alloc = opencl_host_alloc,
-    .host_free = host_free,
-    .copy_part = opencl_copy_part,
-    .peer_enable = opencl_peer_enable,
-    .memory_share = opencl_memory_share,
-    .memory_map = opencl_memory_map,
-    .memory_unmap = opencl_memory_unmap,
-    .module_load = module_load,
-    .module_unload = module_unload,
-    .kernel_get = kernel_get,
-    .launch = launch,
-    .timer_hz = opencl_timer_hz,
-    .status_of = status_of,
-    .describe = opencl_describe,
-};
+const struct gpu_backend gpu_opencl_backend =
+    GPU_BACKEND(opencl, opencl, GPU_OPENCL, opencl_status_of);

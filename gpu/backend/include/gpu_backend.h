@@ -310,6 +310,27 @@ static inline char *gpu_copy_address(const struct gpu_copy_side *side)
  */
 int gpu_copy(struct gpu_context *context, const struct gpu_copy *copy, void *stream);
 
+/* Such a struct, whose functions begin with the backend's name, or those of streams, events and
+ * code with the name of who has them for several. */
+#define GPU_BACKEND(own, shared, number, codes)                                                    \
+    {                                                                                              \
+        .name = #own, .api = number, .open = own##_open, .close = shared##_close,                  \
+        .device_info = own##_device_info, .context_open = own##_context_open,                      \
+        .context_close = own##_context_close, .attach = own##_attach, .detach = own##_detach,      \
+        .stream_create = shared##_stream_create, .stream_destroy = shared##_stream_destroy,        \
+        .stream_flush = shared##_stream_flush, .stream_wait = shared##_stream_wait,                \
+        .stream_capturing = shared##_stream_capturing, .event_create = shared##_event_create,      \
+        .event_destroy = shared##_event_destroy, .event_record = shared##_event_record,            \
+        .event_query = shared##_event_query, .memory_alloc = own##_memory_alloc,                   \
+        .memory_free = own##_memory_free, .host_alloc = own##_host_alloc,                          \
+        .host_free = shared##_host_free, .copy_part = own##_copy_part,                             \
+        .peer_enable = own##_peer_enable, .memory_share = own##_memory_share,                      \
+        .memory_map = own##_memory_map, .memory_unmap = own##_memory_unmap,                        \
+        .module_load = shared##_module_load, .module_unload = shared##_module_unload,              \
+        .kernel_get = shared##_kernel_get, .launch = shared##_launch, .timer_hz = own##_timer_hz,  \
+        .status_of = codes, .describe = own##_describe                                             \
+    }
+
 /* One per file cuda.c, hip.c, opencl.c. */
 extern const struct gpu_backend gpu_cuda_backend;
 extern const struct gpu_backend gpu_hip_backend;
