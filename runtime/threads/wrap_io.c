@@ -17,12 +17,15 @@
         return result;                                                                             \
     } while (0)
 
-/* A function that does nothing else. */
-#define MOVES(type, name, parameters, arguments, kind, fd)                                         \
+/* A function that does nothing else. A call that may not wait is nothing but a call. */
+#define MOVES_UNLESS(never, type, name, parameters, arguments, kind, fd)                           \
     SHOWN type name parameters                                                                     \
     {                                                                                              \
+        if (never)                                                                                 \
+            return REAL(name) arguments;                                                           \
         MOVE(kind, fd, REAL(name) arguments);                                                      \
     }
+#define MOVES(...) MOVES_UNLESS(false, __VA_ARGS__)
 
 MOVES(ssize_t, read, (int fd, void *to, size_t bytes), (fd, to, bytes), WAIT_READ, fd)
 MOVES(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, parts, count), WAIT_READ,
@@ -110,26 +113,12 @@ MOVES(int, semtimedop,
 /* ---- locks of files -----------------------------------------------------------------------------
  */
 
-SHOWN int flock(int fd, int operation)
-{
-    if (operation & (LOCK_NB | LOCK_UN))
-        return REAL(flock)(fd, operation);
-    MOVE(WAIT_FILE_LOCK, fd, REAL(flock)(fd, operation));
-}
-
-SHOWN int lockf(int fd, int command, off_t bytes)
-{
-    if (command != F_LOCK)
-        return REAL(lockf)(fd, command, bytes);
-    MOVE(WAIT_FILE_LOCK, fd, REAL(lockf)(fd, command, bytes));
-}
-
-SHOWN int lockf64(int fd, int command, off64_t bytes)
-{
-    if (command != F_LOCK)
-        return REAL(lockf64)(fd, command, bytes);
-    MOVE(WAIT_FILE_LOCK, fd, REAL(lockf64)(fd, command, bytes));
-}
+MOVES_UNLESS((operation & (LOCK_NB | LOCK_UN)) != 0, int, flock, (int fd, int operation),
+             (fd, operation), WAIT_FILE_LOCK, fd)
+MOVES_UNLESS(command != F_LOCK, int, lockf, (int fd, int command, off_t bytes),
+             (fd, command, bytes), WAIT_FILE_LOCK, fd)
+MOVES_UNLESS(command != F_LOCK, int, lockf64, (int fd, int command, off64_t bytes),
+             (fd, command, bytes), WAIT_FILE_LOCK, fd)
 
 /* What else it does is nothing but a call. It has one more argument or none. */
 #define FCNTL(name)                                                                                \

@@ -15,7 +15,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <string.h>
 
 /* clang-format off */
@@ -200,8 +199,12 @@ static void forget_requests(const void *handles, int count, const uint64_t *kept
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-#define MPI_REAL(name, ...)                                                                        \
-    int (*real)(__VA_ARGS__) = (int (*)(__VA_ARGS__))mpi_of(CALL_##name, MPI_CALLER);              \
+/* A function of the name, which no header of MPI declares here; the library's own is `real`. */
+#define MPI_OURS(name, ...)                                                                        \
+    SHOWN int MPI_##name(__VA_ARGS__);                                                             \
+    int MPI_##name(__VA_ARGS__)
+#define MPI_REAL(name)                                                                             \
+    __typeof__(MPI_##name) *real = (__typeof__(real))mpi_of(CALL_##name, MPI_CALLER);              \
     if (!real)                                                                                     \
     return MPI_ERROR_OTHER
 
@@ -224,11 +227,9 @@ static void forget_requests(const void *handles, int count, const uint64_t *kept
 #define MPI_NOTHING MPI_ABOUT(-1, 0)
 
 #define MPI_SENDS(name)                                                                            \
-    SHOWN int MPI_##name(const void *data, int count, mpi_handle type, int to, int tag,            \
-                         mpi_handle comm);                                                         \
-    int MPI_##name(const void *data, int count, mpi_handle type, int to, int tag, mpi_handle comm) \
+    MPI_OURS(name, const void *data, int count, mpi_handle type, int to, int tag, mpi_handle comm) \
     {                                                                                              \
-        MPI_REAL(name, const void *, int, mpi_handle, int, int, mpi_handle);                       \
+        MPI_REAL(name);                                                                            \
         MPI_WAIT(name, MPI_ABOUT(mpi_peer(to), mpi_bytes(count, type, MPI_CALLER)),                \
                  real(data, count, type, to, tag, comm), );                                        \
     }
@@ -244,26 +245,19 @@ MPI_SENDS(Ssend)
     if (from_anybody && result == 0)                                                               \
     begun.peer = source_of(where)
 
-SHOWN int MPI_Recv(void *data, int count, mpi_handle type, int from, int tag, mpi_handle comm,
-                   void *status);
-int MPI_Recv(void *data, int count, mpi_handle type, int from, int tag, mpi_handle comm,
-             void *status)
+MPI_OURS(Recv, void *data, int count, mpi_handle type, int from, int tag, mpi_handle comm,
+         void *status)
 {
-    MPI_REAL(Recv, void *, int, mpi_handle, int, int, mpi_handle, void *);
+    MPI_REAL(Recv);
     MPI_FROM(from);
     MPI_WAIT(Recv, MPI_ABOUT(mpi_peer(from), mpi_bytes(count, type, MPI_CALLER)),
              real(data, count, type, from, tag, comm, where), MPI_LEARN);
 }
 
-SHOWN int MPI_Sendrecv(const void *data, int count, mpi_handle type, int to, int tag, void *taken,
-                       int room, mpi_handle taken_type, int from, int taken_tag, mpi_handle comm,
-                       void *status);
-int MPI_Sendrecv(const void *data, int count, mpi_handle type, int to, int tag, void *taken,
-                 int room, mpi_handle taken_type, int from, int taken_tag, mpi_handle comm,
-                 void *status)
+MPI_OURS(Sendrecv, const void *data, int count, mpi_handle type, int to, int tag, void *taken,
+         int room, mpi_handle taken_type, int from, int taken_tag, mpi_handle comm, void *status)
 {
-    MPI_REAL(Sendrecv, const void *, int, mpi_handle, int, int, void *, int, mpi_handle, int, int,
-             mpi_handle, void *);
+    MPI_REAL(Sendrecv);
     MPI_FROM(from);
     MPI_WAIT(
         Sendrecv,
@@ -273,54 +267,41 @@ int MPI_Sendrecv(const void *data, int count, mpi_handle type, int to, int tag, 
         MPI_LEARN);
 }
 
-SHOWN int MPI_Probe(int from, int tag, mpi_handle comm, void *status);
-int MPI_Probe(int from, int tag, mpi_handle comm, void *status)
+MPI_OURS(Probe, int from, int tag, mpi_handle comm, void *status)
 {
-    MPI_REAL(Probe, int, int, mpi_handle, void *);
+    MPI_REAL(Probe);
     MPI_FROM(from);
     MPI_WAIT(Probe, MPI_ABOUT(mpi_peer(from), 0), real(from, tag, comm, where), MPI_LEARN);
 }
 
 /* ---- requests that are waited for ------------------------------------------------------------ */
 
-SHOWN int MPI_Isend(const void *data, int count, mpi_handle type, int to, int tag, mpi_handle comm,
-                    void *request);
-int MPI_Isend(const void *data, int count, mpi_handle type, int to, int tag, mpi_handle comm,
-              void *request)
-{
-    MPI_REAL(Isend, const void *, int, mpi_handle, int, int, mpi_handle, void *);
-    int result = real(data, count, type, to, tag, comm, request);
-    if (result == 0)
-        note_request(handle_at(request, 0), mpi_peer(to), mpi_bytes(count, type, MPI_CALLER));
-    return result;
-}
+#define MPI_STARTS(name, data_type, other)                                                         \
+    MPI_OURS(name, data_type data, int count, mpi_handle type, int other, int tag,                 \
+             mpi_handle comm, void *request)                                                       \
+    {                                                                                              \
+        MPI_REAL(name);                                                                            \
+        int result = real(data, count, type, other, tag, comm, request);                           \
+        if (result == 0)                                                                           \
+            note_request(handle_at(request, 0), mpi_peer(other),                                   \
+                         mpi_bytes(count, type, MPI_CALLER));                                      \
+        return result;                                                                             \
+    }
+MPI_STARTS(Isend, const void *, to)
+MPI_STARTS(Irecv, void *, from)
 
-SHOWN int MPI_Irecv(void *data, int count, mpi_handle type, int from, int tag, mpi_handle comm,
-                    void *request);
-int MPI_Irecv(void *data, int count, mpi_handle type, int from, int tag, mpi_handle comm,
-              void *request)
-{
-    MPI_REAL(Irecv, void *, int, mpi_handle, int, int, mpi_handle, void *);
-    int result = real(data, count, type, from, tag, comm, request);
-    if (result == 0)
-        note_request(handle_at(request, 0), mpi_peer(from), mpi_bytes(count, type, MPI_CALLER));
-    return result;
-}
-
-SHOWN int MPI_Wait(void *request, void *status);
-int MPI_Wait(void *request, void *status)
+MPI_OURS(Wait, void *request, void *status)
 {
     uint64_t kept[HANDLES_MAX];
-    MPI_REAL(Wait, void *, void *);
+    MPI_REAL(Wait);
     MPI_WAIT(Wait, find_requests(request, 1, kept), real(request, status),
              forget_requests(request, 1, kept));
 }
 
-SHOWN int MPI_Waitall(int count, void *requests, void *statuses);
-int MPI_Waitall(int count, void *requests, void *statuses)
+MPI_OURS(Waitall, int count, void *requests, void *statuses)
 {
     uint64_t kept[HANDLES_MAX];
-    MPI_REAL(Waitall, int, void *, void *);
+    MPI_REAL(Waitall);
     MPI_WAIT(Waitall, find_requests(requests, count, kept), real(count, requests, statuses),
              forget_requests(requests, count, kept));
 }
@@ -334,22 +315,20 @@ static void mpi_learn_which(struct wait *wait, int at, const uint64_t *kept)
     wait->bytes = about.bytes;
 }
 
-SHOWN int MPI_Waitany(int count, void *requests, int *which, void *status);
-int MPI_Waitany(int count, void *requests, int *which, void *status)
+MPI_OURS(Waitany, int count, void *requests, int *which, void *status)
 {
     uint64_t kept[HANDLES_MAX];
-    MPI_REAL(Waitany, int, void *, int *, void *);
+    MPI_REAL(Waitany);
     MPI_WAIT(Waitany, find_requests(requests, count, kept), real(count, requests, which, status), {
         mpi_learn_which(&begun, result == 0 && *which < count ? *which : -1, kept);
         forget_requests(requests, count, kept);
     });
 }
 
-SHOWN int MPI_Waitsome(int count, void *requests, int *done, int *which, void *statuses);
-int MPI_Waitsome(int count, void *requests, int *done, int *which, void *statuses)
+MPI_OURS(Waitsome, int count, void *requests, int *done, int *which, void *statuses)
 {
     uint64_t kept[HANDLES_MAX];
-    MPI_REAL(Waitsome, int, void *, int *, int *, void *);
+    MPI_REAL(Waitsome);
     MPI_WAIT(Waitsome, find_requests(requests, count, kept),
              real(count, requests, done, which, statuses), {
                  mpi_learn_which(&begun, result == 0 && *done == 1 ? which[0] : -1, kept);
@@ -358,54 +337,47 @@ int MPI_Waitsome(int count, void *requests, int *done, int *which, void *statuse
 }
 
 /* These do not wait; what they end is forgotten. */
-#define MPI_ENDS(name, requests, count, types, parameters, ...)                                    \
+#define MPI_ENDS(name, requests, count, parameters, ...)                                           \
     SHOWN int MPI_##name parameters;                                                               \
     int MPI_##name parameters                                                                      \
     {                                                                                              \
         uint64_t kept[HANDLES_MAX];                                                                \
-        MPI_REAL(name, types);                                                                     \
+        MPI_REAL(name);                                                                            \
         (void)find_requests(requests, count, kept);                                                \
         int result = real(__VA_ARGS__);                                                            \
         forget_requests(requests, count, kept);                                                    \
         return result;                                                                             \
     }
-#define MPI_TYPES(...) __VA_ARGS__
-MPI_ENDS(Test, request, 1, MPI_TYPES(void *, int *, void *),
-         (void *request, int *flag, void *status), request, flag, status)
-MPI_ENDS(Testall, requests, count, MPI_TYPES(int, void *, int *, void *),
-         (int count, void *requests, int *flag, void *statuses), count, requests, flag, statuses)
-MPI_ENDS(Testany, requests, count, MPI_TYPES(int, void *, int *, int *, void *),
-         (int count, void *requests, int *which, int *flag, void *status), count, requests, which,
-         flag, status)
-MPI_ENDS(Testsome, requests, count, MPI_TYPES(int, void *, int *, int *, void *),
+MPI_ENDS(Test, request, 1, (void *request, int *flag, void *status), request, flag, status)
+MPI_ENDS(Testall, requests, count, (int count, void *requests, int *flag, void *statuses), count,
+         requests, flag, statuses)
+MPI_ENDS(Testany, requests, count, (int count, void *requests, int *which, int *flag, void *status),
+         count, requests, which, flag, status)
+MPI_ENDS(Testsome, requests, count,
          (int count, void *requests, int *done, int *which, void *statuses), count, requests, done,
          which, statuses)
-MPI_ENDS(Request_free, request, 1, MPI_TYPES(void *), (void *request), request)
+MPI_ENDS(Request_free, request, 1, (void *request), request)
 
 /* ---- collective calls ------------------------------------------------------------------------ */
 
-SHOWN int MPI_Barrier(mpi_handle comm);
-int MPI_Barrier(mpi_handle comm)
+MPI_OURS(Barrier, mpi_handle comm)
 {
-    MPI_REAL(Barrier, mpi_handle);
+    MPI_REAL(Barrier);
     MPI_WAIT(Barrier, MPI_NOTHING, real(comm), );
 }
 
-SHOWN int MPI_Bcast(void *data, int count, mpi_handle type, int root, mpi_handle comm);
-int MPI_Bcast(void *data, int count, mpi_handle type, int root, mpi_handle comm)
+MPI_OURS(Bcast, void *data, int count, mpi_handle type, int root, mpi_handle comm)
 {
-    MPI_REAL(Bcast, void *, int, mpi_handle, int, mpi_handle);
+    MPI_REAL(Bcast);
     MPI_WAIT(Bcast, MPI_ABOUT(mpi_peer(root), mpi_bytes(count, type, MPI_CALLER)),
              real(data, count, type, root, comm), );
 }
 
 #define MPI_ROOTED(name, root_rank)                                                                \
-    SHOWN int MPI_##name(const void *data, int count, mpi_handle type, void *taken, int room,      \
-                         mpi_handle taken_type, int root, mpi_handle comm);                        \
-    int MPI_##name(const void *data, int count, mpi_handle type, void *taken, int room,            \
-                   mpi_handle taken_type, int root, mpi_handle comm)                               \
+    MPI_OURS(name, const void *data, int count, mpi_handle type, void *taken, int room,            \
+             mpi_handle taken_type, int root, mpi_handle comm)                                     \
     {                                                                                              \
-        MPI_REAL(name, const void *, int, mpi_handle, void *, int, mpi_handle, int, mpi_handle);   \
+        MPI_REAL(name);                                                                            \
         MPI_WAIT(name, MPI_ABOUT(root_rank, 0),                                                    \
                  real(data, count, type, taken, room, taken_type, root, comm), );                  \
     }
@@ -414,33 +386,27 @@ MPI_ROOTED(Scatter, mpi_peer(root))
 MPI_ROOTED(Gather, -1)
 
 #define MPI_TO_ALL(name)                                                                           \
-    SHOWN int MPI_##name(const void *data, int count, mpi_handle type, void *taken, int room,      \
-                         mpi_handle taken_type, mpi_handle comm);                                  \
-    int MPI_##name(const void *data, int count, mpi_handle type, void *taken, int room,            \
-                   mpi_handle taken_type, mpi_handle comm)                                         \
+    MPI_OURS(name, const void *data, int count, mpi_handle type, void *taken, int room,            \
+             mpi_handle taken_type, mpi_handle comm)                                               \
     {                                                                                              \
-        MPI_REAL(name, const void *, int, mpi_handle, void *, int, mpi_handle, mpi_handle);        \
+        MPI_REAL(name);                                                                            \
         MPI_WAIT(name, MPI_NOTHING, real(data, count, type, taken, room, taken_type, comm), );     \
     }
 MPI_TO_ALL(Allgather)
 MPI_TO_ALL(Alltoall)
 
-SHOWN int MPI_Reduce(const void *data, void *result_data, int count, mpi_handle type,
-                     mpi_handle operation, int root, mpi_handle comm);
-int MPI_Reduce(const void *data, void *result_data, int count, mpi_handle type,
-               mpi_handle operation, int root, mpi_handle comm)
+MPI_OURS(Reduce, const void *data, void *result_data, int count, mpi_handle type,
+         mpi_handle operation, int root, mpi_handle comm)
 {
-    MPI_REAL(Reduce, const void *, void *, int, mpi_handle, mpi_handle, int, mpi_handle);
+    MPI_REAL(Reduce);
     MPI_WAIT(Reduce, MPI_ABOUT(-1, mpi_bytes(count, type, MPI_CALLER)),
              real(data, result_data, count, type, operation, root, comm), );
 }
 
-SHOWN int MPI_Allreduce(const void *data, void *result_data, int count, mpi_handle type,
-                        mpi_handle operation, mpi_handle comm);
-int MPI_Allreduce(const void *data, void *result_data, int count, mpi_handle type,
-                  mpi_handle operation, mpi_handle comm)
+MPI_OURS(Allreduce, const void *data, void *result_data, int count, mpi_handle type,
+         mpi_handle operation, mpi_handle comm)
 {
-    MPI_REAL(Allreduce, const void *, void *, int, mpi_handle, mpi_handle, mpi_handle);
+    MPI_REAL(Allreduce);
     MPI_WAIT(Allreduce, MPI_ABOUT(-1, mpi_bytes(count, type, MPI_CALLER)),
              real(data, result_data, count, type, operation, comm), );
 }

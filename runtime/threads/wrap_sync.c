@@ -81,8 +81,9 @@ SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
  */
 
 /* The call that waits is a point of cancellation, also where it need not wait. */
-#define SEMAPHORE(sem, call)                                                                       \
-    do {                                                                                           \
+#define SEMAPHORES(name, parameters, arguments)                                                    \
+    SHOWN int name parameters                                                                      \
+    {                                                                                              \
         int error = errno;                                                                         \
         pthread_testcancel();                                                                      \
         if (REAL(sem_trywait)(sem) == 0)                                                           \
@@ -90,28 +91,16 @@ SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
         errno = error;                                                                             \
         struct wait wait WAIT_CLEANED;                                                             \
         wait_begin_woken(&wait, WAIT_SEMAPHORE, sem);                                              \
-        int result = call;                                                                         \
+        int result = REAL(name) arguments;                                                         \
         wait_end(&wait, outcome_of(result));                                                       \
         return result;                                                                             \
-    } while (0)
-
-SHOWN int sem_wait(sem_t *sem)
-{
-    SEMAPHORE(sem, REAL(sem_wait)(sem));
-}
-
-SHOWN int sem_timedwait(sem_t *sem, const struct timespec *until)
-{
-    SEMAPHORE(sem, REAL(sem_timedwait)(sem, until));
-}
-
+    }
+SEMAPHORES(sem_wait, (sem_t * sem), (sem))
+SEMAPHORES(sem_timedwait, (sem_t * sem, const struct timespec *until), (sem, until))
 #if __GLIBC_PREREQ(2, 31)
-SHOWN int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
-{
-    SEMAPHORE(sem, REAL(sem_clockwait)(sem, clock, until));
-}
+SEMAPHORES(sem_clockwait, (sem_t * sem, clockid_t clock, const struct timespec *until),
+           (sem, clock, until))
 #endif
-
 WAKES(sem_post, (sem_t * sem), sem, WAKES_ONE)
 
 /* ---- condition variables ------------------------------------------------------------------------

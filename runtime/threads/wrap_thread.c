@@ -304,34 +304,25 @@ SHOWN int prctl(int option, ...)
 /* ---- the end of a thread
  * ------------------------------------------------------------------------- */
 
-#define JOIN(thread, result, call)                                                                 \
-    do {                                                                                           \
+#define JOINS(name, parameters, arguments)                                                         \
+    SHOWN int name parameters                                                                      \
+    {                                                                                              \
         int error = REAL(pthread_tryjoin_np)(thread, result);                                      \
         if (error != EBUSY)                                                                        \
             return error;                                                                          \
         struct wait wait WAIT_CLEANED;                                                             \
-        wait_begin_woken(&wait, WAIT_JOIN, (const void *)(thread));                                \
-        error = call;                                                                              \
+        wait_begin_woken(&wait, WAIT_JOIN, (const void *)thread);                                  \
+        error = REAL(name) arguments;                                                              \
         wait_end(&wait, error ? WAIT_FAILED : WAIT_WOKEN);                                         \
         return error;                                                                              \
-    } while (0)
-
-SHOWN int pthread_join(pthread_t thread, void **result)
-{
-    JOIN(thread, result, REAL(pthread_join)(thread, result));
-}
-
-SHOWN int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
-{
-    JOIN(thread, result, REAL(pthread_timedjoin_np)(thread, result, until));
-}
-
+    }
+JOINS(pthread_join, (pthread_t thread, void **result), (thread, result))
+JOINS(pthread_timedjoin_np, (pthread_t thread, void **result, const struct timespec *until),
+      (thread, result, until))
 #if __GLIBC_PREREQ(2, 31)
-SHOWN int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
-                               const struct timespec *until)
-{
-    JOIN(thread, result, REAL(pthread_clockjoin_np)(thread, result, clock, until));
-}
+JOINS(pthread_clockjoin_np,
+      (pthread_t thread, void **result, clockid_t clock, const struct timespec *until),
+      (thread, result, clock, until))
 #endif
 
 /* ---- jumps

@@ -17,12 +17,15 @@
         return result;                                                                             \
     } while (0)
 
-/* A function that does nothing else. */
-#define WAITS(type, name, parameters, arguments, kind, object, timed_out)                          \
+/* A function that does nothing else. A call that may not wait is nothing but a call. */
+#define WAITS_UNLESS(never, type, name, parameters, arguments, kind, object, timed_out)            \
     SHOWN type name parameters                                                                     \
     {                                                                                              \
+        if (never)                                                                                 \
+            return REAL(name) arguments;                                                           \
         WAIT_WHILE(kind, object, REAL(name) arguments, timed_out);                                 \
     }
+#define WAITS(...) WAITS_UNLESS(false, __VA_ARGS__)
 
 /* ---- sleep --------------------------------------------------------------------------------------
  */
@@ -73,18 +76,6 @@ SLEEPS(int, thrd_sleep, (const struct timespec *duration, struct timespec *rest)
 /* ---- descriptors --------------------------------------------------------------------------------
  */
 
-/* What is ready is found by the same call that may not wait; 0, and nothing was changed that the
- * waiting one does not set again. */
-#define LOOK_FIRST(kind, look)                                                                     \
-    do {                                                                                           \
-        if (wait_is_unlikely(kind)) {                                                              \
-            int found = look;                                                                      \
-            if (found != 0)                                                                        \
-                return found;                                                                      \
-            wait_is_likely(kind);                                                                  \
-        }                                                                                          \
-    } while (0)
-
 static const struct timespec no_time;
 
 static bool is_no_time(const struct timespec *timeout)
@@ -92,40 +83,35 @@ static bool is_no_time(const struct timespec *timeout)
     return timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
 }
 
-/* A call that may not wait is nothing but a call. */
-SHOWN int poll(struct pollfd *files, nfds_t count, int timeout_ms)
-{
-    if (timeout_ms == 0)
-        return REAL(poll)(files, count, 0);
-    LOOK_FIRST(WAIT_POLL, REAL(poll)(files, count, 0));
-    WAIT_WHILE(WAIT_POLL, 0, REAL(poll)(files, count, timeout_ms), result == 0);
-}
+/* What is ready is found by the same call that may not wait, with the arguments `look`; 0, and
+ * nothing was changed that the waiting one does not set again. */
+#define POLLS(never, name, parameters, arguments, look, kind, object)                              \
+    SHOWN int name parameters                                                                      \
+    {                                                                                              \
+        if (never)                                                                                 \
+            return REAL(name) arguments;                                                           \
+        if (wait_is_unlikely(kind)) {                                                              \
+            int found = REAL(name) look;                                                           \
+            if (found != 0)                                                                        \
+                return found;                                                                      \
+            wait_is_likely(kind);                                                                  \
+        }                                                                                          \
+        WAIT_WHILE(kind, object, REAL(name) arguments, result == 0);                               \
+    }
 
-SHOWN int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
-                const sigset_t *signals)
-{
-    if (is_no_time(timeout))
-        return REAL(ppoll)(files, count, timeout, signals);
-    LOOK_FIRST(WAIT_POLL, REAL(ppoll)(files, count, &no_time, signals));
-    WAIT_WHILE(WAIT_POLL, 0, REAL(ppoll)(files, count, timeout, signals), result == 0);
-}
-
-SHOWN int __poll_chk(struct pollfd *files, nfds_t count, int timeout_ms, size_t room)
-{
-    if (timeout_ms == 0)
-        return REAL(__poll_chk)(files, count, 0, room);
-    LOOK_FIRST(WAIT_POLL, REAL(__poll_chk)(files, count, 0, room));
-    WAIT_WHILE(WAIT_POLL, 0, REAL(__poll_chk)(files, count, timeout_ms, room), result == 0);
-}
-
-SHOWN int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout,
-                      const sigset_t *signals, size_t room)
-{
-    if (is_no_time(timeout))
-        return REAL(__ppoll_chk)(files, count, timeout, signals, room);
-    LOOK_FIRST(WAIT_POLL, REAL(__ppoll_chk)(files, count, &no_time, signals, room));
-    WAIT_WHILE(WAIT_POLL, 0, REAL(__ppoll_chk)(files, count, timeout, signals, room), result == 0);
-}
+POLLS(timeout_ms == 0, poll, (struct pollfd * files, nfds_t count, int timeout_ms),
+      (files, count, timeout_ms), (files, count, 0), WAIT_POLL, 0)
+POLLS(is_no_time(timeout), ppoll,
+      (struct pollfd * files, nfds_t count, const struct timespec *timeout,
+       const sigset_t *signals),
+      (files, count, timeout, signals), (files, count, &no_time, signals), WAIT_POLL, 0)
+POLLS(timeout_ms == 0, __poll_chk,
+      (struct pollfd * files, nfds_t count, int timeout_ms, size_t room),
+      (files, count, timeout_ms, room), (files, count, 0, room), WAIT_POLL, 0)
+POLLS(is_no_time(timeout), __ppoll_chk,
+      (struct pollfd * files, nfds_t count, const struct timespec *timeout, const sigset_t *signals,
+       size_t room),
+      (files, count, timeout, signals, room), (files, count, &no_time, signals, room), WAIT_POLL, 0)
 
 WAITS(int, select,
       (int count, fd_set *restrict to_read, fd_set *restrict to_write, fd_set *restrict other,
@@ -136,33 +122,16 @@ WAITS(int, pselect,
        const struct timespec *restrict timeout, const sigset_t *restrict signals),
       (count, to_read, to_write, other, timeout, signals), WAIT_SELECT, 0, result == 0)
 
-SHOWN int epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms)
-{
-    if (timeout_ms == 0)
-        return REAL(epoll_wait)(fd, events, most, 0);
-    LOOK_FIRST(WAIT_EPOLL, REAL(epoll_wait)(fd, events, most, 0));
-    WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_wait)(fd, events, most, timeout_ms), result == 0);
-}
-
-SHOWN int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout_ms,
-                      const sigset_t *signals)
-{
-    if (timeout_ms == 0)
-        return REAL(epoll_pwait)(fd, events, most, 0, signals);
-    LOOK_FIRST(WAIT_EPOLL, REAL(epoll_pwait)(fd, events, most, 0, signals));
-    WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait)(fd, events, most, timeout_ms, signals),
-               result == 0);
-}
-
+POLLS(timeout_ms == 0, epoll_wait, (int fd, struct epoll_event *events, int most, int timeout_ms),
+      (fd, events, most, timeout_ms), (fd, events, most, 0), WAIT_EPOLL, fd)
+POLLS(timeout_ms == 0, epoll_pwait,
+      (int fd, struct epoll_event *events, int most, int timeout_ms, const sigset_t *signals),
+      (fd, events, most, timeout_ms, signals), (fd, events, most, 0, signals), WAIT_EPOLL, fd)
 #if __GLIBC_PREREQ(2, 35)
-SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *timeout,
-                       const sigset_t *signals)
-{
-    if (is_no_time(timeout))
-        return REAL(epoll_pwait2)(fd, events, most, timeout, signals);
-    LOOK_FIRST(WAIT_EPOLL, REAL(epoll_pwait2)(fd, events, most, &no_time, signals));
-    WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait2)(fd, events, most, timeout, signals), result == 0);
-}
+POLLS(is_no_time(timeout), epoll_pwait2,
+      (int fd, struct epoll_event *events, int most, const struct timespec *timeout,
+       const sigset_t *signals),
+      (fd, events, most, timeout, signals), (fd, events, most, &no_time, signals), WAIT_EPOLL, fd)
 #endif
 
 /* ---- child processes ----------------------------------------------------------------------------
@@ -170,34 +139,17 @@ SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struc
 
 WAITS(pid_t, wait, (int *status), (status), WAIT_CHILD, 0, result < 0)
 
-SHOWN int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
-{
-    if (options & WNOHANG)
-        return REAL(waitid)(type, id, info, options);
-    WAIT_WHILE(WAIT_CHILD, id, REAL(waitid)(type, id, info, options), result < 0);
-}
-
-SHOWN pid_t wait3(int *status, int options, struct rusage *usage)
-{
-    if (options & WNOHANG)
-        return REAL(wait3)(status, options, usage);
-    WAIT_WHILE(WAIT_CHILD, 0, REAL(wait3)(status, options, usage), result < 0);
-}
-
-SHOWN pid_t wait4(pid_t process, int *status, int options, struct rusage *usage)
-{
-    if (options & WNOHANG)
-        return REAL(wait4)(process, status, options, usage);
-    WAIT_WHILE(WAIT_CHILD, process, REAL(wait4)(process, status, options, usage), result < 0);
-}
-
-SHOWN pid_t waitpid(pid_t process, int *status, int options)
-{
-    if (options & WNOHANG)
-        return REAL(waitpid)(process, status, options);
-    WAIT_WHILE(WAIT_CHILD, process, REAL(waitpid)(process, status, options), result < 0);
-}
-
+WAITS_UNLESS((options & WNOHANG) != 0, int, waitid,
+             (idtype_t type, id_t id, siginfo_t *info, int options), (type, id, info, options),
+             WAIT_CHILD, id, result < 0)
+WAITS_UNLESS((options & WNOHANG) != 0, pid_t, wait3,
+             (int *status, int options, struct rusage *usage), (status, options, usage), WAIT_CHILD,
+             0, result < 0)
+WAITS_UNLESS((options & WNOHANG) != 0, pid_t, wait4,
+             (pid_t process, int *status, int options, struct rusage *usage),
+             (process, status, options, usage), WAIT_CHILD, process, result < 0)
+WAITS_UNLESS((options & WNOHANG) != 0, pid_t, waitpid, (pid_t process, int *status, int options),
+             (process, status, options), WAIT_CHILD, process, result < 0)
 WAITS(int, system, (const char *command), (command), WAIT_CHILD, 0, result < 0)
 WAITS(int, pclose, (FILE * stream), (stream), WAIT_CHILD, 0, result < 0)
 
@@ -210,14 +162,10 @@ WAITS(int, sigwait, (const sigset_t *restrict signals, int *restrict number), (s
       WAIT_SIGNAL, 0, result != 0)
 WAITS(int, sigwaitinfo, (const sigset_t *restrict signals, siginfo_t *restrict info),
       (signals, info), WAIT_SIGNAL, 0, result < 0)
-
-SHOWN int sigtimedwait(const sigset_t *restrict signals, siginfo_t *restrict info,
-                       const struct timespec *restrict timeout)
-{
-    if (is_no_time(timeout))
-        return REAL(sigtimedwait)(signals, info, timeout);
-    WAIT_WHILE(WAIT_SIGNAL, 0, REAL(sigtimedwait)(signals, info, timeout), result < 0);
-}
+WAITS_UNLESS(is_no_time(timeout), int, sigtimedwait,
+             (const sigset_t *restrict signals, siginfo_t *restrict info,
+              const struct timespec *restrict timeout),
+             (signals, info, timeout), WAIT_SIGNAL, 0, result < 0)
 
 /* ---- futexes
  * -------------------------------------------------------------------------------------- */
