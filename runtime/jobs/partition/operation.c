@@ -67,14 +67,6 @@ static void begin_pair(struct operation *operation)
                       &operation->others[set->result]->bands);
 }
 
-static bool set_begin(struct operation *operation)
-{
-    operation->progress = calloc(1, sizeof(struct set));
-    if (operation->progress)
-        begin_pair(operation);
-    return operation->progress != NULL;
-}
-
 static bool set_step(struct operation *operation)
 {
     struct set *set = operation->progress;
@@ -94,10 +86,10 @@ static void set_end(struct operation *operation)
 {
     struct set *set = operation->progress;
     bands_builder_free(&set->merge.result);
-    free(set);
 }
 
-static const struct operation_class operation_set = {set_begin, set_step, set_end};
+static const struct operation_class operation_set = {sizeof(struct set), 0, begin_pair, set_step,
+                                                     set_end};
 
 /* ---- the union of all ------------------------------------------------------------------------ */
 
@@ -105,12 +97,6 @@ struct union_all {
     size_t source; /* next */
     struct bands_gather gather;
 };
-
-static bool union_all_begin(struct operation *operation)
-{
-    operation->progress = calloc(1, sizeof(struct union_all));
-    return operation->progress != NULL;
-}
 
 static bool union_all_step(struct operation *operation)
 {
@@ -134,11 +120,10 @@ static void union_all_end(struct operation *operation)
 {
     struct union_all *all = operation->progress;
     bands_gather_free(&all->gather);
-    free(all);
 }
 
-static const struct operation_class operation_union_all = {union_all_begin, union_all_step,
-                                                           union_all_end};
+static const struct operation_class operation_union_all = {sizeof(struct union_all), 0, NULL,
+                                                           union_all_step, union_all_end};
 
 /* ---- operation ------------------------------------------------------------------------------- */
 
@@ -387,9 +372,13 @@ static enum rbwp_status operation_begin(struct operation *operation)
         status = status_of(operation->sources, operation->count);
     if (status == RBWP_OK)
         status = status_of(operation->others, operation->count);
-    if (status == RBWP_OK && !operation->class->begin(operation))
-        status = RBWP_E_MEMORY;
-    return status;
+    if (status != RBWP_OK)
+        return status;
+    const struct operation_class *class = operation->class;
+    operation->progress = calloc(1, class->bytes + operation->count * class->bytes_each);
+    if (operation->progress && class->begin)
+        class->begin(operation);
+    return operation->progress ? RBWP_OK : RBWP_E_MEMORY;
 }
 
 enum rbwp_status operation_step(struct operation *operation)
@@ -407,6 +396,7 @@ void operation_end(struct operation *operation, enum rbwp_status status)
 {
     if (operation->progress)
         operation->class->end(operation);
+    free(operation->progress);
     for (size_t i = 0; i < operation->results_count; i++)
         space_settle(operation->results[i], status, &operation->made[i]);
     operation_free(operation);

@@ -76,9 +76,10 @@ enum { OPERATION_STRETCHES = 512 }; /* of a merge in one step */
 struct operation;
 
 struct operation_class {
-    bool (*begin)(struct operation *operation); /* makes progress; false: no memory */
+    size_t bytes, bytes_each;                   /* of progress; for each source or colour */
+    void (*begin)(struct operation *operation); /* progress is 0; NULL: that is enough */
     bool (*step)(struct operation *operation);  /* true while there is more; sets failed */
-    void (*end)(struct operation *operation);   /* frees what begin made; progress is not NULL */
+    void (*end)(struct operation *operation);   /* frees what progress has */
 };
 
 /* A colour, and which result has its points. */

@@ -80,14 +80,10 @@ struct by_field {
     struct bands_builder builders[]; /* one of each result */
 };
 
-static bool by_field_begin(struct operation *operation)
+static void by_field_begin(struct operation *operation)
 {
-    struct by_field *by_field =
-        calloc(1, sizeof *by_field + operation->count * sizeof by_field->builders[0]);
-    operation->progress = by_field;
-    if (by_field)
-        bands_walk_begin(&by_field->walk, &operation->domain->bands);
-    return by_field != NULL;
+    struct by_field *by_field = operation->progress;
+    bands_walk_begin(&by_field->walk, &operation->domain->bands);
 }
 
 /* SIZE_MAX: of no result. */
@@ -152,7 +148,8 @@ static void by_field_end(struct operation *operation)
     struct by_field *by_field = operation->progress;
     for (size_t i = 0; i < operation->count; i++)
         bands_builder_free(&by_field->builders[i]);
-    free(by_field);
 }
 
-const struct operation_class operation_by_field = {by_field_begin, by_field_step, by_field_end};
+const struct operation_class operation_by_field = {sizeof(struct by_field),
+                                                   sizeof(struct bands_builder), by_field_begin,
+                                                   by_field_step, by_field_end};

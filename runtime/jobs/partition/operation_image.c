@@ -35,14 +35,6 @@ static void begin_source(struct operation *operation)
     image->stage = COLLECT;
 }
 
-static bool image_begin(struct operation *operation)
-{
-    operation->progress = calloc(1, sizeof(struct image));
-    if (operation->progress)
-        begin_source(operation);
-    return operation->progress != NULL;
-}
-
 /* False if nothing of it lies between the bounds. */
 static bool clip(struct span box[BANDS_LEVELS], const struct span bounds[BANDS_LEVELS])
 {
@@ -166,10 +158,10 @@ static void image_end(struct operation *operation)
     bands_gather_free(&image->gather);
     bands_free(&image->all);
     bands_builder_free(&image->cut.result);
-    free(image);
 }
 
-const struct operation_class operation_image = {image_begin, image_step, image_end};
+const struct operation_class operation_image = {sizeof(struct image), 0, begin_source, image_step,
+                                                image_end};
 
 /* ---- preimages ------------------------------------------------------------------------------- */
 /*
@@ -189,16 +181,11 @@ struct preimage {
     struct bands_builder builders[];                     /* one of each source */
 };
 
-static bool preimage_begin(struct operation *operation)
+static void preimage_begin(struct operation *operation)
 {
-    struct preimage *preimage =
-        calloc(1, sizeof *preimage + operation->count * sizeof preimage->builders[0]);
-    operation->progress = preimage;
-    if (preimage) {
-        bands_walk_begin(&preimage->walk, &operation->domain->bands);
-        preimage->source = operation->count;
-    }
-    return preimage != NULL;
+    struct preimage *preimage = operation->progress;
+    bands_walk_begin(&preimage->walk, &operation->domain->bands);
+    preimage->source = operation->count;
 }
 
 static bool fetch(struct operation *operation)
@@ -279,7 +266,8 @@ static void preimage_end(struct operation *operation)
     struct preimage *preimage = operation->progress;
     for (size_t i = 0; i < operation->count; i++)
         bands_builder_free(&preimage->builders[i]);
-    free(preimage);
 }
 
-const struct operation_class operation_preimage = {preimage_begin, preimage_step, preimage_end};
+const struct operation_class operation_preimage = {sizeof(struct preimage),
+                                                   sizeof(struct bands_builder), preimage_begin,
+                                                   preimage_step, preimage_end};
