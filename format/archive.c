@@ -17,7 +17,6 @@
 #include "reader_error.h"
 #include "index.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -432,11 +431,6 @@ static enum rbwp_status put_unpacked(struct archive_walk *walk, const struct arc
     return status == RBWP_OK ? archive_put(walk, job->out.bytes, job->out.count) : status;
 }
 
-static enum rbwp_status unpack_tail(struct archive_walk *walk)
-{
-    return archive_put(walk, walk->moved.tail, walk->moved.tail_bytes);
-}
-
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 /* The first thing that the reader found wrong. */
@@ -551,7 +545,8 @@ static enum rbwp_status walk_file(struct archive_walk *walk)
     if (status == RBWP_OK)
         status = walk_blocks(walk);
     if (status == RBWP_OK)
-        status = walk->pack ? pack_tail(walk) : unpack_tail(walk);
+        status = walk->pack ? pack_tail(walk)
+                            : archive_put(walk, walk->moved.tail, walk->moved.tail_bytes);
     if (status == RBWP_OK && walk->pack)
         status = pack_end(walk);
     if (status != RBWP_OK)

@@ -319,16 +319,16 @@ static enum rbwp_status put_record(struct recover *recover, struct thread_writer
     return status;
 }
 
-/* *damaged_out also when there was an event that cannot be. */
+/* Of a chunk, which is damaged also when there is an event that cannot be. */
 static enum rbwp_status keep_records(struct recover *recover, struct thread_writer *thread,
-                                     struct live_events *events, bool *damaged_out)
+                                     struct live_events *events, bool damaged)
 {
     struct live_event event;
     struct rbwp_record record;
     enum rbwp_status status = RBWP_OK;
     while (status == RBWP_OK && live_event_next(events, &event)) {
         if (!live_event_record(&event, &record)) {
-            *damaged_out = true;
+            damaged = true;
             continue;
         }
         record.time_ns = live_clock_ns(&recover->live->facts->clock, event.ticks);
@@ -337,7 +337,8 @@ static enum rbwp_status keep_records(struct recover *recover, struct thread_writ
         thread->floor_ns = record.time_ns;
         status = put_record(recover, thread, &record);
     }
-    *damaged_out |= events->damaged;
+    recover->result.chunks++;
+    recover->result.damaged_chunks += damaged || events->damaged;
     return status == RBWP_OK ? recover_seal(recover, thread) : status;
 }
 
@@ -385,11 +386,7 @@ static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer
     }
     if (chunk->table)
         return keep_rows(recover, chunk, thread->words, events.count);
-    bool damaged = events.count < live_chunk_words(file);
-    enum rbwp_status status = keep_records(recover, thread, &events, &damaged);
-    recover->result.chunks++;
-    recover->result.damaged_chunks += damaged;
-    return status;
+    return keep_records(recover, thread, &events, events.count < live_chunk_words(file));
 }
 
 static enum rbwp_status keep_copy(struct recover *recover, struct thread_writer *thread,
@@ -397,14 +394,10 @@ static enum rbwp_status keep_copy(struct recover *recover, struct thread_writer 
 {
     const struct live_snapshot *snapshot = &recover->snapshot;
     struct live_events events = live_snapshot_events(snapshot, chunk);
-    bool damaged = false;
     if (snapshot->chunks.list[chunk].table)
         return keep_rows(recover, &snapshot->chunks.list[chunk], events.words,
                          snapshot->starts[chunk + 1] - snapshot->starts[chunk]);
-    enum rbwp_status status = keep_records(recover, thread, &events, &damaged);
-    recover->result.chunks++;
-    recover->result.damaged_chunks += damaged;
-    return status;
+    return keep_records(recover, thread, &events, false);
 }
 
 /* Without a sample the oldest chunk is taken to have begun at the zero time. */

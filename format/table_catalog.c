@@ -62,11 +62,6 @@ static int64_t text_bytes(const uint8_t *lengths, uint32_t count, size_t left)
     return sum == left ? (int64_t)sum : -1;
 }
 
-static bool room_for_run(struct table_names *names)
-{
-    return grow_array32(&names->runs, &names->run_room, names->run_count + 1, sizeof *names->runs);
-}
-
 /* Names of an earlier file of the recording come again; behind them run has what is new. False if
  * one is another than it was. */
 static bool pass_known(struct table_names *names, struct names_run *run, const uint8_t **lengths,
@@ -107,7 +102,8 @@ static enum rbwp_status table_names_add(struct table_names *names, const uint8_t
     if (names->bytes + kept > NAMES_KEPT_MAX)
         return RBWP_E_LIMIT;
     run.ends = malloc(kept);
-    if (!run.ends || !room_for_run(names)) {
+    if (!run.ends ||
+        !grow_array32(&names->runs, &names->run_room, names->run_count + 1, sizeof *names->runs)) {
         free(run.ends);
         return RBWP_E_MEMORY;
     }

@@ -558,11 +558,9 @@ enum rbwp_status rbwp_verify_fd_sized(int fd, rbwp_verify_callback *callback, vo
                                       struct rbwp_error *error)
 {
     struct verify verify = {.callback = callback, .context = context};
-    struct rbwp_error reason;
-    if (!error)
-        error = &reason;
-    enum rbwp_status status = rbwp_reader_open_fd(fd, NULL, &verify.reader, error);
-    return verify_opened(status, &verify, result_out, result_bytes, error);
+    struct rbwp_error reason, *wrong = error ? error : &reason;
+    enum rbwp_status status = rbwp_reader_open_fd(fd, NULL, &verify.reader, wrong);
+    return verify_opened(status, &verify, result_out, result_bytes, wrong);
 }
 
 enum rbwp_status rbwp_verify_sized(const char *path, rbwp_verify_callback *callback, void *context,
@@ -570,11 +568,9 @@ enum rbwp_status rbwp_verify_sized(const char *path, rbwp_verify_callback *callb
                                    struct rbwp_error *error)
 {
     struct verify verify = {.callback = callback, .context = context};
-    struct rbwp_error reason;
-    if (!error)
-        error = &reason;
-    enum rbwp_status status = rbwp_reader_open(path, NULL, &verify.reader, error);
-    return verify_opened(status, &verify, result_out, result_bytes, error);
+    struct rbwp_error reason, *wrong = error ? error : &reason;
+    enum rbwp_status status = rbwp_reader_open(path, NULL, &verify.reader, wrong);
+    return verify_opened(status, &verify, result_out, result_bytes, wrong);
 }
 
 enum rbwp_status rbwp_verify_memory_sized(const void *data, size_t size_bytes,
@@ -583,10 +579,8 @@ enum rbwp_status rbwp_verify_memory_sized(const void *data, size_t size_bytes,
                                           size_t result_bytes, struct rbwp_error *error)
 {
     struct verify verify = {.callback = callback, .context = context};
-    struct rbwp_error reason;
-    if (!error)
-        error = &reason;
+    struct rbwp_error reason, *wrong = error ? error : &reason;
     enum rbwp_status status =
-        rbwp_reader_open_memory(data, size_bytes, NULL, &verify.reader, error);
-    return verify_opened(status, &verify, result_out, result_bytes, error);
+        rbwp_reader_open_memory(data, size_bytes, NULL, &verify.reader, wrong);
+    return verify_opened(status, &verify, result_out, result_bytes, wrong);
 }

@@ -313,45 +313,39 @@ void rbwp_writer_totals(const struct rbwp_writer *writer, uint64_t *bytes_out, u
  *
  * Short writes and EINTR are gone on with. errno is left as the system set it. */
 
-static enum rbwp_status sink_fd_write(void *context, const void *bytes, size_t count)
+/* offset: -1 for the descriptor's own place. */
+static enum rbwp_status write_whole(int fd, const char *next, size_t count, off_t offset)
 {
-    int fd = *(const int *)context;
-    const char *next = bytes;
     while (count) {
-        ssize_t written = write(fd, next, count);
+        ssize_t written = offset < 0 ? write(fd, next, count) : pwrite(fd, next, count, offset);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
             return RBWP_E_IO;
         next += written;
+        offset += offset < 0 ? 0 : written;
         count -= (size_t)written;
     }
     return RBWP_OK;
+}
+
+static enum rbwp_status sink_fd_write(void *context, const void *bytes, size_t count)
+{
+    return write_whole(*(const int *)context, bytes, count, -1);
 }
 
 static enum rbwp_status sink_fd_patch(void *context, uint64_t offset, const void *bytes,
                                       size_t count)
 {
     int fd = *(const int *)context;
-    const char *next = bytes;
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0)
         return RBWP_E_IO;
-    if (flags & O_APPEND) { /* pwrite would append, whatever the offset */
+    if (flags & O_APPEND || offset > INT64_MAX) { /* pwrite would append, whatever the offset */
         errno = EINVAL;
         return RBWP_E_UNSUPPORTED;
     }
-    while (count) {
-        ssize_t written = pwrite(fd, next, count, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return RBWP_E_IO;
-        next += written;
-        offset += (uint64_t)written;
-        count -= (size_t)written;
-    }
-    return RBWP_OK;
+    return write_whole(fd, bytes, count, (off_t)offset);
 }
 
 struct rbwp_sink rbwp_sink_fd(int *fd)

@@ -13,8 +13,6 @@
 #include "record_extend.h"
 #include "rbwp_record.h"
 
-#include <stdlib.h>
-
 /* ---- who reaps ------------------------------------------------------------------ */
 
 bool gpu_reaping_begin(struct rbwp_gpu_device *device, bool wait)
@@ -252,11 +250,6 @@ static void finish_ahead(struct rbwp_gpu_stream *stream, struct look *look)
     gpu_pace_batch_done(pace, &look->ahead, look->begin_ticks);
 }
 
-static bool is_asked_for(const struct gpu_node *node)
-{
-    return node->kind != GPU_NODE_CANCEL && !gpu_node_is_joined(node);
-}
-
 /* Asks for the oldest ones until one is not complete. What is notified is not kept waiting for what
  * comes behind it. */
 static void gpu_reap_ask(struct rbwp_gpu_stream *stream, struct gpu_run *run)
@@ -266,7 +259,7 @@ static void gpu_reap_ask(struct rbwp_gpu_stream *stream, struct gpu_run *run)
     run->waits = false;
     for (bool more = true; node && more && run->nodes < GPU_RUN_NODES; node = node->next) {
         struct gpu_answer answer = {GPU_OK, 0, 0};
-        if (is_asked_for(node)) {
+        if (node->kind != GPU_NODE_CANCEL && !gpu_node_is_joined(node)) {
             answer.asked_ns = rbwp_now_ns();
             answer.code = query(stream, node);
             answer.told_ns = rbwp_now_ns();

@@ -62,11 +62,6 @@ static uint64_t runs_of(const struct work_runner *runner)
     return atomic_load_explicit(&runner->runs, memory_order_relaxed);
 }
 
-static bool has_candidate(const struct work_runner *runner)
-{
-    return work_mask_has_candidate(&runner->manager->mask, &runner->group->filter);
-}
-
 /* Until there is something to run, or the first worker has come to rest. */
 static void step_aside(struct work_runner *runner, uint64_t most_ns)
 {
@@ -83,7 +78,7 @@ static void step_aside(struct work_runner *runner, uint64_t most_ns)
         const struct timespec pause = {0, (long)share->pause_ns};
         nanosleep(&pause, NULL);
         share->pause_ns = share->pause_ns < most_ns / 2 ? share->pause_ns * 2 : most_ns;
-        if (has_candidate(runner))
+        if (work_mask_has_candidate(&runner->manager->mask, &runner->group->filter))
             break;
     }
     atomic_fetch_sub_explicit(&crowd->aside, 1, memory_order_relaxed);

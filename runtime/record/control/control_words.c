@@ -16,7 +16,6 @@
 #include "slot_limits.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,13 +314,7 @@ static void level(char *const *word, size_t count, struct control_answer *answer
 static void enable(char *const *word, size_t count, struct control_answer *answer)
 {
     (void)count;
-    change_slots(word[1], set_disabled, 0, answer);
-}
-
-static void disable(char *const *word, size_t count, struct control_answer *answer)
-{
-    (void)count;
-    change_slots(word[1], set_disabled, 1, answer);
+    change_slots(word[1], set_disabled, strcmp(word[0], "disable") == 0, answer);
 }
 
 static void least(char *const *word, size_t count, struct control_answer *answer)
@@ -476,7 +469,7 @@ static const struct request requests[] = {
     {"stop", 0, 0, control_words_stop, "stop"},
     {"level", 1, 1, level, "level 0|1|2"},
     {"enable", 1, 1, enable, "enable SLOT"},
-    {"disable", 1, 1, disable, "disable SLOT"},
+    {"disable", 1, 1, enable, "disable SLOT"},
     {"least", 2, 2, least, "least SLOT DURATION"},
     {"reload", 0, 0, reload, "reload"},
     {"rotate", 0, 0, rotate, "rotate"},

@@ -108,32 +108,18 @@ struct slot_limits slot_limits_of(unsigned slot)
     return limits;
 }
 
-void slot_limits_set_least(unsigned slot, uint64_t least_ns)
-{
-    thread_registry_lock();
-    struct slot_limits limits = limits_now(slot);
-    limits.least_ns = least_ns;
-    apply_limits(slot, &limits);
-    thread_registry_unlock();
-}
-
-void slot_limits_set_disabled(unsigned slot, bool disabled)
-{
-    thread_registry_lock();
-    struct slot_limits limits = limits_now(slot);
-    limits.disabled = disabled;
-    apply_limits(slot, &limits);
-    thread_registry_unlock();
-}
-
-void slot_limits_set_alarm(unsigned slot, uint64_t alarm_ns)
-{
-    thread_registry_lock();
-    struct slot_limits limits = limits_now(slot);
-    limits.alarm_ns = alarm_ns;
-    apply_limits(slot, &limits);
-    thread_registry_unlock();
-}
+#define SETS_LIMIT(of, type, member)                                                               \
+    void slot_limits_set_##of(unsigned slot, type member)                                          \
+    {                                                                                              \
+        thread_registry_lock();                                                                    \
+        struct slot_limits limits = limits_now(slot);                                              \
+        limits.member = member;                                                                    \
+        apply_limits(slot, &limits);                                                               \
+        thread_registry_unlock();                                                                  \
+    }
+SETS_LIMIT(least, uint64_t, least_ns)
+SETS_LIMIT(disabled, bool, disabled)
+SETS_LIMIT(alarm, uint64_t, alarm_ns)
 
 void slot_limits_clear(unsigned slot)
 {

@@ -172,46 +172,38 @@ static void tell_of_name(unsigned slot, const char *name)
     slot_wishes_named(slot, name);
 }
 
-enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name)
+/* slot: RBWP_SLOTS_MAX for any that is free. */
+static enum rbwp_status register_name(unsigned slot, const char *name, unsigned *slot_out)
 {
-    struct slot_use *use;
-    if (slot >= RBWP_SLOTS_MAX)
-        return RBWP_E_INVALID;
-    enum rbwp_status status = new_use(name, &use);
-    if (status != RBWP_OK)
-        return status;
-    pthread_mutex_lock(&lock);
-    bool taken = current[slot] != NULL;
-    if (!taken)
-        claim(slot, use);
-    pthread_mutex_unlock(&lock);
-    if (taken)
-        free_use(use);
-    else
-        tell_of_name(slot, name);
-    return taken ? RBWP_E_BUSY : RBWP_OK;
-}
-
-enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
-{
+    const bool is_any = slot == RBWP_SLOTS_MAX;
     struct slot_use *use;
     enum rbwp_status status = new_use(name, &use);
     if (status != RBWP_OK)
         return status;
     pthread_mutex_lock(&lock);
-    unsigned slot = 0;
-    while (slot < RBWP_SLOTS_MAX && current[slot])
+    for (slot = is_any ? 0 : slot; is_any && slot < RBWP_SLOTS_MAX && current[slot];)
         slot++;
-    if (slot < RBWP_SLOTS_MAX)
+    const bool is_free = slot < RBWP_SLOTS_MAX && !current[slot];
+    if (is_free)
         claim(slot, use);
     pthread_mutex_unlock(&lock);
-    if (slot == RBWP_SLOTS_MAX) {
+    if (!is_free) {
         free_use(use);
-        return RBWP_E_LIMIT;
+        return is_any ? RBWP_E_LIMIT : RBWP_E_BUSY;
     }
     tell_of_name(slot, name);
     *slot_out = slot;
     return RBWP_OK;
+}
+
+enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name)
+{
+    return slot < RBWP_SLOTS_MAX ? register_name(slot, name, &slot) : RBWP_E_INVALID;
+}
+
+enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
+{
+    return register_name(RBWP_SLOTS_MAX, name, slot_out);
 }
 
 /* ---- the past. Locked. ----------------------------------------------------------------- */

@@ -77,12 +77,6 @@ struct dump_file {
     bool is_named;
 };
 
-static int open_named(struct place place)
-{
-    return openat(place.folder, place.name,
-                  O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
-}
-
 /* Somewhere in the folder of that name; where there is no /proc it could not be named. */
 static int open_nameless(struct place place)
 {
@@ -141,7 +135,8 @@ static struct dump_file dump_open_file(struct rbwp_session *session, const struc
         fd = -1;
         errno = EEXIST;
     } else if (fd < 0) {
-        fd = open_named(file.place);
+        fd = openat(file.place.folder, file.place.name,
+                    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
         file.is_named = true;
     }
     int reason = errno;
