@@ -2,12 +2,10 @@
 #include "chrome_spans.h"
 #include "kineto_words.h"
 #include "own_keys.h"
-#include "thread_map.h"
 #include "trace_span.h"
 #include "wide.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 

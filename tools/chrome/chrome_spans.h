@@ -13,7 +13,6 @@
 #include "event_spans.h"
 #include "span_detail.h"
 #include "text_buffer.h"
-#include "trace.h"
 
 /* ---- one event of Chrome Trace JSON ---------------------------------------------------------- */
 /*

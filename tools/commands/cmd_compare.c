@@ -5,7 +5,6 @@
 #include "record.h"
 #include "record_words.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #define DEFAULT_FOLDER "rbwp-compare"

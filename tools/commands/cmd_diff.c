@@ -3,11 +3,6 @@
 #include "judge_runs.h"
 #include "message.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct diff_options {
     struct judge_options judge;
     struct run_list before, after;

@@ -6,8 +6,6 @@
 #include "dump.h"
 #include "message.h"
 
-#include <stdlib.h>
-
 static bool store_rows(void *value, const char *text, struct option_error *error)
 {
     struct dump_rows_bound *bound = value;

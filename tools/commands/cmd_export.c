@@ -3,7 +3,6 @@
 #include "critical_path.h"
 #include "documents.h"
 #include "export.h"
-#include "message.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 #include "formats.h"
 #include "kernel_dumps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "message.h"
 #include "ptx_tool.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct {

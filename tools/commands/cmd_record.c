@@ -6,8 +6,6 @@
 #include "record_words.h"
 
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #define DEFAULT_OUTPUT "rbwp.bin"

@@ -4,7 +4,6 @@
 #include "report.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 
 static bool store_megabytes(void *value, const char *text, struct option_error *error)

@@ -4,7 +4,6 @@
 #include "filter.h"
 #include "top.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool store_interval(void *value, const char *text, struct option_error *error)

@@ -3,7 +3,6 @@
 #include "documents.h"
 #include "what_if.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 

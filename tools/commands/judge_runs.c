@@ -4,7 +4,6 @@
 
 #include "report.h"
 #include "documents.h"
-#include "message.h"
 #include "progress.h"
 #include "repeats.h"
 

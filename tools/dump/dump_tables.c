@@ -6,7 +6,6 @@
 #include "json_text.h"
 #include "message.h"
 #include "result_print.h"
-#include "table_export.h"
 
 #include <stdlib.h>
 #include <string.h>

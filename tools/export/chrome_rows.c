@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kineto_json.h"
-#include "chrome_json.h"
 
 #include <inttypes.h>
 #include <stdio.h>

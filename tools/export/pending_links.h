@@ -12,9 +12,6 @@
 #include "thread_map.h"
 #include "trace_link.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Which spans a link leads to.
  *
  * A viewer's arrow ends in the span itself, so who writes a span has to know

@@ -16,8 +16,6 @@
 #include "viewer_parts.h"
 #include "dropped_report.h"
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /* The packets of a Perfetto trace on their way into the file.

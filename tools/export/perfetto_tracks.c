@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- packets other than events ------------------------------------------------------ */
 

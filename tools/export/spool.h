@@ -12,9 +12,6 @@
 #include "out.h"
 #include "parquet_encode.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #define SPOOL_PIECE_BYTES (32u << 10)
 #define SPOOL_NONE UINT32_MAX
 

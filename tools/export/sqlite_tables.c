@@ -12,7 +12,6 @@
 #include "utf8.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Values of one row, one after the other. */

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define HEAD_BYTES RBWP_BLOCK_HEADER_BYTES

@@ -9,8 +9,6 @@
 #include "name_pattern.h"
 #include "quantity.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

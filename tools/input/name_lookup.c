@@ -9,7 +9,6 @@
 #include "sorted.h"
 #include "unwind.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,6 @@
 #include "thread_map.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define LAUNCH_STEP_MAX 16 /* intervals: work that nobody launched is looked for no further */

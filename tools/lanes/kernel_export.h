@@ -11,10 +11,6 @@
 #include "rbwp_durations.h"
 #include "rows_file.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 struct kernel_maker {
     const struct rbwp_schema *schema;
     void *context;

@@ -7,11 +7,9 @@
 #include "json_text.h"
 #include "kernel_export.h"
 #include "message.h"
-#include "rbwp_lanes.h"
 #include "ticks.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "text_buffer.h"
 #include "thread_map.h"
 #include "trace.h"
-#include "trace_text.h"
 #include "unpack.h"
 
 /* ---- legion log ------------------------------------------------------------------------------ */

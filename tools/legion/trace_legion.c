@@ -13,7 +13,6 @@
 #include "legion_ids.h"
 #include "legion_tracks.h"
 #include "message.h"
-#include "span_sorter.h"
 #include "event_spans.h"
 #include "trace_span.h"
 

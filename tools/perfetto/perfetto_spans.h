@@ -12,12 +12,7 @@
 #include "event_spans.h"
 #include "span_detail.h"
 #include "text_buffer.h"
-#include "trace_source.h"
-#include "trace_text.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 /* ---- fields of a message --------------------------------------------------------------------- */

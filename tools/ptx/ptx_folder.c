@@ -6,7 +6,6 @@
 #include "grow.h"
 #include "message.h"
 #include "ptx_timing.h"
-#include "ptx_walk.h"
 #include "rows_file.h"
 #include "trace_axis.h"
 

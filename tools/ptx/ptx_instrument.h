@@ -6,9 +6,6 @@
 #include "ptx_source.h"
 #include "ptx_tool.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* A file config.ini, with the sections and keys of compatible tools.
  *
  * [instrument] mode, target_file, t_start, t_end, n_probes_estimate; [output] output_dir, raw_csv,

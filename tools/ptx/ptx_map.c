@@ -2,7 +2,6 @@
 #include "ptx_map.h"
 #include "json_text.h"
 #include "message.h"
-#include "ptx_source.h"
 #include "sorted.h"
 #include "temporary_file.h"
 

@@ -2,8 +2,6 @@
 /* The options of rbwp ptx, which rbwp-ptxas takes from its environment too. */
 #include "ptx_tool.h"
 
-#include <stdio.h>
-
 #define MODES "block single entire config cfg mma warp" /* in the order of enum ptx_mode */
 
 static bool store_mode(void *value, const char *text, struct option_error *error)

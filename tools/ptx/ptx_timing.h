@@ -13,7 +13,6 @@
 #define PTX_TIMING_H
 
 #include "ptx_walk.h"
-#include "ptx_matrix.h"
 
 struct ptx_timing {
     int64_t low_ns, high_ns;    /* the host's: it ran between them */

@@ -3,7 +3,6 @@
  * when another one is named. */
 #include "ptx_walk.h"
 #include "message.h"
-#include "ptx_lists.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,10 +10,6 @@
 
 #include "ptx_matrix.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #define PTX_TIME_MAX ((INT64_C(1) << 62) - 1)
 #define PTX_ANCHORS_MAX 16 /* further ones are passed over */
 #define PTX_FILE_NAME 256

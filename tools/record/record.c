@@ -14,8 +14,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

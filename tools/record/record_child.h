@@ -6,8 +6,6 @@
 
 #include "recover_part.h"
 
-#include <stdbool.h>
-
 #define RECORD_WORDS_MAX 24
 
 /* Variables of its environment, beside ours. */

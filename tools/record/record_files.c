@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_files.h"
 
-#include "grow.h"
 #include "live_memory.h"
 #include "message.h"
 #include "recover_part.h"

@@ -4,13 +4,9 @@
 #define RECORD_FILES_H
 
 #include "input_list.h"
-#include "out.h"
 #include "stats.h"
 
 #include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 /* ---- what the profiles say ------------------------------------------------------------------- */

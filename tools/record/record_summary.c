@@ -8,9 +8,7 @@
 #include "trace_category.h"
 
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { THREADS_SUMMARY_LINES_SHOWN = 5, THREADS_SUMMARY_NAME_SHOWN = 60 };

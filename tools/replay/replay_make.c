@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each thread does, from its spans and links in the order of time. */
-#include "grow.h"
 #include "replay_parts.h"
 
 #include <stdlib.h>

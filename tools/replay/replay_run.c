@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that is behind most does its next operation; so what a queue gets comes in order. */
-#include "grow.h"
 #include "replay_parts.h"
 
 #include <stdlib.h>

@@ -3,7 +3,6 @@
  * What a run would have been like. An answer is given only where the replay of the run as it was is
  * right: it takes as long, and of its critical path nearly all is known.
  */
-#include "critical_path.h"
 #include "message.h"
 #include "progress.h"
 #include "replay.h"

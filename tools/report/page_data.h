@@ -12,7 +12,6 @@
 #include "buffer.h"
 #include "out.h"
 
-#include <stddef.h>
 #include <zlib.h>
 
 /* ---- texts that are built in ----------------------------------------------------------------- */

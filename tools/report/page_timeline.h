@@ -14,9 +14,6 @@
 #include "index_map.h"
 #include "page_data.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* ---- summary --------------------------------------------------------------------------------- */
 /*
  * What rows look like from afar.

@@ -5,7 +5,6 @@
 #include "sorted.h"
 #include "stats_tables.h"
 #include "page_json.h"
-#include "page_data.h"
 #include "quantity.h"
 #include "report_parts.h"
 #include "stats_files.h"

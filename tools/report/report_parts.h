@@ -12,7 +12,6 @@
 #include "counter_lines.h"
 #include "critical_path.h"
 #include "findings.h"
-#include "histogram.h"
 #include "page_timeline.h"
 #include "report.h"
 #include "stack_tree.h"

@@ -6,7 +6,6 @@
  */
 #include "stacks.h"
 
-#include "grow.h"
 #include "live_memory.h"
 #include "message.h"
 #include "progress.h"

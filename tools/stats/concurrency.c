@@ -8,7 +8,6 @@
  */
 #include "stats.h"
 #include "bytes.h"
-#include "grow.h"
 #include "message.h"
 #include "sorted.h"
 #include "temporary_file.h"

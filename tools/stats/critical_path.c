@@ -5,11 +5,8 @@
  */
 #include "critical_path.h"
 #include "critical_walk.h"
-#include "grow.h"
-#include "index_map.h"
 #include "message.h"
 #include "name_pattern.h"
-#include "stats_row.h"
 #include "trace_span.h"
 
 #include <stdlib.h>

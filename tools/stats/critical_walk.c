@@ -5,10 +5,6 @@
  * ended later and not begun; so a step to another track needs no search.
  */
 #include "critical_walk.h"
-#include "grow.h"
-#include "index_map.h"
-#include "stats_row.h"
-#include "trace.h"
 
 #include <stdlib.h>
 

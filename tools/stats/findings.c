@@ -3,7 +3,6 @@
 #include "findings.h"
 #include "losses.h"
 
-#include "grow.h"
 #include "quantity.h"
 #include "trace_category.h"
 #include "why_view.h"

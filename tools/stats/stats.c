@@ -5,8 +5,6 @@
  * finds the others.
  */
 #include "stats.h"
-#include "grow.h"
-#include "hash.h"
 #include "message.h"
 #include "sorted.h"
 #include "span_sums.h"

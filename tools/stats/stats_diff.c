@@ -14,7 +14,6 @@
 #include "wide.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const char *const diff_metric_name[DIFF_METRICS] = {"mean", "p50",     "p99",      "total",
                                                     "net",  "running", "runnable", "waiting"};

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats_files.h"
 
-#include "grow.h"
-#include "hash.h"
-#include "input_list.h"
 #include "message.h"
 #include "progress.h"
 #include "stats_fill.h"
 #include "stats_tables.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* So many of the longest calls of each file are kept at least, for whoever wants them next. */
 enum { TOP_LEAST = 200 };

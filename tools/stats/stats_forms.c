@@ -4,12 +4,10 @@
  * else is in stats_tables.c.
  */
 #include "stats_forms.h"
-#include "stats.h"
 #include "json_text.h"
 #include "losses.h"
 #include "quantity.h"
 #include "result_print.h"
-#include "stats_report.h"
 #include "stats_tables.h"
 #include "text_name.h"
 #include "trace_category.h"
@@ -17,7 +15,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -9,9 +9,7 @@
 #define STATS_FORMS_H
 
 #include "findings.h"
-#include "out.h"
 #include "stats_report.h"
-#include "terminal.h"
 
 /* What is shown of the sums. */
 struct stats_form {

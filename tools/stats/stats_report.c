@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to the report, by one pass over them. */
 #include "stats_report.h"
-#include "filter.h"
 #include "message.h"
 #include "progress.h"
 #include "stats_files.h"

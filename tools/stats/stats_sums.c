@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stats.h"
-#include "grow.h"
-#include "hash.h"
 #include "sorted.h"
 #include "span_sums.h"
-#include "stats_row.h"
-#include "trace_link.h"
-#include "trace_rows.h"
-#include "trace_span.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns stand in the order of JSON. What has no key is kept in caches, or merged, alone. */
-#include "stats.h"
 #include "findings.h"
 #include "json_text.h"
-#include "result_print.h"
 #include "stats_report.h"
 #include "trace_category.h"
 #include "stats_tables.h"

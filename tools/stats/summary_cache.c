@@ -2,9 +2,7 @@
 #include "stats_files.h"
 
 #include "crc32c.h"
-#include "hash.h"
 #include "message.h"
-#include "rbwp_format.h"
 #include "result_bytes.h"
 #include "stats_fill.h"
 #include "stats_tables.h"

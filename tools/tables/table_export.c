@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_export.h"
 #include "file_tables.h"
-#include "hash.h"
 #include "json_text.h"
 #include "message.h"
 #include "result_print.h"

@@ -6,9 +6,7 @@
 #include "table_list.h"
 
 #include "file_tables.h"
-#include "grow.h"
 #include "message.h"
-#include "rbwp_table.h"
 #include "result_print.h"
 #include "table_export.h"
 #include "terminal_text.h"

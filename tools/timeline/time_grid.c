@@ -3,7 +3,6 @@
 #include "time_grid.h"
 #include "message.h"
 #include "span_sums.h"
-#include "thread_map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
  */
 #include "timeline.h"
 #include "counter_lines.h"
-#include "grow.h"
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"

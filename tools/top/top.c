@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "top.h"
 #include "controlled.h"
-#include "grow.h"
-#include "input_list.h"
 #include "live_path.h"
 #include "message.h"
-#include "out.h"
 #include "quantity.h"
 #include "stacks.h"
 #include "stalls.h"
 #include "text_name.h"
-#include "trace_pass.h"
 #include "trace_span.h"
 #include "why_view.h"
 

@@ -6,14 +6,10 @@
 #include "align.h"
 
 #include "align_clocks.h"
-#include "filter.h"
-#include "grow.h"
 #include "message.h"
-#include "options.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "align_clocks.h"
 #include "message.h"
 #include "sorted.h"
-#include "trace_axis.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

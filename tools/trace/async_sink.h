@@ -14,8 +14,6 @@
 
 #include "ordered_jobs.h"
 
-#include <stdint.h>
-
 struct trace_sink;
 struct trace_link;
 struct trace_sample;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments lie by thread, in the order of their calls, which is that of the file. */
 #include "call_args.h"
-#include "grow.h"
 #include "message.h"
 #include "sorted.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows lie by thread, in the order of their calls, which is that of the file. */
 #include "call_cpu.h"
-#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sources of other profilers have in common: flows, filters, losses, begins without an end. */
 #include "event_spans.h"
-#include "grow.h"
-#include "hash.h"
 #include "loss_text.h"
 #include "message.h"
 #include "name_pattern.h"
-#include "thread_map.h"
 #include "trace_span.h"
 
 #include <stdio.h>

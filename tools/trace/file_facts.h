@@ -9,7 +9,6 @@
 #ifndef FILE_FACTS_H
 #define FILE_FACTS_H
 
-#include "rbwp_format.h"
 #include "trace.h"
 
 /* ---- a process's life ------------------------------------------------------------------------ */

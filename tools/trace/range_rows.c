@@ -3,7 +3,6 @@
 #include "range_rows.h"
 #include "message.h"
 #include "rbwp_annotate.h"
-#include "table_bind.h"
 
 #include <inttypes.h>
 #include <stdio.h>

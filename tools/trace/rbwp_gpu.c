@@ -5,12 +5,10 @@
 #include "message.h"
 #include "sorted.h"
 #include "table_bind.h"
-#include "thread_map.h"
 #include "trace_span.h"
 #include "window.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

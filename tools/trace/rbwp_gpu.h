@@ -11,11 +11,8 @@
 #ifndef RBWP_GPU_H
 #define RBWP_GPU_H
 
-#include "gpu_activity.h"
 #include "gpu_bias.h"
 #include "launch_ring.h"
-#include "merge_sorter.h"
-#include "rbwp_table.h"
 #include "span_detail.h"
 #include "span_sorter.h"
 #include "trace_source.h"

@@ -2,9 +2,7 @@
 #include "recordings.h"
 #include "input_folder.h"
 #include "message.h"
-#include "rbwp_format.h"
 #include "repeats.h"
-#include "trace_source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -13,9 +13,6 @@
 
 #include "rbwp_table.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct trace_axis;
 
 /* What was found out of rows before their spans are made, by row. */

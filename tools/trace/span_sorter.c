@@ -3,7 +3,6 @@
 #include "span_sorter.h"
 
 #include "message.h"
-#include "sorted.h"
 #include "span_batch.h"
 #include "span_order.h"
 

@@ -10,7 +10,6 @@
 #include "early_rows.h"
 #include "index_map.h"
 #include "trace.h"
-#include "trace_stack.h"
 #include "unwind.h"
 
 #define STACK_ROWS_MAX (1u << 20) /* rows of a table; others are dropped */

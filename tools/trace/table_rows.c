@@ -2,9 +2,7 @@
 /* Rows are looked at one by one; what does not depend on the row is in the table's shape. Names of
  * tracks are put together when a value is met first. */
 #include "table_rows.h"
-#include "grow.h"
 #include "rbwp_lanes.h"
-#include "table_shape.h"
 
 #include <inttypes.h>
 #include <stdio.h>

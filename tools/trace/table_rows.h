@@ -18,7 +18,6 @@
 #include "span_detail.h"
 #include "span_sorter.h"
 #include "table_shape.h"
-#include "thread_map.h"
 #include "trace_source.h"
 
 #define TABLE_TRACKS_MAX (16u << 10) /* of a file; further values share the last one */

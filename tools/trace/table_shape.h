@@ -10,8 +10,6 @@
 #include "trace.h"
 #include "trace_span.h"
 
-#include <stdbool.h>
-
 /* Where rows of the tables lane_span, device_event and kernel_block are shown:
  * below the GPU that their kernel ran on.
  *

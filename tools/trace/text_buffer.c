@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_buffer.h"
-#include "grow.h"
 #include "thread_map.h"
 #include "utf8.h"
 

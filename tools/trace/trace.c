@@ -7,10 +7,8 @@
  */
 
 #include "grow.h"
-#include "hash.h"
 #include "index_map.h"
 #include "link_join.h"
-#include "merge_sorter.h"
 #include "message.h"
 #include "trace.h"
 #include "async_sink.h"

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_pass.h"
 
-#include "grow.h"
 #include "input.h"
-#include "ordered_jobs.h"
 #include "message.h"
 #include "recordings.h"
 #include "sorted.h"
-#include "trace_source.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -19,8 +19,6 @@
 #include "recordings.h"
 #include "stack_rows.h"
 #include "pair_walk.h"
-#include "table_rows.h"
-#include "trace_source.h"
 #include "track_batch.h"
 
 #include <inttypes.h>

@@ -2,7 +2,6 @@
 /* Opens files and finds out what they are. */
 #include "trace_source.h"
 
-#include "grow.h"
 #include "message.h"
 #include "tar_input.h"
 #include "temporary_file.h"

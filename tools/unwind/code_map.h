@@ -5,8 +5,6 @@
 
 #include "unwind.h"
 
-#include <stddef.h>
-
 enum { CODE_FILES_MAX = 4096 };
 
 struct code_range {

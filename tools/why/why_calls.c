@@ -3,12 +3,9 @@
 #include "why_calls.h"
 
 #include "arg_text.h"
-#include "grow.h"
-#include "trace_link.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 enum { ROUNDING_NS = 1, LEAST_PARTS = 8, CELLS_MOST = 1 << 22 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "why_causes.h"
 
-#include "grow.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

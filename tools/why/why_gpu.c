@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "why_gpu.h"
 
-#include "grow.h"
 #include "trace_span.h"
 
 #include <stdlib.h>

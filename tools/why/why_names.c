@@ -6,7 +6,6 @@
  */
 #include "why_names.h"
 
-#include "grow.h"
 #include "name_pattern.h"
 #include "trace_span.h"
 

@@ -3,12 +3,9 @@
  */
 #include "why_split.h"
 
-#include "grow.h"
-#include "trace_span.h"
 #include "why_causes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { FAULTS_LEAST = 16, FAULT_MOST_NS = 10000, FAULT_NS = 2000, LATE_PART = 10 };
 #define LATE_NS UINT64_C(10000000)

@@ -18,9 +18,6 @@
 
 #include "options.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #define JOB_THREADS_MAX 256
 
 struct job_threads;

@@ -14,7 +14,6 @@
 #include "command.h"
 #include "ordered_jobs.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* ---- integers as text ------------------------------------------------------------------------ */

@@ -12,8 +12,6 @@
 
 #include "terminal.h"
 
-#include <stdint.h>
-
 /* From now on. A command that writes to a terminal while it reads does not. */
 void progress_allow(const struct terminal_options *options);
 /* done of all bytes of the input were read; all is 0 where that is not known. */

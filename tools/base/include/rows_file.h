@@ -7,9 +7,6 @@
 
 #include "rbwp_table.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #define ROWS_FILE_TABLES 4
 
 struct rows_table {

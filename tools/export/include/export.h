@@ -11,7 +11,6 @@
 #define EXPORT_H
 
 #include "result_print.h"
-#include "result_table.h"
 #include "trace_pass.h"
 
 enum { EXPORT_DROPPED = 9 }; /* kinds of what a format cannot represent */

@@ -17,10 +17,6 @@
 #include "options.h"
 #include "record_pairs.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* What the command line said of the records and spans that are wanted.
  *
  * Different kinds of condition must all hold; of several conditions of one

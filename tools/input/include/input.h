@@ -25,8 +25,6 @@
 #include "ordered_jobs.h"
 #include "rbwp_recover.h"
 
-#include <stdbool.h>
-
 #define INPUT_LIVE_HELP "with the records that only FILE.live has: of a program that runs or died"
 #define INPUT_PROBLEM_LINES 20 /* most lines reported a file; the summary counts the rest */
 

@@ -7,9 +7,6 @@
 #define TABLE_BIND_H
 
 #include "known_tables.h"
-#include "rbwp_table.h"
-
-#include <stdbool.h>
 
 #define TABLE_NO_COLUMN UINT16_MAX
 

@@ -14,10 +14,6 @@
 
 #include "command.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* Whether a tar archive comes from the file or pipe, of which nothing is taken. */
 bool tar_is(int fd);
 

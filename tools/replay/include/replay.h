@@ -14,7 +14,6 @@
 #define REPLAY_H
 
 #include "critical_walk.h"
-#include "trace_track.h"
 
 enum { REPLAY_SPANS = 1 << 22 };
 

@@ -3,10 +3,8 @@
 #ifndef RESULT_PRINT_H
 #define RESULT_PRINT_H
 
-#include "out.h"
 #include "result_table.h"
 #include "terminal.h"
-#include "trace_text.h"
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 

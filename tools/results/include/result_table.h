@@ -14,8 +14,6 @@
 #include "out.h"
 #include "trace_text.h"
 
-#include <stddef.h>
-
 enum result_unit {
     RESULT_END, /* behind the last column */
     RESULT_COUNT,

@@ -11,7 +11,6 @@
 #define STALLS_H
 
 #include "index_map.h"
-#include "out.h"
 #include "result_table.h"
 #include "trace.h"
 

@@ -24,8 +24,6 @@
 #ifndef CRITICAL_PATH_H
 #define CRITICAL_PATH_H
 
-#include "merge_sorter.h"
-#include "result_table.h"
 #include "stats_report.h"
 
 /* The critical path through messages (critical_path.h) of files, as a table or

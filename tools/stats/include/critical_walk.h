@@ -4,7 +4,6 @@
 #define CRITICAL_WALK_H
 
 #include "critical_path.h"
-#include "trace_link.h"
 
 /* At one time, back: a handler that begins, a link that arrives, what ends. */
 enum step_what { STEP_HANDLED, STEP_LINK, STEP_SPAN };

@@ -23,7 +23,6 @@
 
 #include "histogram.h"
 #include "merge_sorter.h"
-#include "trace_text.h"
 #include "trace_track.h"
 
 /* ---- source lines of kernels ----------------------------------------------------------------- */

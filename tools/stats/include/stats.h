@@ -34,18 +34,10 @@
 
 #include "arg_text.h"
 #include "busy_cells.h"
-#include "histogram.h"
-#include "index_map.h"
 #include "inside_kernels.h"
 #include "slow_stacks.h"
 #include "stalls.h"
 #include "stats_row.h"
-#include "trace.h"
-#include "trace_text.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- arg sums -------------------------------------------------------------------------------- */
 /*

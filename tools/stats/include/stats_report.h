@@ -3,7 +3,6 @@
 #ifndef STATS_REPORT_H
 #define STATS_REPORT_H
 
-#include "result_table.h"
 #include "stats.h"
 #include "trace_pass.h"
 

@@ -6,7 +6,6 @@
 #ifndef STATS_TABLES_H
 #define STATS_TABLES_H
 
-#include "result_table.h"
 #include "stats.h"
 
 /* ---- sums of nodes --------------------------------------------------------------------------- */

@@ -7,8 +7,6 @@
 
 #include "filter.h"
 #include "input.h"
-#include "out.h"
-#include "rbwp_table.h"
 #include "result_table.h"
 #include "table_bind.h"
 

@@ -6,7 +6,6 @@
 #define TABLE_LIST_H
 
 #include "input.h"
-#include "out.h"
 #include "result_table.h"
 
 struct table_list_form {

@@ -10,8 +10,6 @@
 
 #include "thread_map.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 /* Which spans of a track are outermost when ranges do not count.

@@ -5,11 +5,7 @@
 #define EVENT_SPANS_H
 
 #include "span_sorter.h"
-#include "trace.h"
 #include "trace_source.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 /*

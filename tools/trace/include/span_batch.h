@@ -10,9 +10,6 @@
 #include "trace.h"
 #include "trace_span.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* Side by side what partly overlaps.
  *
  * Viewers draw the spans of a row as a stack: two of them must be disjoint or

@@ -6,9 +6,6 @@
 #include "index_map.h"
 #include "trace_text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* ---- texts by their ids ---------------------------------------------------------------------- */
 /*
  * Texts by (table, id, id): the names that a log gives to its numbers.

@@ -11,12 +11,9 @@
 #define TRACE_PASS_H
 
 #include "align.h"
-#include "filter.h"
 #include "input_list.h"
-#include "ordered_jobs.h"
 #include "out.h"
 #include "terminal.h"
-#include "trace_stack.h"
 
 /* What the command line said of it. */
 struct reading_options {

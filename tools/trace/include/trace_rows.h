@@ -6,8 +6,6 @@
 #include "rbwp_table.h"
 #include "trace_text.h"
 
-#include <stdbool.h>
-
 struct trace_sample {
     int64_t time_ns;
     bool whole; /* value is i64, else f64 */

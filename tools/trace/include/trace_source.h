@@ -19,9 +19,6 @@
 #include "trace.h"
 #include "trace_axis.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-
 /* ---- made of --------------------------------------------------------------------------------- */
 
 struct recording_id {

@@ -7,9 +7,7 @@
 #include "trace_cpu.h"
 #include "trace_detail.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum trace_flag {
     TRACE_UNFINISHED = 1, /* its end is not known; stop is the last time at which it was seen */

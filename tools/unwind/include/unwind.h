@@ -17,10 +17,6 @@
 
 #include "rbwp_table.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 /* Places below this are registers. */
 enum stack_place { PLACE_INSTRUCTION, PLACE_STACK, PLACE_FRAME, PLACE_REGISTERS };
 

@@ -12,7 +12,6 @@
 
 #include "histogram.h"
 #include "stalls.h"
-#include "trace.h"
 #include "why_gpu.h"
 
 #include <string.h>

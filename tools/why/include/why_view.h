@@ -3,7 +3,6 @@
 #ifndef WHY_VIEW_H
 #define WHY_VIEW_H
 
-#include "out.h"
 #include "why.h"
 #include "why_split.h"
 
