@@ -67,14 +67,6 @@ static void wait_first(struct job_threads *threads, struct waiting_job *job)
     pthread_cond_signal(&threads->submitted);
 }
 
-static void wait_last(struct job_threads *threads, struct waiting_job *job)
-{
-    job->next = NULL;
-    *threads->last = job;
-    threads->last = &job->next;
-    pthread_cond_signal(&threads->submitted);
-}
-
 /* With the lock held before and after. */
 static void run_job(struct job_threads *threads, struct waiting_job *job)
 {
@@ -211,8 +203,12 @@ void ordered_jobs_submit(struct ordered_jobs *jobs)
     struct waiting_job *job = &jobs->ring[jobs->submitted % jobs->slots];
     pthread_mutex_lock(&threads->lock);
     job->done = false;
-    if (!jobs->serial || jobs->finished == jobs->submitted)
-        wait_last(threads, job);
+    if (!jobs->serial || jobs->finished == jobs->submitted) {
+        job->next = NULL;
+        *threads->last = job;
+        threads->last = &job->next;
+        pthread_cond_signal(&threads->submitted);
+    }
     jobs->submitted++;
     pthread_mutex_unlock(&threads->lock);
 }

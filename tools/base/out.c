@@ -108,13 +108,6 @@ static bool replace(int fd, const char *path)
     return done;
 }
 
-static void publish(struct out *out)
-{
-    bool done = out->replaces ? replace(out->fd, out->unnamed) : give_name(out->fd, out->unnamed);
-    if (!done)
-        out->os_errno = errno;
-}
-
 /* One that becomes the owner's and has the rights of a file of a single name. */
 static int open_successor(const char *path, struct operands inputs)
 {
@@ -232,8 +225,12 @@ enum exit_code out_close(struct out *out)
 {
     out_flush(out);
     free(out->buffer);
-    if (out->unnamed && !out->os_errno && !out->discarded)
-        publish(out);
+    if (out->unnamed && !out->os_errno && !out->discarded) {
+        bool done =
+            out->replaces ? replace(out->fd, out->unnamed) : give_name(out->fd, out->unnamed);
+        if (!done)
+            out->os_errno = errno;
+    }
     /* A network file system may report a full disk only here. */
     if (close(out->fd) != 0 && !out->os_errno && errno != EINTR)
         out->os_errno = errno;

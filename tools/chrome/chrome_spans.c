@@ -498,14 +498,6 @@ static void chrome_spans_on_loss(struct chrome_spans *spans, const struct chrome
     deferred_losses_add_named(&spans->losses, loss, name);
 }
 
-/* Those of our own exports are added though nothing may be in them. */
-static void add_own_processes(struct chrome_spans *spans)
-{
-    for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
-        if (i < spans->tracks->process_room && spans->tracks->processes[i].is_own)
-            (void)chrome_tracks_add_process(spans->tracks, i);
-}
-
 /* In Kineto's form events stand where its readers look for them. */
 static struct chrome_track *own_track(struct chrome_spans *spans, struct chrome_track *track,
                                       uint32_t *number)
@@ -516,12 +508,6 @@ static struct chrome_track *own_track(struct chrome_spans *spans, struct chrome_
     struct chrome_track *there =
         own == TRACE_NONE ? NULL : chrome_tracks_numbered(spans->tracks, own, number);
     return there ? there : track;
-}
-
-static bool is_window_end(const struct chrome_event *event)
-{
-    return event->phase == 'i' && event->process.bytes == 0 &&
-           chrome_event_is(event, KINETO_WINDOW_END);
 }
 
 static void take_timed(struct chrome_spans *spans, const struct chrome_event *event)
@@ -535,7 +521,8 @@ static void take_timed(struct chrome_spans *spans, const struct chrome_event *ev
     spans->last.row = number;
     if (spans->kineto) {
         chrome_own_kineto(event, &spans->form);
-        if (spans->form.shadow || is_window_end(event))
+        if (spans->form.shadow || (event->phase == 'i' && event->process.bytes == 0 &&
+                                   chrome_event_is(event, KINETO_WINDOW_END)))
             return;
         track = own_track(spans, track, &number);
     }
@@ -631,7 +618,10 @@ static void chrome_report_dropped(const struct chrome_spans *spans)
 
 bool chrome_spans_finish(struct chrome_spans *spans)
 {
-    add_own_processes(spans);
+    /* Those of our own exports are added though nothing may be in them. */
+    for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
+        if (i < spans->tracks->process_room && spans->tracks->processes[i].is_own)
+            (void)chrome_tracks_add_process(spans->tracks, i);
     end_open(spans);
     bool annotated =
         chrome_ranges_finish(&spans->ranges, spans->trace, &spans->spans, &spans->detail);

@@ -97,12 +97,6 @@ static const char *const chrome_dialect_name[] = {"Chrome", "PyTorch", "iris",
 
 static const struct chrome_unit nanoseconds = {1, 1}, microseconds = {1000, 1};
 
-static void chrome_clock_start(struct chrome_clock *clock)
-{
-    *clock =
-        (struct chrome_clock){.unit = microseconds, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
-}
-
 /* ---- what members say ------------------------------------------------------------ */
 
 /* "raw cycles (s_memrealtime @ 100MHz)": a unit of 10 ns. Others must say what they are. */
@@ -562,7 +556,8 @@ static bool open_chrome(struct trace_source *opened)
     if (!source)
         return message_fail("out of memory");
     opened->state = source;
-    chrome_clock_start(&source->clock);
+    source->clock =
+        (struct chrome_clock){.unit = microseconds, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
     if (!note_all(source, opened, &opened->facts)) {
         (void)close_chrome(opened);
         return false;

@@ -98,12 +98,6 @@ static bool find_names(struct repair *repair)
     return true;
 }
 
-static void free_names(struct repair *repair)
-{
-    free(repair->live);
-    free(repair->output);
-}
-
 /* ---- the work --------------------------------------------------------------------------- */
 
 static void show_problem(void *context, const struct rbwp_problem *problem)
@@ -354,7 +348,8 @@ static enum exit_code repair_run(void *config, struct operands files)
         code = exit_worse(rbwp_recover_lost(&repair.result) || repair.breaks ? EXIT_PARTIAL
                                                                              : EXIT_GOOD,
                           repair_report(&repair));
-    free_names(&repair);
+    free(repair.live);
+    free(repair.output);
     return code;
 }
 

@@ -223,15 +223,6 @@ struct tail_shown {
     bool recounts;
 };
 
-/* Zero is a start. */
-static void tail_shown_free(struct tail_shown *shown)
-{
-    thread_map_free(&shown->map);
-    free(shown->threads);
-    free(shown->ahead);
-    *shown = (struct tail_shown){0};
-}
-
 static struct shown_thread *tail_find_thread(struct tail_shown *shown, uint64_t thread_id)
 {
     uint32_t number = thread_map_number(&shown->map, thread_id);
@@ -390,13 +381,6 @@ static void on_signal(int number)
 {
     (void)number;
     interrupted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
 }
 
 /* ---- from blocks to lines ----------------------------------------------------------------- */
@@ -576,7 +560,11 @@ static enum exit_code tail_stop(struct tail *tail)
 {
     reorder_stop(&tail->reorder);
     pair_builder_stop(&tail->builder);
-    tail_shown_free(&tail->shown);
+    /* Zero is a start. */
+    thread_map_free(&tail->shown.map);
+    free(tail->shown.threads);
+    free(tail->shown.ahead);
+    tail->shown = (struct tail_shown){0};
     tail_lines_free(&tail->lines);
     names_free(&tail->names);
     return input_close(&tail->input);
@@ -720,8 +708,11 @@ static enum exit_code tail_run(void *config, struct operands files)
             "--live shows one moment and -f what comes, of FILE.live too: give one of them");
     if (!out_open(&out, &(struct out_options){0}, files))
         return EXIT_BAD_DATA;
-    if (options->follow)
-        catch_signals();
+    if (options->follow) {
+        struct sigaction action = {.sa_handler = on_signal};
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+    }
     struct tail tail = {.options = options, .lines = {.out = &out, .ndjson = options->ndjson}};
     enum exit_code code =
         tail_file(&tail, files.words[0], options->count.set ? options->count.lines : LINES_DEFAULT);

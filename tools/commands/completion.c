@@ -82,13 +82,6 @@ static void each_option(const struct writing *writing,
     options_each(writing->command->groups, take, (void *)(uintptr_t)writing);
 }
 
-static void command_names(struct out *out, struct command_list list)
-{
-    for (int i = 0; i < list.count; i++)
-        out_format(out, "%s ", list.commands[i]->name);
-    out_text(out, "help version");
-}
-
 /* ---- bash ------------------------------------------------------------------------------ */
 
 static void bash_word(void *context, const struct option *option)
@@ -120,7 +113,9 @@ static void write_bash(struct out *out, struct command_list list)
                   "        command=dump\n"
                   "    elif [[ $COMP_CWORD -eq 1 ]]; then\n"
                   "        COMPREPLY=($(compgen -W '");
-    command_names(out, list);
+    for (int i = 0; i < list.count; i++)
+        out_format(out, "%s ", list.commands[i]->name);
+    out_text(out, "help version");
     out_text(out, "' -- \"$cur\"))\n        return\n    fi\n    case \"$command $prev\" in\n");
     for (int i = 0; i < list.count; i++)
         each_option(&(struct writing){out, list.commands[i]}, bash_choices);

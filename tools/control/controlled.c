@@ -102,12 +102,6 @@ void controlled_explain(long pid)
 
 /* ---- asking --------------------------------------------------------------------------- */
 
-static void cannot(struct controlled_answer *answer, const char *why)
-{
-    answer->refused = true;
-    answer->bytes = (size_t)snprintf(answer->text, sizeof answer->text, "%s\n", why);
-}
-
 /* Words, each with its 0. */
 static size_t controlled_pack(char *const *words, size_t count, char *request)
 {
@@ -132,8 +126,11 @@ struct asked {
 
 static void controlled_end(struct asked *asked, const char *why)
 {
-    if (why)
-        cannot(asked->answer, why);
+    if (why) {
+        asked->answer->refused = true;
+        asked->answer->bytes =
+            (size_t)snprintf(asked->answer->text, sizeof asked->answer->text, "%s\n", why);
+    }
     if (asked->fd >= 0)
         close(asked->fd);
     asked->fd = -1;

@@ -135,11 +135,6 @@ struct block_text {
     bool failed;
 };
 
-static bool text_reserve(struct block_text *text)
-{
-    return grow_array(&text->text, &text->room, text->used + RECORD_TEXT_MAX, 1);
-}
-
 /* The next records of a block, at most PIECE_RECORDS of those that the filter (NULL: none) wants.
  * False at the end. separated: there were some before. */
 static bool put_records(struct block_text *text, struct rbwp_record_iterator *iterator,
@@ -156,7 +151,7 @@ static bool put_records(struct block_text *text, struct rbwp_record_iterator *it
         if (record.kind == RBWP_GPU_WORK)
             record.stop_ns = gpu_bias_stop(text->bias, record.proc_id, record.slot, record.start_ns,
                                            record.stop_ns);
-        if (!text_reserve(text)) {
+        if (!grow_array(&text->text, &text->room, text->used + RECORD_TEXT_MAX, 1)) {
             text->failed = true;
             return false;
         }

@@ -181,15 +181,6 @@ static void line_head(struct out *out, const struct table_dump *tables)
     json_name(out, "file", path, strlen(path));
 }
 
-static void schema_line(struct table_dump *tables, struct out *out,
-                        const struct rbwp_schema *schema)
-{
-    line_head(out, tables);
-    out_text(out, ",\"type\":\"TABLE\"");
-    put_schema(out, schema);
-    out_text(out, "}\n");
-}
-
 static void row_line(struct table_dump *tables, struct out *out, const struct names *names,
                      const struct cell_source *source, uint32_t row)
 {
@@ -218,8 +209,12 @@ void table_dump_lines(struct table_dump *tables, struct out *out, const struct n
 {
     struct table_block seen;
     table_dump_take(tables, block, &seen);
-    if (seen.status == RBWP_END && has_tag(block, RBWP_SCHEMA_TAG) && !tables->filtered)
-        schema_line(tables, out, schema_of(tables, block));
+    if (seen.status == RBWP_END && has_tag(block, RBWP_SCHEMA_TAG) && !tables->filtered) {
+        line_head(out, tables);
+        out_text(out, ",\"type\":\"TABLE\"");
+        put_schema(out, schema_of(tables, block));
+        out_text(out, "}\n");
+    }
     if (seen.status != RBWP_OK || !may_have_wanted(tables, &seen.rows))
         return;
     struct cell_source source = {tables->tables.catalog, &seen.rows};

@@ -361,17 +361,6 @@ static void clock_move(struct out *out, const struct info *info, const struct rb
                    RUN_TIME(info, to->time_ns));
 }
 
-static void clock_moves(struct out *out, const struct info *info,
-                        const struct rbwp_trailer *trailer)
-{
-    if (trailer->clock_flags & RBWP_CLOCK_DOUBTED)
-        out_format(out,
-                   "%-13sthe system found the counter unstable, and did not trust it at the end\n",
-                   "");
-    for (uint32_t i = 0; i + 1 < trailer->sample_count; i++)
-        clock_move(out, info, trailer, &trailer->samples[i]);
-}
-
 static void clock_facts(struct out *out, const struct info *info,
                         const struct rbwp_trailer *trailer)
 {
@@ -388,7 +377,12 @@ static void clock_facts(struct out *out, const struct info *info,
                    sample->ticks, RUN_TIME(info, sample->time_ns), sample->monotonic_ns,
                    sample->realtime_ns);
     }
-    clock_moves(out, info, trailer);
+    if (trailer->clock_flags & RBWP_CLOCK_DOUBTED)
+        out_format(out,
+                   "%-13sthe system found the counter unstable, and did not trust it at the end\n",
+                   "");
+    for (uint32_t i = 0; i + 1 < trailer->sample_count; i++)
+        clock_move(out, info, trailer, &trailer->samples[i]);
 }
 
 static void bias(struct out *out, const char *of, uint32_t rounds, int64_t bias_ns,

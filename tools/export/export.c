@@ -83,13 +83,6 @@ static char *path_of(const struct parts *parts, uint32_t node, uint32_t number)
     return made ? path : NULL;
 }
 
-/* Not the node's: readers make one of the path, and do not take it twice. */
-static uint64_t columns_of(const struct trace_pass *pass, uint64_t chosen)
-{
-    return (chosen ? chosen : span_columns_of(pass)) &
-           ~(UINT64_C(1) << span_column_named("node", 4));
-}
-
 static enum exit_code write_part(const struct trace_pass *pass, struct trace_source *source,
                                  struct alignment *alignment, const char *path)
 {
@@ -98,7 +91,9 @@ static enum exit_code write_part(const struct trace_pass *pass, struct trace_sou
     struct trace_maker maker = parts->exporter->maker;
     struct trace_pass part = *pass;
     options.reading.output.path = path;
-    options.columns = columns_of(pass, options.columns);
+    /* Not the node's: readers make one of the path, and do not take it twice. */
+    options.columns = (options.columns ? options.columns : span_columns_of(pass)) &
+                      ~(UINT64_C(1) << span_column_named("node", 4));
     maker.empty_is_good = true;
     part.maker = &maker;
     part.asked = &options;

@@ -42,15 +42,6 @@ static bool is_work(const struct folded *folded, const struct trace_span *span)
     return span->category != TRACE_ANNOTATION && span->category != TRACE_QUEUED;
 }
 
-/* The first span of work takes the place of all ranges so far. */
-static void take_work(struct folded *folded)
-{
-    stack_tree_free(&folded->stacks);
-    if (!stack_tree_start(&folded->stacks, STACKS_MAX))
-        folded->stacks.failed = true;
-    folded->has_work = true;
-}
-
 static void folded_on_spans(void *context, const struct trace_span *spans, size_t count,
                             const struct trace_details *details)
 {
@@ -66,8 +57,13 @@ static void folded_on_spans(void *context, const struct trace_span *spans, size_
         } else {
             const bool works = is_work(folded, &spans[i]);
             folded->dropped.no_work += !works;
-            if (works && !folded->has_work)
-                take_work(folded);
+            /* The first span of work takes the place of all ranges so far. */
+            if (works && !folded->has_work) {
+                stack_tree_free(&folded->stacks);
+                if (!stack_tree_start(&folded->stacks, STACKS_MAX))
+                    folded->stacks.failed = true;
+                folded->has_work = true;
+            }
             if (works || !folded->has_work)
                 stack_tree_add(&folded->stacks, &spans[i], spans[i].track, spans[i].name);
         }

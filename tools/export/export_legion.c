@@ -354,15 +354,6 @@ static struct open_lane *find_lane(struct legion_export *legion, struct legion_t
     return lane;
 }
 
-static void legion_push(struct legion_export *legion, struct open_lane *lane, int64_t stop_ns,
-                        uint64_t event)
-{
-    if (GROW_ZEROED(lane->open, lane->room, lane->depth + 1))
-        lane->open[lane->depth++] = (struct open_task){stop_ns, event};
-    else
-        trace_pass_fail(legion->pass);
-}
-
 /* A late span comes behind what it encloses: it can have no calls. What sticks out of its lane,
  * where lanes ran out, is no call. */
 static void legion_on_span(struct legion_export *legion, struct legion_track *track,
@@ -378,8 +369,12 @@ static void legion_on_span(struct legion_export *legion, struct legion_track *tr
         legion_file_call(&node->file, call_kind(legion, node, span),
                          relative(legion, span->start_ns), relative(legion, span->stop_ns),
                          track->proc, event);
-    if (lane)
-        legion_push(legion, lane, span->stop_ns, event);
+    if (lane) {
+        if (GROW_ZEROED(lane->open, lane->room, lane->depth + 1))
+            lane->open[lane->depth++] = (struct open_task){span->stop_ns, event};
+        else
+            trace_pass_fail(legion->pass);
+    }
 }
 
 static void legion_on_spans(void *context, const struct trace_span *spans, size_t count,

@@ -86,18 +86,6 @@ static void npz_put_name(struct header *header, const struct npz_member *member)
     header->count += (size_t)count;
 }
 
-static void npz_start(struct npz *npz)
-{
-    npz->spool = SPOOL_EMPTY;
-    npz->spool.piece_bytes = NPZ_PIECE_BYTES;
-    npz->count = 0;
-}
-
-static void npz_free(struct npz *npz)
-{
-    spool_free(&npz->spool);
-}
-
 /* The number of a new member, NAME followed by SUFFIX. There must be room for it. */
 static uint32_t npz_add(struct npz *npz, const char *name, const char *suffix, const char *type,
                         size_t item_bytes)
@@ -308,11 +296,6 @@ static const struct {
     [SPAN_COLUMN_NUMBER] = {"<u4", 4}, [SPAN_COLUMN_YES_OR_NO] = {"|b1", 1},
 };
 
-static void npz_fail(struct npz_export *export)
-{
-    message_once(&export->failed, "out of memory; the file of arrays cannot be finished");
-}
-
 /* ---- texts ---------------------------------------------------------------------------- */
 
 static void add_texts(struct npz *npz, struct npz_texts *texts, const char *name)
@@ -339,7 +322,7 @@ static uint32_t code_of(struct npz_export *export, int c, uint32_t number)
         return npz_put_text(&export->npz, &column->texts,
                             span_columns_text(&export->columns, c, number));
     if (!GROW_ZEROED(column->codes, column->room, number + 1)) {
-        npz_fail(export);
+        message_once(&export->failed, "out of memory; the file of arrays cannot be finished");
         return 0;
     }
     if (!column->codes[number])
@@ -378,14 +361,6 @@ static void put_constant(struct npz_export *export, int c, int64_t value)
     put_values(export, c, &part);
 }
 
-static void put_known(struct npz_export *export, int c, const struct span_column_part *part)
-{
-    for (size_t i = 0; i < export->columns.count; i++)
-        export->packed[i] = part->form == SPAN_COLUMN_CONSTANT ||
-                            (part->form == SPAN_COLUMN_VALUES && part->there[i]);
-    npz_put(&export->npz, export->list[c].known, export->packed, export->columns.count);
-}
-
 static bool has_null(const struct npz_export *export, int c, const struct span_column_part *part)
 {
     if (part->form != SPAN_COLUMN_VALUES || !span_column(c)->optional)
@@ -414,8 +389,13 @@ static void npz_put_column(struct npz_export *export, int c)
     column->any_null |= null;
     if (!column->any_known)
         return;
-    if (column->any_null)
-        put_known(export, c, &part); /* first: part may have its values there */
+    /* First: part may have its values there. */
+    if (column->any_null) {
+        for (size_t i = 0; i < export->columns.count; i++)
+            export->packed[i] = part.form == SPAN_COLUMN_CONSTANT ||
+                                (part.form == SPAN_COLUMN_VALUES && part.there[i]);
+        npz_put(&export->npz, export->list[c].known, export->packed, export->columns.count);
+    }
     if (part.form == SPAN_COLUMN_VALUES)
         put_values(export, c, &part);
     else
@@ -451,7 +431,7 @@ static void free_export(struct npz_export *export)
     for (int c = 0; c < span_column_count(); c++)
         free(export->list[c].codes);
     span_columns_free(&export->columns);
-    npz_free(&export->npz);
+    spool_free(&export->npz.spool);
     free(export->packed);
     free(export);
 }
@@ -477,7 +457,9 @@ static bool npz_begin(struct trace_pass *pass)
     struct npz_export *export = calloc(1, sizeof *export);
     const struct span_columns_user user = {export, npz_put_group, npz_put_fact, npz_has_failed};
     if (export) {
-        npz_start(&export->npz);
+        export->npz.spool = SPOOL_EMPTY;
+        export->npz.spool.piece_bytes = NPZ_PIECE_BYTES;
+        export->npz.count = 0;
         export->packed = malloc(SPAN_GROUP_ROWS * sizeof(uint64_t));
     }
     if (!export || !span_columns_make(&export->columns, pass, &user) || !export->packed) {

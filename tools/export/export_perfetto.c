@@ -206,13 +206,6 @@ static bool perfetto_begin(struct trace_pass *pass)
     return true;
 }
 
-static void free_row(struct row *row)
-{
-    for (uint32_t i = 0; i < row->lane_count; i++)
-        free(row->lanes[i].open);
-    free(row->lanes);
-}
-
 /* It comes as any track does, after all others. */
 static void add_critical_path(struct perfetto *perfetto)
 {
@@ -241,9 +234,11 @@ static enum exit_code perfetto_end(struct trace_pass *pass)
         add_critical_path(perfetto);
     for (uint32_t i = 0; i < perfetto->row_count; i++) {
         struct row *row = &perfetto->rows[i];
-        for (uint32_t lane = 0; lane < row->lane_count; lane++)
+        for (uint32_t lane = 0; lane < row->lane_count; lane++) {
             close_spans(perfetto, &row->lanes[lane], INT64_MAX);
-        free_row(row);
+            free(row->lanes[lane].open);
+        }
+        free(row->lanes);
     }
     if (pass->trace)
         perfetto_write_facts(perfetto);

@@ -236,17 +236,6 @@ static void put_tables(struct firefox *firefox, const struct firefox_lane *lane)
     out_text(out, "}}");
 }
 
-/* It did nothing, at the beginning: without any time a viewer has nothing to show. */
-static void put_idle_thread(struct writing *writing, uint32_t process)
-{
-    struct out *out = spool_print_between(writing->firefox->print);
-    put_thread_head(writing, process, viewer_tid(&writing->ids, 0));
-    out_text(out, "\"no spans\",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
-                  "\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[]},\n"
-                  "\"samples\":{\"weightType\":\"tracing-ms\",\"length\":1,\"stack\":[null],"
-                  "\"time\":[0.000000],\"weight\":[0.000000]}}");
-}
-
 static void firefox_file_put_row(struct writing *writing, const struct firefox_row *row)
 {
     for (uint32_t i = 0; i < row->lane_count; i++) {
@@ -265,9 +254,17 @@ static void put_threads(struct writing *writing)
     out_text(spool_print_between(firefox->print), ",\n\"threads\":[");
     for (uint32_t i = 0; i < firefox->row_count; i++)
         firefox_file_put_row(writing, &firefox->rows[writing->order[i]]);
+    /* Of one that did nothing, at the beginning: without any time a viewer has nothing to show. */
     for (uint32_t i = 0; i < firefox->process_count; i++)
-        if (writing->places[i].first == writing->written)
-            put_idle_thread(writing, i);
+        if (writing->places[i].first == writing->written) {
+            struct out *out = spool_print_between(firefox->print);
+            put_thread_head(writing, i, viewer_tid(&writing->ids, 0));
+            out_text(out,
+                     "\"no spans\",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
+                     "\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[]},\n"
+                     "\"samples\":{\"weightType\":\"tracing-ms\",\"length\":1,\"stack\":[null],"
+                     "\"time\":[0.000000],\"weight\":[0.000000]}}");
+        }
     out_text(spool_print_between(firefox->print), "]");
 }
 

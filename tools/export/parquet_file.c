@@ -128,11 +128,6 @@ static void thrift_i32_element(struct thrift *thrift, int32_t value)
     buffer_varint(thrift->to, zigzag(value));
 }
 
-static void thrift_text_element(struct thrift *thrift, const char *text)
-{
-    binary(thrift, text, strlen(text));
-}
-
 /* ---- parquet file ---------------------------------------------------------------------------- */
 
 enum { TYPE_BOOLEAN = 0, TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
@@ -275,15 +270,6 @@ static size_t put_levels_of(struct buffer *plain, const int64_t *there, size_t r
     return count;
 }
 
-/* What is not null comes to the front. there may be values. */
-static void leave_nulls_out(int64_t *values, const int64_t *there, size_t rows)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < rows; i++)
-        if (there[i])
-            values[left++] = values[i];
-}
-
 /* Of numbers, whose page was made: they lie between these. */
 static void write_bounds(struct column_job *job, int64_t least, int64_t most)
 {
@@ -299,8 +285,13 @@ static void make_integers(struct column_job *job, int64_t *values, const int64_t
     size_t rows = job->chunk.values;
     int64_t least, most;
     size_t count = job->optional ? put_levels_of(plain, there, rows) : rows;
-    if (count < rows)
-        leave_nulls_out(values, there, rows);
+    /* What is not null comes to the front. there may be values. */
+    if (count < rows) {
+        size_t left = 0;
+        for (size_t i = 0; i < rows; i++)
+            if (there[i])
+                values[left++] = values[i];
+    }
     job->chunk.nulls = rows - count;
     find_bounds(values, count, job->type, &least, &most);
     encode_integers(plain, values, count, &kinds[job->type]);
@@ -433,14 +424,6 @@ void parquet_group_begin(struct parquet *parquet, size_t rows)
     parquet->column = 0;
 }
 
-/* The columns of a row group are written, maybe while those of the next one are made. */
-static void begin_written(struct parquet *parquet)
-{
-    parquet->group_bytes = parquet->group_packed_bytes = 0;
-    parquet->group_offset = parquet->offset;
-    parquet->chunks.count = 0;
-}
-
 static void end_written(struct parquet *parquet, uint64_t rows)
 {
     struct thrift thrift = {.to = &parquet->group_list};
@@ -472,7 +455,7 @@ static void write_chunk(struct parquet *parquet, const struct parquet_column *co
     if (chunk->has_dictionary)
         thrift_i32_element(&thrift, ENCODING_PLAIN);
     thrift_list(&thrift, 3, THRIFT_BINARY, 1);
-    thrift_text_element(&thrift, column->name);
+    binary(&thrift, column->name, strlen(column->name));
     thrift_i32(&thrift, 4, CODEC_GZIP);
     thrift_i64(&thrift, 5, (int64_t)chunk->values);
     thrift_i64(&thrift, 6, (int64_t)chunk->bytes);
@@ -492,8 +475,12 @@ static void write_column(struct parquet *parquet, struct column_job *job)
 {
     struct parquet_file_chunk *chunk = &job->chunk;
     parquet->failed |= job->failed;
-    if (job->column == 0)
-        begin_written(parquet);
+    /* The columns of a row group are written, maybe while those of the next one are made. */
+    if (job->column == 0) {
+        parquet->group_bytes = parquet->group_packed_bytes = 0;
+        parquet->group_offset = parquet->offset;
+        parquet->chunks.count = 0;
+    }
     chunk->offset = parquet->offset;
     for (int i = 0; i < job->page_count && !parquet->failed; i++) {
         struct page *page = &job->pages[i];
@@ -629,11 +616,6 @@ void parquet_nulls(struct parquet *parquet)
     end_chunk(parquet);
 }
 
-static unsigned width_bytes(uint32_t count)
-{
-    return count <= 1u << 8 ? 1 : count <= 1u << 16 ? 2 : 4;
-}
-
 void parquet_texts(struct parquet *parquet, const uint32_t *places,
                    struct parquet_dictionary dictionary, const int64_t *there)
 {
@@ -651,7 +633,7 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     }
     put_page(parquet, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
     plain = parquet->plain;
-    unsigned bytes = width_bytes(dictionary.count);
+    unsigned bytes = dictionary.count <= 1u << 8 ? 1 : dictionary.count <= 1u << 16 ? 2 : 4;
     size_t rows = parquet->group_rows;
     size_t count = parquet->job->optional ? put_levels_of(plain, there, rows) : rows;
     chunk->nulls = chunk->values - count;

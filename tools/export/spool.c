@@ -93,12 +93,6 @@ static struct spool_piece spool_piece_at(const struct spool *spool, uint32_t num
     return (struct spool_piece){stream->text, 0, stream->used};
 }
 
-/* Of one in the file, on any thread. False with errno set, to 0 where the file is cut. */
-static bool spool_read(const struct spool *spool, const struct spool_piece *piece, void *to)
-{
-    return read_all_at(spool->fd, to, piece->bytes, piece->offset);
-}
-
 /* The same, since a piece cannot be read: an errno. */
 static void spool_fail_to_read(struct spool *spool, int reason)
 {
@@ -170,7 +164,8 @@ static void print_piece(struct print_job *job, const struct part *part)
         char *room = (char *)buffer_reserve(&job->piece, part->piece.bytes);
         if (!room)
             return;
-        job->unread = !spool_read(job->print->spool, &part->piece, room);
+        job->unread =
+            !read_all_at(job->print->spool->fd, room, part->piece.bytes, part->piece.offset);
         job->read_errno = errno;
         values = room;
     }

@@ -53,17 +53,13 @@ static void stop_job(void *context)
     free(job->payload);
 }
 
-static bool decode_ahead_decode(struct decode_job *job)
-{
-    return job->holder ? chunk_holder_decode(job->holder, job->payload)
-                       : rbwp_decoder_run(job->decoder, job->payload, &job->block) == RBWP_OK;
-}
-
 static void run_job(void *context)
 {
     struct decode_job *job = context;
-    job->good = read_all(job->fd, job->payload, job->payload_bytes, job->offset + HEAD_BYTES) &&
-                decode_ahead_decode(job);
+    job->good =
+        read_all(job->fd, job->payload, job->payload_bytes, job->offset + HEAD_BYTES) &&
+        (job->holder ? chunk_holder_decode(job->holder, job->payload)
+                     : rbwp_decoder_run(job->decoder, job->payload, &job->block) == RBWP_OK);
 }
 
 static bool decode_ahead_reserve(struct decode_job *job, uint32_t bytes)

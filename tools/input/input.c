@@ -278,14 +278,6 @@ static enum exit_code input_code(const struct input *input)
     return something ? EXIT_PARTIAL : EXIT_BAD_DATA;
 }
 
-/* The reader's text says what, where (file offset) and which rule. */
-static void report_problem(const struct input *input, const struct rbwp_problem *problem)
-{
-    const struct rbwp_error *error = &problem->error;
-    message_plain("%s: %s%s%s", input->name, error->section, error->section[0] ? ": " : "",
-                  error->text);
-}
-
 static void input_report(const struct input *input)
 {
     uint64_t count = problem_count(input), skipped = 0, lines = 0;
@@ -293,8 +285,12 @@ static void input_report(const struct input *input)
     for (uint64_t i = 0; (problem = rbwp_reader_problem(input->reader, i)); i++) {
         if (is_no_problem(input, problem))
             continue;
-        if (lines++ < INPUT_PROBLEM_LINES)
-            report_problem(input, problem);
+        /* The reader's text says what, where (file offset) and which rule. */
+        if (lines++ < INPUT_PROBLEM_LINES) {
+            const struct rbwp_error *error = &problem->error;
+            message_plain("%s: %s%s%s", input->name, error->section, error->section[0] ? ": " : "",
+                          error->text);
+        }
         skipped += problem->skipped_bytes;
     }
     if (count > INPUT_PROBLEM_LINES)

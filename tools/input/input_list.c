@@ -32,11 +32,6 @@ static bool input_list_add_file(struct operands *files, const char *word)
 
 /* ---- patterns ------------------------------------------------------------------------ */
 
-static bool is_pattern(const char *word)
-{
-    return strpbrk(word, "*?[") && access(word, F_OK) != 0;
-}
-
 static bool add_matches(struct operands *files, const char *pattern)
 {
     glob_t found = {0};
@@ -57,7 +52,8 @@ static bool add_word(struct operands *files, const char *word)
 {
     if (strcmp(word, "-") == 0 && tar_is(STDIN_FILENO))
         return tar_input_add(files);
-    return is_pattern(word) ? add_matches(files, word) : input_list_add_file(files, word);
+    return strpbrk(word, "*?[") && access(word, F_OK) != 0 ? add_matches(files, word)
+                                                           : input_list_add_file(files, word);
 }
 
 /* ---- names from a file ----------------------------------------------------------------- */

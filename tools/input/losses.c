@@ -63,14 +63,6 @@ static const char *losses_causes(const struct rbwp_trailer *trailer, char *text,
     return text;
 }
 
-static void report_left_out(const char *name, const struct rbwp_trailer *trailer)
-{
-    for (uint32_t i = 0; i < trailer->left_count; i++)
-        if (trailer->left[i].entries)
-            message_plain("%s: %" PRIu64 " %s had no room in its tables", name,
-                          trailer->left[i].entries, rbwp_left_kind_name(trailer->left[i].kind));
-}
-
 void losses_each_refused(const uint64_t *refused, void (*line)(void *context, const char *text),
                          void *context)
 {
@@ -99,8 +91,12 @@ void losses_report(const char *name, const struct rbwp_trailer *trailer)
     if (lost.unknown)
         message_plain("%s: %" PRIu64 " losses of causes that this version does not know", name,
                       lost.unknown);
-    if (lost.dropped)
-        report_left_out(name, trailer);
+    if (lost.dropped) {
+        for (uint32_t i = 0; i < trailer->left_count; i++)
+            if (trailer->left[i].entries)
+                message_plain("%s: %" PRIu64 " %s had no room in its tables", name,
+                              trailer->left[i].entries, rbwp_left_kind_name(trailer->left[i].kind));
+    }
     if (trailer && trailer->kept_count && trailer->kept->from_ns &&
         trailer->kept->why != RBWP_KEPT_SPLIT)
         message_plain("%s: has the newest part of a recording; %" PRIu64

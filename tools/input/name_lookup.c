@@ -100,13 +100,6 @@ static void thread_names_resolve(struct names *names, const struct name_set *set
     }
 }
 
-static void thread_names_free(struct names *names)
-{
-    for (uint32_t i = 0; i < names->start_count; i++)
-        free(names->starts[i].function);
-    free(names->starts);
-}
-
 /* ---- names of a file ------------------------------------------------------------------------- */
 
 static struct name make_name(uint64_t id, int64_t from_ns, const char *text, uint32_t bytes)
@@ -246,7 +239,9 @@ void names_free(struct names *names)
     free(names->slots.names);
     free(names->sub_items.names);
     free(names->threads.names);
-    thread_names_free(names);
+    for (uint32_t i = 0; i < names->start_count; i++)
+        free(names->starts[i].function);
+    free(names->starts);
     *names = (struct names){0};
 }
 

@@ -178,13 +178,6 @@ static bool pair_parts(struct pair_walk *walk)
     return whole;
 }
 
-static void pair_input(struct pair_walk *walk)
-{
-    if ((walk->window ? pair_parts : pair_all)(walk))
-        break_at_problem(walk, &walk->problems, NULL);
-    reorder_next_file(&walk->reorder);
-}
-
 static enum exit_code pair_walk_report(const struct pair_walk *walk)
 {
     const struct pair_builder *builder = &walk->builder;
@@ -218,7 +211,9 @@ static void walk_input(struct pair_walk *walk, struct input *input)
     walk->input = input;
     walk->problems = walk->threads_told = walk->mark = 0;
     walk->before_ns = INT64_MIN;
-    pair_input(walk);
+    if ((walk->window ? pair_parts : pair_all)(walk))
+        break_at_problem(walk, &walk->problems, NULL);
+    reorder_next_file(&walk->reorder);
 }
 
 void pair_walk_part(struct pair_walk *walk, struct input *input, enum pair_join join,

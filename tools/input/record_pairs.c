@@ -147,14 +147,6 @@ static void overflow(struct pair_builder *builder, struct pair_thread *thread, u
     builder->emit(builder->context, &pair);
 }
 
-static inline void fine_begin(struct pair_builder *builder, struct pair_thread *thread,
-                              uint16_t sub_item, int64_t begin_ns)
-{
-    if (builder->open_total >= PAIRS_OPEN_MAX || thread->overflow ||
-        !pairs_push(builder, thread, sub_item, begin_ns))
-        overflow(builder, thread, sub_item, begin_ns);
-}
-
 static inline void fine_end(struct pair_builder *builder, struct pair_thread *thread,
                             int64_t end_ns)
 {
@@ -207,7 +199,9 @@ __attribute__((always_inline)) static inline void take_small(struct pair_builder
         coarse_end(builder, thread, time_ns);
         break;
     case RBWP_FINE_BEGIN:
-        fine_begin(builder, thread, item, time_ns);
+        if (builder->open_total >= PAIRS_OPEN_MAX || thread->overflow ||
+            !pairs_push(builder, thread, item, time_ns))
+            overflow(builder, thread, item, time_ns);
         break;
     case RBWP_FINE_END:
         fine_end(builder, thread, time_ns);

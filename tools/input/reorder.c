@@ -59,17 +59,12 @@ static unsigned first_of_oldest(const struct reorder *reorder)
     return best;
 }
 
-static void reorder_make_room(struct reorder *reorder, size_t bytes)
-{
-    while (reorder->count == REORDER_BLOCKS ||
-           (reorder->count > 0 && reorder->bytes + bytes > REORDER_BYTES))
-        pass_on(reorder, first_of_oldest(reorder));
-}
-
 bool reorder_push(struct reorder *reorder, const struct rbwp_block *block)
 {
     size_t bytes = block->header.data_bytes;
-    reorder_make_room(reorder, bytes);
+    while (reorder->count == REORDER_BLOCKS ||
+           (reorder->count > 0 && reorder->bytes + bytes > REORDER_BYTES))
+        pass_on(reorder, first_of_oldest(reorder));
     uint8_t *data = malloc(bytes ? bytes : 1);
     if (!data)
         return false;

@@ -154,15 +154,6 @@ static bool has_end(const struct finding *finding, uint32_t stretch)
     return false;
 }
 
-/* Stretches behind the window in which something of it ends. */
-static void want_ends(struct finding *finding)
-{
-    for (uint32_t i = 0; i < finding->count; i++)
-        if (finding->stretches[i].records &&
-            finding->stretches[i].last_ns >= finding->window->from_ns && has_end(finding, i))
-            finding->stretches[i].wanted = true;
-}
-
 /* ---- GPU work ---------------------------------------------------------------------------- */
 
 /* Of work in the window, by slot. */
@@ -397,7 +388,11 @@ static bool find_parts(struct finding *finding)
         return false;
     for (uint32_t i = 0; i < finding->count; i++)
         finding->stretches[i].wanted = is_inside(finding, i) || has_gpu_work(finding, i);
-    want_ends(finding);
+    /* Stretches behind the window in which something of it ends. */
+    for (uint32_t i = 0; i < finding->count; i++)
+        if (finding->stretches[i].records &&
+            finding->stretches[i].last_ns >= finding->window->from_ns && has_end(finding, i))
+            finding->stretches[i].wanted = true;
     if (!is_worth_it(finding))
         return false;
     want_launches(finding);

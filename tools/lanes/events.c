@@ -164,21 +164,16 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
     }
 }
 
-static void put_process(struct writing *writing, uint32_t rank)
-{
-    begin_event(writing);
-    out_format(writing->out,
-               "      \"name\": \"process_name\",\n      \"ph\": \"M\",\n      \"pid\": %" PRIu32
-               ",\n      \"args\": {\n        \"name\": \"Rank %" PRIu32 "\"\n      }\n    }",
-               rank, rank);
-}
-
 static void put_events(struct writing *writing, const struct event_file *file,
                        const struct events *events)
 {
     for (size_t i = 0; i < events->count && !out_failed(writing->out); i++)
         put_event(writing, &events->list[i], events->rows ? events->rows[i] : 0);
-    put_process(writing, file->rank);
+    begin_event(writing);
+    out_format(writing->out,
+               "      \"name\": \"process_name\",\n      \"ph\": \"M\",\n      \"pid\": %" PRIu32
+               ",\n      \"args\": {\n        \"name\": \"Rank %" PRIu32 "\"\n      }\n    }",
+               file->rank, file->rank);
 }
 
 /* ---- metadata --------------------------------------------------------------------------- */

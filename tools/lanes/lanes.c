@@ -36,12 +36,6 @@ struct warpscope_json {
 
 enum { SPAN_BYTES_MAX = 256 };
 
-static void separate(struct warpscope_json *json)
-{
-    out_text(json->out, json->any ? ",\n" : "\n");
-    json->any = true;
-}
-
 /* The text in quotes is made where it would go, and taken from there. */
 static const struct warpscope_name *lanes_name_of(struct warpscope_json *json, uint32_t event)
 {
@@ -116,7 +110,8 @@ static void lanes_put_name(struct warpscope_json *json, uint32_t block, const ui
 {
     struct out *out = json->out;
     char text[ID_NAME_BYTES];
-    separate(json);
+    out_text(out, json->any ? ",\n" : "\n");
+    json->any = true;
     out_format(out, "{\"ph\":\"M\",\"pid\":%" PRIu32, block);
     if (!group) {
         out_format(out, ",\"name\":\"process_name\",\"args\":{\"name\":\"block %" PRIu32 "\"}}",

@@ -630,13 +630,6 @@ static void start_reading(struct legion_source *source, const struct trace_sourc
     legion_tracks_start(&source->tracks, trace, &source->names, source->process);
 }
 
-static void stop_reading(struct legion_source *source)
-{
-    span_sorter_stop(&source->spans);
-    span_sorter_stop(&source->joined);
-    legion_tracks_stop(&source->tracks);
-}
-
 static enum exit_code read_legion(struct trace_source *opened, struct trace *trace,
                                   const struct trace_read_options *options)
 {
@@ -654,7 +647,9 @@ static enum exit_code read_legion(struct trace_source *opened, struct trace *tra
     enum exit_code code = legion_report(source, &log);
     legion_add_facts(source, &opened->facts, &log, options);
     legion_log_close(&log);
-    stop_reading(source);
+    span_sorter_stop(&source->spans);
+    span_sorter_stop(&source->joined);
+    legion_tracks_stop(&source->tracks);
     return code;
 }
 

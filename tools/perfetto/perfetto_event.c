@@ -327,15 +327,6 @@ static void take_defaults(struct perfetto_sequence *sequence, struct wire_messag
     }
 }
 
-/* Clocks stay: they are set by snapshots alone. */
-static void clear_sequence(struct perfetto_sequence *sequence)
-{
-    sequence->generation++;
-    sequence->clock = 0;
-    sequence->has_state = true;
-    sequence->has_track = false;
-}
-
 static void take_content(struct perfetto_state *state, struct wire_message message,
                          struct perfetto_packet *packet)
 {
@@ -373,8 +364,13 @@ bool perfetto_state_take(struct perfetto_state *state, struct wire_message messa
     packet->sequence = find_sequence(state, id);
     if (!packet->sequence)
         return false;
-    if (flags & PF_STATE_CLEARED)
-        clear_sequence(packet->sequence);
+    /* Clocks stay: they are set by snapshots alone. */
+    if (flags & PF_STATE_CLEARED) {
+        packet->sequence->generation++;
+        packet->sequence->clock = 0;
+        packet->sequence->has_state = true;
+        packet->sequence->has_track = false;
+    }
     take_content(state, message, packet);
     packet->clock = packet->clock ? packet->clock : packet->sequence->clock;
     return !(flags & PF_NEEDS_STATE) || packet->sequence->has_state;

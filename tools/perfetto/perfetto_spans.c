@@ -176,13 +176,6 @@ static uint32_t take_category(struct perfetto_spans *spans, const struct perfett
     return trace_add_label(spans->trace, label.text, label.bytes);
 }
 
-static void keep_flows(struct perfetto_spans *spans, const struct perfetto_event *event)
-{
-    for (uint32_t i = 0; i < event->flow_count; i++)
-        span_detail_arg(&spans->detail, event->flows[i].ends ? ENDS : GOES_ON, TRACE_ARG_U64,
-                        event->flows[i].id);
-}
-
 /* Of a begin or an instant; with its arguments in the maker. */
 static struct trace_span perfetto_spans_make_span(struct perfetto_spans *spans,
                                                   const struct perfetto_packet *packet,
@@ -212,7 +205,9 @@ static struct trace_span perfetto_spans_make_span(struct perfetto_spans *spans,
     if (spans->ours && spans->detail.head.thread_id)
         spans->detail.head.launch_track =
             perfetto_tracks_thread(spans->tracks, track, spans->detail.head.thread_id);
-    keep_flows(spans, event);
+    for (uint32_t i = 0; i < event->flow_count; i++)
+        span_detail_arg(&spans->detail, event->flows[i].ends ? ENDS : GOES_ON, TRACE_ARG_U64,
+                        event->flows[i].id);
     return span;
 }
 

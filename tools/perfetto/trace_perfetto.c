@@ -82,13 +82,6 @@ static bool perfetto_packets_start(struct perfetto_packets *packets, int fd)
     return unpack_start(&packets->bytes, fd);
 }
 
-static void perfetto_packets_stop(struct perfetto_packets *packets)
-{
-    unpack_stop(&packets->bytes);
-    free(packets->packet);
-    free(packets->inflated);
-}
-
 static bool perfetto_wrong(struct perfetto_packets *packets, const char *what)
 {
     snprintf(packets->problem, sizeof packets->problem, "%s at byte %" PRIu64,
@@ -369,7 +362,9 @@ static bool read_packets(struct perfetto_source *source, const struct trace_sour
     source->full |= packets.failed || source->tracks.full || source->state.full ||
                     source->clocks.failed || source->tracks.texts.full || source->state.names.full;
     snprintf(problem, room, "%s", packets.problem);
-    perfetto_packets_stop(&packets);
+    unpack_stop(&packets.bytes);
+    free(packets.packet);
+    free(packets.inflated);
     return true;
 }
 
@@ -416,15 +411,6 @@ static void finish_facts(struct perfetto_source *source, struct trace_facts *fac
         facts->has_realtime = false; /* it is the axis that says so */
 }
 
-/* Sequences start anew when the packets are read again; clocks and tracks are known. */
-static void start_again(struct perfetto_source *source)
-{
-    perfetto_state_free(&source->state);
-    source->state = (struct perfetto_state){0};
-    source->clocks.fixed = true;
-    perfetto_tracks_join(&source->tracks, source->ours);
-}
-
 static bool open_perfetto(struct trace_source *opened)
 {
     char problem[160];
@@ -439,7 +425,11 @@ static bool open_perfetto(struct trace_source *opened)
         (void)close_perfetto(opened);
         return false;
     }
-    start_again(source);
+    /* Sequences start anew when the packets are read again; clocks and tracks are known. */
+    perfetto_state_free(&source->state);
+    source->state = (struct perfetto_state){0};
+    source->clocks.fixed = true;
+    perfetto_tracks_join(&source->tracks, source->ours);
     finish_facts(source, &opened->facts);
     return true;
 }

@@ -34,13 +34,6 @@ struct view {
     bool utf8;
 };
 
-static void put_bar(const struct view *view, double share)
-{
-    int full = (int)(share * BAR + 0.5);
-    for (int i = 0; i < BAR; i++)
-        out_text(view->out, i >= full ? " " : view->utf8 ? "\u2588" : "#");
-}
-
 /* What stands before a line's text; sum is NULL where nothing was timed. */
 static void put_numbers(const struct view *view, const struct ptx_sum *sum, uint32_t line)
 {
@@ -51,7 +44,9 @@ static void put_numbers(const struct view *view, const struct ptx_sum *sum, uint
     double share = view->sums->cycles ? (double)sum->cycles / (double)view->sums->cycles : 0;
     out_text(view->out, share >= 0.2 ? view->colors.red : "");
     out_format(view->out, "%6.1f%% ", 100 * share);
-    put_bar(view, share);
+    int full = (int)(share * BAR + 0.5);
+    for (int i = 0; i < BAR; i++)
+        out_text(view->out, i >= full ? " " : view->utf8 ? "\u2588" : "#");
     out_text(view->out, share >= 0.2 ? view->colors.off : "");
     out_format(view->out, " %10" PRIu64 " %9" PRIu64 " %9" PRIu64 " %6.1f%%", sum->count, sum->p50,
                sum->p99, 100 * sum->spread);

@@ -27,14 +27,6 @@ static void cell_numbers(const struct ptx_cell *cell, int64_t numbers[4])
     numbers[3] = (int64_t)cell->end;
 }
 
-static void put_little_endian(struct out *out, int64_t number)
-{
-    char bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (char)((uint64_t)number >> (8 * i));
-    out_bytes(out, bytes, sizeof bytes);
-}
-
 /* NumPy's format 1.0: int64, rows of four numbers a lane. */
 static void ptx_write_npy(struct out *out, const struct ptx_matrix *matrix)
 {
@@ -54,8 +46,12 @@ static void ptx_write_npy(struct out *out, const struct ptx_matrix *matrix)
     out_text(out, "\n");
     for (size_t i = 0; i < (size_t)matrix->rows * matrix->lanes; i++) {
         cell_numbers(&matrix->cells[i], numbers);
-        for (int n = 0; n < 4; n++)
-            put_little_endian(out, numbers[n]);
+        for (int n = 0; n < 4; n++) {
+            char bytes[8];
+            for (int byte = 0; byte < 8; byte++)
+                bytes[byte] = (char)((uint64_t)numbers[n] >> (8 * byte));
+            out_bytes(out, bytes, sizeof bytes);
+        }
     }
 }
 

@@ -366,12 +366,6 @@ static void hush_end(struct hush hush, char *first, size_t room)
     close(hush.messages);
 }
 
-/* False with why, and what the real one said kept in said. */
-static bool assemble(struct stand_in *self, int said)
-{
-    return make_text(self) && run_real(self, said);
-}
-
 int ptx_stand_in(int count, char **argv)
 {
     struct stand_in self = {.argv = argv, .count = count, .input = find_input(argv, count)};
@@ -384,7 +378,7 @@ int ptx_stand_in(int count, char **argv)
         return become_real(&self);
     struct hush hush = hush_begin();
     int said = temporary_file();
-    bool took = said >= 0 && assemble(&self, said);
+    bool took = said >= 0 && make_text(&self) && run_real(&self, said);
     hush_end(hush, why, sizeof why);
     if (*self.text_path)
         unlink(self.text_path);

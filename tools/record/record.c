@@ -573,13 +573,6 @@ static bool may_create(const char *path, bool force)
     return out_may_create(&(struct out_options){path, force}, (struct operands){0});
 }
 
-/* They are looked at before the program runs, which may take hours. */
-static bool outputs_good(const struct record_options *options)
-{
-    return may_create(options->output.path, options->output.force) &&
-           (!options->report || may_create(options->report, options->output.force));
-}
-
 bool record_page(const struct record_options *options, struct operands files)
 {
     struct report_options report = {0};
@@ -610,11 +603,6 @@ static bool run_once(const struct record_options *options, struct operands progr
     return set_up;
 }
 
-static bool ended_well(int status)
-{
-    return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 /* Below folder, for one pass. */
 static bool pass_folder(const char *folder, const char *name, char path[PATH_MAX])
 {
@@ -635,7 +623,7 @@ static int run_twice(const struct record_options *options, struct operands progr
         return record_run(program.words, &(struct record_environment){0});
     if (!run_once(options, program, first, NULL, &status) || !record_ptx_left(first))
         return status;
-    if (!ended_well(status)) {
+    if (status == -1 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         message("it is not run again after a failure");
         record_finish(options, first);
         return status;
@@ -728,7 +716,9 @@ int record_program(const struct record_options *options, struct operands program
     char folder[PATH_MAX];
     bool left;
     program.words[program.count] = NULL; /* options stood there */
-    if (!outputs_good(options))
+    /* They are looked at before the program runs, which may take hours. */
+    if (!may_create(options->output.path, options->output.force) ||
+        (options->report && !may_create(options->report, options->output.force)))
         return record_end_like(record_run(program.words, &(struct record_environment){0}));
     if (!options->ptx)
         return record_end_like(record_sources(options, program, &left));

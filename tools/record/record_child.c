@@ -101,13 +101,6 @@ static void restore_signals(const struct dispositions *before)
 
 /* ---- running --------------------------------------------------------------------------- */
 
-static void close_streams(void)
-{
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0)
-        (void)dup2(nothing, STDOUT_FILENO);
-}
-
 static _Noreturn void become(char **words, const struct record_environment *environment,
                              const struct dispositions *before)
 {
@@ -123,8 +116,11 @@ static _Noreturn void become(char **words, const struct record_environment *envi
         snprintf(number, sizeof number, "%ld", (long)getpid());
         setenv(environment->own_number, number, 1);
     }
-    if (environment->repeated)
-        close_streams();
+    if (environment->repeated) {
+        const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0)
+            (void)dup2(nothing, STDOUT_FILENO);
+    }
     execvp(words[0], words);
     message_hold(NULL);
     message("%s: %s", words[0], strerror(errno));

@@ -97,14 +97,6 @@ static void wait_for(int process, int64_t time_ns)
     }
 }
 
-static void process_take_signals(void)
-{
-    const struct sigaction ends = {.sa_handler = process_stop};
-    sigaction(SIGINT, &ends, NULL);
-    sigaction(SIGTERM, &ends, NULL);
-    sigaction(SIGHUP, &ends, NULL);
-}
-
 /* ---- all of it ------------------------------------------------------------------------- */
 
 enum exit_code record_process(const struct record_options *options)
@@ -115,7 +107,10 @@ enum exit_code record_process(const struct record_options *options)
         !out_may_create(&options->output, (struct operands){0}))
         return EXIT_BAD_DATA;
     int process = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0);
-    process_take_signals();
+    const struct sigaction ends = {.sa_handler = process_stop};
+    sigaction(SIGINT, &ends, NULL);
+    sigaction(SIGTERM, &ends, NULL);
+    sigaction(SIGHUP, &ends, NULL);
     if (options->after_ns)
         wait_for(process, options->after_ns);
     int64_t from_ns = process_now_ns(CLOCK_REALTIME);
@@ -164,11 +159,6 @@ static void remove_run(const char *folder)
     (void)rmdir(folder);
 }
 
-static bool is_number(const char *name)
-{
-    return *name && strspn(name, "0123456789") == strlen(name);
-}
-
 /* False with the message given: something is in it that is not to be removed. */
 static bool empty_side(const char *folder, bool force)
 {
@@ -179,7 +169,8 @@ static bool empty_side(const char *folder, bool force)
     for (int i = 0; i < count; i++) {
         const char *name = names[i]->d_name;
         const bool known = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-        if (!known && force && is_number(name) && pair_below(folder, name, path))
+        if (!known && force && *name && strspn(name, "0123456789") == strlen(name) &&
+            pair_below(folder, name, path))
             remove_run(path);
         empty = empty && (known || (pair_below(folder, name, path) && access(path, F_OK) != 0));
         free(names[i]);

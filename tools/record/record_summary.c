@@ -160,11 +160,6 @@ static bool begins(const struct stats_row *row, const char *with)
     return row->name.bytes >= strlen(with) && memcmp(row->name.text, with, strlen(with)) == 0;
 }
 
-static bool is_copy(const struct stats_row *row)
-{
-    return begins(row, "Memcpy ") || begins(row, "Memset ");
-}
-
 static bool gpu_summary_any(const struct stats *stats)
 {
     for (uint32_t i = 0; i < stats->track_count; i++)
@@ -245,7 +240,7 @@ static void gpu_summary_say(const char *shown, const struct stats *stats)
         const struct stats_row *row = &stats->rows[i];
         if (!is_work(row))
             continue;
-        *(is_copy(row) ? &copies : &kernels) += row->count;
+        *((begins(row, "Memcpy ") || begins(row, "Memset ")) ? &copies : &kernels) += row->count;
         work_ns += row->total_ns;
     }
     for (uint32_t i = 0; i < stats->track_count; i++)

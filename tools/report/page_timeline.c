@@ -43,11 +43,6 @@
 
 enum { SPOOL_BYTES = 1 << 20, ELEMENT_CHARACTERS = 4 << 20 };
 
-static void detail_start(struct detail *detail)
-{
-    *detail = (struct detail){.fd = -1};
-}
-
 static void detail_stop(struct detail *detail)
 {
     if (detail->fd >= 0)
@@ -363,7 +358,7 @@ enum { LEVEL_SHIFT = 2, LEVEL_CELLS_LEAST = 256, NO_KIND = 0xffff, FULL = 255 };
 void timeline_start(struct timeline *timeline)
 {
     timeline->row_cells = SUMMARY_ROW_CELLS;
-    detail_start(&timeline->detail);
+    timeline->detail = (struct detail){.fd = -1};
 }
 
 void timeline_stop(struct timeline *timeline)
@@ -385,11 +380,6 @@ static void timeline_fail(struct timeline *timeline)
 }
 
 /* ---- rows -------------------------------------------------------------------- */
-
-static bool grow_rows(struct timeline *timeline)
-{
-    return GROW_ARRAY(timeline->rows, timeline->row_room, timeline->row_count + 1);
-}
 
 /* The more rows, the fewer cells for each. */
 static void share_cells(struct timeline *timeline)
@@ -419,7 +409,7 @@ static struct timeline_row *find_row(struct timeline *timeline, uint32_t track, 
     }
     if (timeline->row_count == TIMELINE_ROWS)
         return NULL;
-    if (!grow_rows(timeline)) {
+    if (!GROW_ARRAY(timeline->rows, timeline->row_room, timeline->row_count + 1)) {
         timeline_fail(timeline);
         return NULL;
     }

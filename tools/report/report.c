@@ -78,19 +78,6 @@ static int longer_first(const void *a, const void *b)
     return first->start_ns < second->start_ns ? -1 : first->start_ns > second->start_ns;
 }
 
-/* The longest first. */
-static void waits_finish(struct waits *waits)
-{
-    qsort(waits->longest, waits->count, sizeof *waits->longest, longer_first);
-}
-
-static void waits_free(struct waits *waits)
-{
-    for (uint32_t i = 0; i < waits->track_room; i++)
-        histogram_free(&waits->tracks[i].durations);
-    free(waits->tracks);
-}
-
 const struct histogram *waits_of(const struct waits *waits, uint32_t track)
 {
     bool any = track < waits->track_room && waits->tracks[track].durations.total > 0;
@@ -320,7 +307,9 @@ static void report_free(struct report *report)
     stats_free(&report->stats);
     timeline_stop(&report->timeline);
     kinds_free(&report->kinds);
-    waits_free(&report->waits);
+    for (uint32_t i = 0; i < report->waits.track_room; i++)
+        histogram_free(&report->waits.tracks[i].durations);
+    free(report->waits.tracks);
     counter_lines_free(&report->counters);
     buffer_free(&report->args.bytes);
     stack_tree_free(&report->stacks);
@@ -434,7 +423,8 @@ static enum exit_code report_end(struct trace_pass *pass)
         stats_merge_finish(&report->stats);
         name_sums(report);
     }
-    waits_finish(&report->waits);
+    /* The longest first. */
+    qsort(report->waits.longest, report->waits.count, sizeof *report->waits.longest, longer_first);
     findings_make(&report->findings, &report->stats,
                   filter_is_choice(&report->options->reading.filter),
                   &(struct findings_files){&report->options->reading, pass->inputs,

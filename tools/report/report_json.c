@@ -29,15 +29,6 @@ static void json_put_time(const struct writer *writer, const char *key, int64_t 
     out_i64(writer->out, since_ns);
 }
 
-/* What the page counts from, as people read times: since the trace's zero. */
-static void put_time_since_zero(const struct writer *writer)
-{
-    int64_t zero_ns = trace_origin_ns(writer->report->trace);
-    int64_t since_ns = zero_ns ? time_step_ns(zero_ns, writer->page->taken.first_ns) : 0;
-    json_key(writer->out, "since_zero_ns");
-    out_format(writer->out, "\"%" PRId64 "\",", since_ns);
-}
-
 /* ---- processes, tracks, rows ----------------------------------------------------- */
 
 static void put_members(const struct writer *writer, const struct result_column *columns,
@@ -458,7 +449,11 @@ void report_json(const struct report *report, const struct report_page *page, st
     json_plain(out, "version", rbwp_version());
     json_key(out, "origin_ns");
     out_format(out, "\"%lld\",", (long long)page->taken.first_ns);
-    put_time_since_zero(&writer);
+    /* What the page counts from, as people read times: since the trace's zero. */
+    int64_t zero_ns = trace_origin_ns(report->trace);
+    int64_t since_ns = zero_ns ? time_step_ns(zero_ns, page->taken.first_ns) : 0;
+    json_key(out, "since_zero_ns");
+    out_format(out, "\"%" PRId64 "\",", since_ns);
     page_number(out, "extent_ns", stats_extent_ns(stats));
     page_number(out, "spans", stats->spans);
     page_number(out, "links", stats->links);

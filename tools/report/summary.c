@@ -80,11 +80,6 @@ void summary_limit(struct summary_row *row, uint32_t most)
     }
 }
 
-static bool summary_grow(struct summary_row *row, uint32_t count)
-{
-    return GROW_ARRAY(row->cells, row->room, count);
-}
-
 /* How many cells the row would need from start to stop. */
 static uint64_t cells_needed(const struct summary_row *row, int64_t start_ns, int64_t stop_ns)
 {
@@ -106,7 +101,7 @@ static bool summary_reach(struct summary_row *row, uint32_t most, int64_t start_
         join_pairs(row);
     if (needed == row->count)
         return true;
-    if (!summary_grow(row, (uint32_t)needed))
+    if (!GROW_ARRAY(row->cells, row->room, (uint32_t)needed))
         return false;
     int64_t first = start_ns >> row->shift;
     uint64_t before = row->count > 0 && first < row->first ? (uint64_t)(row->first - first) : 0;

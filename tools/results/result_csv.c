@@ -20,11 +20,6 @@ static void result_csv_put_cell(struct out *out, const struct result_column *col
         result_json_number(out, column, cell);
 }
 
-static bool is_shown(const struct result_column *column, const void *all)
-{
-    return !column->list && column->unit != RESULT_OWN && result_is_there(column, all);
-}
-
 /* The keys, or the cells of a row (NULL: of a part that is not there). */
 static bool put_line(struct out *out, const struct result_column *columns, const char *only,
                      const char *prefix, const void *all, const struct result_at *at, bool more)
@@ -38,7 +33,8 @@ static bool put_line(struct out *out, const struct result_column *columns, const
                              column->key ? column->key : prefix, all, at ? &part : NULL, more);
             continue;
         }
-        if (!column->key || !result_is_among(only, column->key) || !is_shown(column, all))
+        if (!column->key || !result_is_among(only, column->key) || column->list ||
+            column->unit == RESULT_OWN || !result_is_there(column, all))
             continue;
         out_text(out, more ? "," : "");
         more = true;

@@ -43,14 +43,6 @@ static bool no_memory(void)
     return message_fail("out of memory");
 }
 
-static void part_tables_free(struct part_tables *tables)
-{
-    for (uint32_t i = 0; i < tables->table_room; i++)
-        free(tables->tables[i].runs);
-    free(tables->tables);
-    *tables = (struct part_tables){0};
-}
-
 bool table_parts_start(struct table_parts *parts, struct input *input, table_place_fn *place,
                        table_part_fn *part, void *context)
 {
@@ -452,7 +444,10 @@ void part_file_close(struct part_file *part, bool remove)
     part->fd = -1;
     rbwp_writer_free(part->writer);
     free(part->thread_records);
-    part_tables_free(&part->tables);
+    for (uint32_t i = 0; i < part->tables.table_room; i++)
+        free(part->tables.tables[i].runs);
+    free(part->tables.tables);
+    part->tables = (struct part_tables){0};
     part->writer = NULL;
     part->thread_records = NULL;
 }

@@ -344,21 +344,17 @@ static void split_opaque(struct split *split, const struct rbwp_block *block)
 
 /* ---- blocks ---------------------------------------------------------------------------- */
 
-/* Data are missing here: nothing that is open is known to be open behind it. */
-static void forget_open(struct split *split)
-{
-    reorder_flush(&split->reorder);
-    pair_builder_break(&split->pairs);
-}
-
 static void split_blocks(struct split *split)
 {
     struct rbwp_block block;
     uint64_t problems = 0;
     while (!split->failed && input_next(split->input, &block)) {
         uint64_t problems_now = rbwp_reader_problem_count(split->input->reader);
-        if (problems_now != problems)
-            forget_open(split);
+        /* Data are missing here: nothing that is open is known to be open behind it. */
+        if (problems_now != problems) {
+            reorder_flush(&split->reorder);
+            pair_builder_break(&split->pairs);
+        }
         problems = problems_now;
         if (block.header.records == 0)
             split_opaque(split, &block);

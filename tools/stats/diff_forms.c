@@ -406,13 +406,6 @@ static void doubt_text(struct out *out, const struct diff *diff)
                    diff->runs_needed);
 }
 
-static void turns_text(struct out *out, const struct diff *diff)
-{
-    if (diff->turns == TURNS_NOT_TAKEN)
-        out_text(out, "The runs of A and B were not made by turns: a change may be one of the "
-                      "machine (rbwp compare makes them so)\n");
-}
-
 /* What is compared has the metric's name. */
 static void rows_text(const struct result_view *view, const struct diff *diff,
                       const struct result_rows *rows)
@@ -457,7 +450,9 @@ void diff_text(struct out *out, const struct diff *diff, bool all, struct colors
         seen_text(out, diff);
     else
         doubt_text(out, diff);
-    turns_text(out, diff);
+    if (diff->turns == TURNS_NOT_TAKEN)
+        out_text(out, "The runs of A and B were not made by turns: a change may be one of the "
+                      "machine (rbwp compare makes them so)\n");
     for (unsigned i = 0; i < TABLES; i++)
         free(rows[i].order);
 }

@@ -96,16 +96,6 @@ static void inside_kernels_advance(struct block_sweep *sweep, int64_t to_ns)
     sweep->now_ns = to_ns > sweep->now_ns ? to_ns : sweep->now_ns;
 }
 
-/* No block is begun before. */
-static void block_sweep_begin(struct block_sweep *sweep, struct inside_kernel *kernel,
-                              int64_t start_ns)
-{
-    sweep->kernel = kernel;
-    sweep->first_ns = sweep->now_ns = sweep->last_ns = start_ns;
-    sweep->busy = sweep->waiting = sweep->present = 0;
-    memset(sweep->depth, 0, sizeof sweep->depth);
-}
-
 static void block_sweep_add(struct block_sweep *sweep, uint32_t group, int64_t start_ns,
                             int64_t stop_ns, bool waits)
 {
@@ -490,7 +480,12 @@ static struct inside_kernel *inside_kernels_begin_block(struct inside_kernels_fi
     kernel->launches += work ? work->kernel == TRACE_NONE : noted->launch && new_launch;
     if (work)
         work->kernel = (uint32_t)(kernel - finishing->inside->kernels);
-    block_sweep_begin(&finishing->sweep, kernel, noted->start_ns);
+    /* No block is begun before. */
+    finishing->sweep.kernel = kernel;
+    finishing->sweep.first_ns = finishing->sweep.now_ns = finishing->sweep.last_ns =
+        noted->start_ns;
+    finishing->sweep.busy = finishing->sweep.waiting = finishing->sweep.present = 0;
+    memset(finishing->sweep.depth, 0, sizeof finishing->sweep.depth);
     return kernel;
 }
 

@@ -357,12 +357,6 @@ static int compare_values(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static void add_value(struct side_values *side, double value)
-{
-    if (side->count < DIFF_RUNS_MAX)
-        side->value[side->count++] = value;
-}
-
 /* Sorts them; of two in the middle the mean. */
 static double median(struct side_values *side)
 {
@@ -493,8 +487,8 @@ static struct side_values counter_values(const struct counter_side *runs, uint32
 {
     struct side_values side = {.count = 0};
     for (uint32_t i = 0; i < count; i++)
-        if (runs[i].count)
-            add_value(&side, counter_side_mean(&runs[i]));
+        if (runs[i].count && side.count < DIFF_RUNS_MAX)
+            side.value[side.count++] = counter_side_mean(&runs[i]);
     return side;
 }
 

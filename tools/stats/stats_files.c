@@ -77,16 +77,6 @@ static void files_run(void *context)
 
 /* ---- all of them ------------------------------------------------------------------------ */
 
-/* A file is read as it is, and what was read is shifted, so that its sums hold whatever it lies
- * beside; but for one whose clock drifted, which another place gives other sums. */
-static void files_place(struct file_job *job, const struct trace_axis *axis)
-{
-    if (axis->point_count)
-        job->axis = *axis;
-    else
-        job->shift_ns = axis->shift_ns;
-}
-
 static enum exit_code files_take(struct file_job *job, struct stats *all)
 {
     message_tell(&job->messages);
@@ -124,7 +114,12 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
             .cache = sources->list[i].path && !sources->list[i].earlier_count ? cache : NULL,
             .options = options,
         };
-        files_place(job, &sources->alignments[i].axis);
+        /* A file is read as it is, and what was read is shifted, so that its sums hold whatever it
+         * lies beside; but for one whose clock drifted, which another place gives other sums. */
+        if (sources->alignments[i].axis.point_count)
+            job->axis = sources->alignments[i].axis;
+        else
+            job->shift_ns = sources->alignments[i].axis.shift_ns;
         ordered_jobs_submit(jobs);
         progress_at("files", (uint64_t)i, (uint64_t)sources->count);
     }
@@ -290,14 +285,6 @@ static void merge_run(struct stats *all, const struct stats *part, const struct 
     all->run_set = true;
 }
 
-static void merge_sums(struct stats *all, const struct stats *part)
-{
-    (void)result_merge(stats_columns, all, part, false); /* no histogram: nothing can fail */
-    for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
-        all->refused[cause] = stats_sum(all->refused[cause], part->refused[cause]);
-    all->failed |= part->failed;
-}
-
 bool stats_merge(struct stats *all, struct stats *part, int64_t shift_ns)
 {
     struct placed placed = {shift_ns, all->process_count, all->track_count, NULL};
@@ -311,7 +298,10 @@ bool stats_merge(struct stats *all, struct stats *part, int64_t shift_ns)
                     &placed);
         take_losses(all, part, &placed);
         merge_run(all, part, &placed);
-        merge_sums(all, part);
+        (void)result_merge(stats_columns, all, part, false); /* no histogram: nothing can fail */
+        for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
+            all->refused[cause] = stats_sum(all->refused[cause], part->refused[cause]);
+        all->failed |= part->failed;
     } else {
         stats_fail(all);
     }

@@ -95,14 +95,6 @@ uint64_t message_time_quantile_ns(const struct message_time *time, unsigned perm
 }
 
 /* ---- sums of tracks -------------------------------------------------------------------------- */
-/* Once a call is not kept, those that begin later say nothing: others of their time are missing. */
-
-static void leave_out(struct slot_turns_row *row, int64_t start_ns)
-{
-    row->until_ns = !row->cut || start_ns < row->until_ns ? start_ns : row->until_ns;
-    row->cut = true;
-}
-
 bool slot_turns_add(struct slot_turns *turns, uint32_t number, const struct trace_span *span)
 {
     if (!GROW_ZEROED(turns->rows, turns->row_room, number + 1))
@@ -114,7 +106,11 @@ bool slot_turns_add(struct slot_turns *turns, uint32_t number, const struct trac
         !GROW_ARRAY(row->calls, row->room, row->count + 1))
         return false;
     if (row->count == SLOT_TURNS_CALLS || row->of_track[span->track] == SLOT_TURNS_OF_TRACK) {
-        leave_out(row, span->start_ns);
+        /* Once a call is not kept, those that begin later say nothing: others of their time are
+         * missing. */
+        row->until_ns =
+            !row->cut || span->start_ns < row->until_ns ? span->start_ns : row->until_ns;
+        row->cut = true;
         return true;
     }
     turns->used += row->count == 0;

@@ -332,15 +332,11 @@ void time_grid_start(struct time_grid *grid, int64_t from_ns, int64_t to_ns, uin
     }
 }
 
-static void free_track(struct grid_track *track)
-{
-    free(track->cells);
-    work_depth_free(&track->depth);
-}
-
 void time_grid_free(struct time_grid *grid)
 {
-    for (uint32_t i = 0; i < grid->track_count; i++)
-        free_track(&grid->tracks[i]);
+    for (uint32_t i = 0; i < grid->track_count; i++) {
+        free(grid->tracks[i].cells);
+        work_depth_free(&grid->tracks[i].depth);
+    }
     free(grid->tracks);
 }

@@ -446,14 +446,6 @@ static bool add_file(struct files *files, char *file)
     return good;
 }
 
-static void free_files(struct files *files)
-{
-    for (size_t i = 0; i < files->count; i++)
-        free(files->list[i]);
-    free(files->list);
-    *files = (struct files){0};
-}
-
 static bool is_live(const char *file)
 {
     char *live = live_path(file);
@@ -688,15 +680,11 @@ static bool top_look(const struct top_options *options, struct operands words, s
     if (whole || sample.program_count > 0)
         top_report(options, out, &sample, first);
     top_sample_free(&sample);
-    free_files(&files);
+    for (size_t i = 0; i < files.count; i++)
+        free(files.list[i]);
+    free(files.list);
+    files = (struct files){0};
     return whole;
-}
-
-static void wait_for(uint64_t ns)
-{
-    struct timespec left = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    while (!interrupted && nanosleep(&left, &left) != 0)
-        ;
 }
 
 enum exit_code top_show(const struct top_options *asked, struct operands words)
@@ -712,7 +700,10 @@ enum exit_code top_show(const struct top_options *asked, struct operands words)
     sigaction(SIGTERM, &action, NULL);
     enum exit_code code = top_look(&options, words, &out, true) ? EXIT_GOOD : EXIT_BAD_DATA;
     for (uint32_t i = 1; code == EXIT_GOOD && i != options.times && !out_failed(&out); i++) {
-        wait_for(options.interval_ns);
+        struct timespec left = {(time_t)(options.interval_ns / 1000000000),
+                                (long)(options.interval_ns % 1000000000)};
+        while (!interrupted && nanosleep(&left, &left) != 0)
+            ;
         if (interrupted || !top_look(&options, words, &out, false))
             break;
     }

@@ -175,18 +175,13 @@ static bool same_node(const struct trace_facts *a, const struct trace_facts *b)
     return a->has_node && b->has_node && a->node == b->node;
 }
 
-static bool align_same_text(struct trace_text a, struct trace_text b)
-{
-    return a.bytes > 0 && trace_text_same(a, b);
-}
-
 /* One clock serves both. Hosts may have the same name: what a machine was given when it was
  * started says more. */
 static bool same_host(const struct trace_facts *a, const struct trace_facts *b)
 {
     if (a->identity.has_boot && b->identity.has_boot)
         return memcmp(a->identity.boot_id, b->identity.boot_id, sizeof a->identity.boot_id) == 0;
-    return align_same_text(a->host, b->host) ||
+    return (a->host.bytes > 0 && trace_text_same(a->host, b->host)) ||
            (same_node(a, b) && !(a->host.bytes && b->host.bytes));
 }
 
@@ -618,12 +613,6 @@ static bool align_refuse(struct aligner *aligner, int i)
     return false;
 }
 
-static bool clocks_are_wanted(const struct align_options *options)
-{
-    return !options->no_clocks && (!options->method || strcmp(options->method, "auto") == 0 ||
-                                   strcmp(options->method, "clocks") == 0);
-}
-
 static bool place_by_clocks(struct aligner *aligner, int i)
 {
     struct alignment made;
@@ -682,7 +671,8 @@ bool align_sources(const struct trace_source *sources, int count,
                    bool *usage_out)
 {
     struct clock_group clocks = {.first = -1, .root = -1};
-    if (clocks_are_wanted(options))
+    if (!options->no_clocks && (!options->method || strcmp(options->method, "auto") == 0 ||
+                                strcmp(options->method, "clocks") == 0))
         clocks = clock_group_find(sources, count);
     struct aligner aligner = {.sources = sources,
                               .count = count,

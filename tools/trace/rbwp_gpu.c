@@ -193,12 +193,6 @@ static const struct gpu_shape *gpu_shapes_get(const struct gpu_shapes *shapes, u
                                                                          : NULL;
 }
 
-static void gpu_shapes_free(struct gpu_shapes *shapes)
-{
-    free(shapes->list);
-    *shapes = (struct gpu_shapes){0};
-}
-
 /* ---- rbwp gpu -------------------------------------------------------------------------------- */
 
 static void rbwp_gpu_on_fact(void *context, const struct gpu_fact *fact)
@@ -227,7 +221,8 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu)
         free(gpu->launches[i]);
     launch_calls_free(gpu->calls);
     gpu_devices_free(&gpu->devices);
-    gpu_shapes_free(&gpu->shapes);
+    free(gpu->shapes.list);
+    gpu->shapes = (struct gpu_shapes){0};
     gpu_join_stop(&gpu->join);
     span_sorter_stop(&gpu->spans);
     span_detail_free(&gpu->detail);

@@ -129,11 +129,6 @@ static bool divide(struct repeats *repeats, struct operands files)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static bool one_of_word(struct repeats *repeats, const char *word)
-{
-    return repeats_add_run(repeats) && input_words_copy(&repeats->runs[repeats->count - 1], word);
-}
-
 static bool folders_below(struct repeats *repeats, struct operands folders)
 {
     bool good = true;
@@ -159,7 +154,8 @@ bool repeats_find(struct repeats *repeats, const char *word, bool one_run)
     *repeats = (struct repeats){0};
     struct operands words = {0};
     if (one_run || !input_is_folder(word))
-        return one_of_word(repeats, word);
+        return repeats_add_run(repeats) &&
+               input_words_copy(&repeats->runs[repeats->count - 1], word);
     bool good = input_folder_below(&words, word);
     if (good && words.count) {
         good = folders_below(repeats, words);
@@ -311,15 +307,6 @@ static enum exit_code join(struct trace_source **parts, int count, bool *gone,
     return code;
 }
 
-/* A part alone is read as what it is: older ones may have been removed to make room. */
-static void report_beginning(const struct trace_source *first)
-{
-    if (recordings_began_before(&first->facts.identity))
-        message_plain("%s: begins with part %" PRIu32
-                      " of a recording: what is in the parts before is dropped",
-                      first->name, first->facts.identity.part);
-}
-
 static enum exit_code join_all(struct trace_source *sources, struct trace_source **order, int kept,
                                bool *gone)
 {
@@ -332,7 +319,11 @@ static enum exit_code join_all(struct trace_source *sources, struct trace_source
             if (compare_places(&order[at + parts - 1]->facts, &order[end]->facts) != 0)
                 order[at + parts++] = order[end];
         }
-        report_beginning(order[at]);
+        /* A part alone is read as what it is: older ones may have been removed to make room. */
+        if (recordings_began_before(&order[at]->facts.identity))
+            message_plain("%s: begins with part %" PRIu32
+                          " of a recording: what is in the parts before is dropped",
+                          order[at]->name, order[at]->facts.identity.part);
         if (parts > 1)
             code = exit_worse(code, join(order + at, parts, gone, sources));
     }

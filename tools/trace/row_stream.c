@@ -78,11 +78,6 @@ static void move_mark(struct row_marks *marks, uint32_t from, uint32_t to)
 
 /* ---- what the index says ---------------------------------------------------------- */
 
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool is_of_table(const struct rbwp_table_range *range, uint32_t table)
 {
     return range->table == table && range->rows;
@@ -102,8 +97,8 @@ static bool find_floors(struct row_stream *stream, const struct rbwp_trailer *tr
         const struct rbwp_table_range *range = &trailer->table_ranges[i];
         if (!is_of_table(range, table))
             continue;
-        stream->floors[--at] =
-            (struct floor){range->last_row, lesser(range->first_ns, least_ns), least_ns};
+        stream->floors[--at] = (struct floor){
+            range->last_row, range->first_ns < least_ns ? range->first_ns : least_ns, least_ns};
         least_ns = stream->floors[at].within_ns;
     }
     return true;

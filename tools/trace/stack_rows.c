@@ -173,22 +173,19 @@ static uint32_t find_os_id(const struct stack_rows *rows, const struct rbwp_trai
     return INDEX_NONE;
 }
 
-/* From the last on: a number that was given again is that of the later thread. */
-static void note_os_ids(struct stack_rows *rows, const struct rbwp_trailer *trailer)
-{
-    for (uint32_t i = trailer->thread_count; i-- > 0 && !rows->failed;)
-        if (trailer->threads[i].os_id &&
-            find_os_id(rows, trailer, trailer->threads[i].os_id) == INDEX_NONE)
-            rows->failed = !index_map_add(&rows->by_os_id, id_hash(trailer->threads[i].os_id), i);
-}
-
 uint64_t stack_rows_thread(struct stack_rows *rows, const struct rbwp_trailer *trailer,
                            uint64_t os_id)
 {
     if (!trailer || !os_id)
         return 0;
-    if (!rows->by_os_id.count)
-        note_os_ids(rows, trailer);
+    /* From the last on: a number that was given again is that of the later thread. */
+    if (!rows->by_os_id.count) {
+        for (uint32_t i = trailer->thread_count; i-- > 0 && !rows->failed;)
+            if (trailer->threads[i].os_id &&
+                find_os_id(rows, trailer, trailer->threads[i].os_id) == INDEX_NONE)
+                rows->failed =
+                    !index_map_add(&rows->by_os_id, id_hash(trailer->threads[i].os_id), i);
+    }
     const uint32_t found = find_os_id(rows, trailer, os_id);
     return found == INDEX_NONE ? 0 : trailer->threads[found].thread_id;
 }

@@ -374,17 +374,6 @@ static void add_bounds(struct trace_detail *head, uint64_t start_ns, uint64_t st
     head->certain_ns = least_ns;
 }
 
-/* The error of the kernel's clock against the session's is that of both ends. */
-static inline void emit_kernel(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
-                               uint32_t row, const struct trace_span *span,
-                               struct trace_detail *head)
-{
-    uint64_t bound_ns = cell(rows, kernel->bound, row);
-    head->correlation = cell(rows, kernel->launch, row);
-    if (bound_ns && !(span->flags & TRACE_CUT))
-        add_bounds(head, bound_ns, bound_ns, trace_duration_ns(span));
-}
-
 static inline void emit_row(struct table_rows *tables, const struct table_shape *shape,
                             const struct rbwp_rows *rows, uint32_t row,
                             const struct trace_span *span, struct trace_detail *head)
@@ -397,8 +386,13 @@ static inline void emit_row(struct table_rows *tables, const struct table_shape 
         !(span->flags & TRACE_CUT))
         add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
                    trace_duration_ns(span));
-    if (shape->kernel.table)
-        emit_kernel(&shape->kernel, rows, row, span, head);
+    /* The error of the kernel's clock against the session's is that of both ends. */
+    if (shape->kernel.table) {
+        uint64_t bound_ns = cell(rows, shape->kernel.bound, row);
+        head->correlation = cell(rows, shape->kernel.launch, row);
+        if (bound_ns && !(span->flags & TRACE_CUT))
+            add_bounds(head, bound_ns, bound_ns, trace_duration_ns(span));
+    }
 }
 
 /* Of a table without bytes: its rows' details differ in few words. */
@@ -425,14 +419,6 @@ static inline const struct trace_detail *change_detail(struct table_rows *tables
     return arg > args || head->flags || head->category || head->correlation ? head : NULL;
 }
 
-static void add_stack(struct table_rows *tables, uint64_t thread_id, int64_t time_ns)
-{
-    const struct trace_text stack = tables->host.stack(tables->host.context, thread_id, time_ns);
-    if (stack.bytes)
-        span_detail_text(&tables->detail, trace_add_name(tables->trace, "stack", 5), TRACE_ARG_TEXT,
-                         stack);
-}
-
 /* Valid until the next one; NULL for none, or without memory. */
 static const struct trace_detail *make_detail(struct table_rows *tables,
                                               const struct table_shape *shape,
@@ -446,8 +432,14 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
     emit_row(tables, shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         table_rows_add_arg(tables, shape, rows, shape->args[i], row);
-    if (shape->has_stack)
-        add_stack(tables, cell(rows, shape->thread, row), (int64_t)rows->cells[shape->start][row]);
+    if (shape->has_stack) {
+        const struct trace_text stack =
+            tables->host.stack(tables->host.context, cell(rows, shape->thread, row),
+                               (int64_t)rows->cells[shape->start][row]);
+        if (stack.bytes)
+            span_detail_text(&tables->detail, trace_add_name(tables->trace, "stack", 5),
+                             TRACE_ARG_TEXT, stack);
+    }
     const struct trace_detail *made = span_detail_finish(&tables->detail);
     tables->failed |= tables->detail.failed;
     return made;

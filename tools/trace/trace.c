@@ -73,13 +73,6 @@ static struct message_join *message_join_new(void)
     return join;
 }
 
-static void message_join_free(struct message_join *join)
-{
-    if (join)
-        merge_sorter_stop(&join->ends);
-    free(join);
-}
-
 static void message_join_add(struct message_join *join, const struct trace_message_end *end)
 {
     merge_sorter_add(&join->ends, end, NULL);
@@ -245,7 +238,9 @@ void trace_free(struct trace *trace)
     text_set_free(&trace->names);
     text_set_free(&trace->process_names);
     link_join_free(trace->joined);
-    message_join_free(trace->messages);
+    if (trace->messages)
+        merge_sorter_stop(&trace->messages->ends);
+    free(trace->messages);
     free(trace);
 }
 

@@ -337,14 +337,6 @@ static inline void name_sub_item(struct rbwp_source *source, struct trace_span *
     span->name = rbwp_name_of(source, set, source->sub_items, "sub-item", id, time_ns);
 }
 
-static inline void name_slot(struct rbwp_source *source, struct trace_span *span, int slot,
-                             int64_t time_ns)
-{
-    span->item = (uint32_t)slot;
-    span->name =
-        rbwp_name_of(source, &source->names->slots, source->slots, "slot", span->item, time_ns);
-}
-
 /* ---- tracks ----------------------------------------------------------------- */
 
 static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id, int64_t time_ns)
@@ -443,7 +435,9 @@ name_span(struct rbwp_source *source, const struct record_pair *pair, struct tra
         made->category = pair->kind == PAIR_GPU ? TRACE_GPU_WORK : TRACE_CALL;
         if (pair->kind == PAIR_COARSE && source->slot_waits[pair->slot])
             made->flags |= TRACE_WAITS;
-        name_slot(source, made, pair->slot, name_ns);
+        made->item = (uint32_t)pair->slot;
+        made->name =
+            rbwp_name_of(source, &source->names->slots, source->slots, "slot", made->item, name_ns);
     }
 }
 

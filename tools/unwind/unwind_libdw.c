@@ -549,13 +549,6 @@ struct unwound unwind_stack(struct unwind *unwind, const struct stack_word *word
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void find_demangler(struct unwind *unwind)
-{
-    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    void *found = library ? dlsym(library, "__cxa_demangle") : NULL;
-    memcpy(&unwind->demangle, &found, sizeof found);
-}
-
 struct unwind *unwind_new(const struct code_file *files, uint32_t count, int64_t time_ns)
 {
     struct unwind *unwind = calloc(1, sizeof *unwind);
@@ -574,7 +567,9 @@ struct unwind *unwind_new(const struct code_file *files, uint32_t count, int64_t
     if (unwind->machine &&
         !dwfl_attach_state(unwind->dwfl, NULL, THE_THREAD, &thread_callbacks, unwind))
         unwind->machine = NULL;
-    find_demangler(unwind);
+    void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+    void *found = library ? dlsym(library, "__cxa_demangle") : NULL;
+    memcpy(&unwind->demangle, &found, sizeof found);
     return unwind;
 }
 

@@ -59,19 +59,6 @@ static const struct why_meanwhile *longest_of(const struct why_calls *calls, uin
     return best;
 }
 
-/* The wait of the thread that takes at least half of that time. */
-static const struct why_meanwhile *wait_of(const struct why_calls *calls, uint32_t thread,
-                                           int64_t from_ns, int64_t to_ns)
-{
-    return longest_of(calls, thread, true, from_ns, to_ns);
-}
-
-static const struct why_meanwhile *call_of(const struct why_calls *calls, uint32_t thread,
-                                           int64_t from_ns, int64_t to_ns)
-{
-    return longest_of(calls, thread, false, from_ns, to_ns);
-}
-
 /* So much of that time it was ready to run and had no CPU: behind waits and in run intervals, or in
  * calls, which have their waits inside. */
 static uint64_t starved_ns(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
@@ -120,8 +107,9 @@ struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int6
 {
     struct why_by by = nobody;
     for (unsigned step = 0; thread != TRACE_NONE && step < ROOT_STEPS; step++) {
-        const struct why_meanwhile *wait = wait_of(calls, thread, from_ns, to_ns);
-        const struct why_meanwhile *call = call_of(calls, thread, from_ns, to_ns);
+        /* What takes at least half of that time. */
+        const struct why_meanwhile *wait = longest_of(calls, thread, true, from_ns, to_ns);
+        const struct why_meanwhile *call = longest_of(calls, thread, false, from_ns, to_ns);
         by = (struct why_by){thread, call ? call->name : TRACE_NONE, wait ? wait->name : TRACE_NONE,
                              starved_ns(calls, thread, from_ns, to_ns) >
                                  ((uint64_t)to_ns - (uint64_t)from_ns) / 2};

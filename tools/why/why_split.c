@@ -215,11 +215,6 @@ static void hand_out_queue(struct handing *handing)
 /* ---- waits ------------------------------------------------------------------------------------
  */
 
-static bool is_wait(const struct why_part *part)
-{
-    return part->kind == WHY_WAIT || part->kind == WHY_WAITING_ITEM;
-}
-
 /* A row's time without the delay is the wait, the delay is time without a CPU. What a sub-item
  * waits for looks may say, and rows say it more exactly. */
 static void hand_out_wait(struct handing *handing, const struct why_part *part, double rows_ns)
@@ -259,7 +254,8 @@ static void hand_out_waits(struct handing *handing)
     for (uint32_t at = call->parts; at; at = parts[at - 1].next)
         rows_ns += parts[at - 1].kind == WHY_WAIT ? (double)parts[at - 1].ns : 0;
     for (uint32_t at = call->parts; at; at = parts[at - 1].next)
-        if (is_wait(&parts[at - 1]) && parts[at - 1].start_ns < call->end_ns)
+        if ((parts[at - 1].kind == WHY_WAIT || parts[at - 1].kind == WHY_WAITING_ITEM) &&
+            parts[at - 1].start_ns < call->end_ns)
             hand_out_wait(handing, &parts[at - 1], rows_ns);
 }
 
