@@ -3,6 +3,7 @@
 #include "grow.h"
 #include "message.h"
 #include "table_bind.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,11 +132,7 @@ bool file_tables_next(struct file_tables *tables, struct rbwp_rows *rows_out)
     return false;
 }
 
-static int by_offset(const void *left, const void *right)
-{
-    const struct rbwp_table_range *a = left, *b = right;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
+SORTED_COMPARE(by_offset, struct rbwp_table_range, it->offset)
 
 struct rbwp_table_range *table_ranges_in_order(const struct rbwp_trailer *trailer)
 {

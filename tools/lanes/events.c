@@ -4,6 +4,7 @@
 #include "json_text.h"
 #include "kernel_export.h"
 #include "message.h"
+#include "sorted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -459,11 +460,7 @@ static void events_report(struct events_job *job, const struct event_file *file)
     job->dropped += dropped;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    const struct event_file *left = a, *right = b;
-    return (left->rank > right->rank) - (left->rank < right->rank);
-}
+SORTED_COMPARE(by_rank, struct event_file, it->rank)
 
 static bool ranks_differ(const struct events_job *job)
 {

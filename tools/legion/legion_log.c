@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "legion_tracks.h"
+#include "sorted.h"
 
 #include "message.h"
 
@@ -469,11 +470,7 @@ static bool add_declaration(struct legion_log *log, const char *line)
     return !wrong || legion_log_refuse(log, wrong, line);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct legion_layout *left = a, *right = b;
-    return left->id < right->id ? -1 : left->id > right->id;
-}
+SORTED_COMPARE(by_id, struct legion_layout, it->id)
 
 static bool legion_log_read_head(struct legion_log *log, char *line)
 {

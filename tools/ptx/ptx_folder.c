@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A profile of a folder: rows as launches come. */
 #include "ptx_folder.h"
+#include "sorted.h"
 
 #include "known_tables.h"
 #include "grow.h"
@@ -352,8 +353,7 @@ static bool ptx_rows_add(struct ptx_rows *rows, const struct ptx_launch *launch,
 static int more_cycles_first(const void *a, const void *b)
 {
     const struct ptx_hot_line *x = a, *y = b;
-    if (x->cycles != y->cycles)
-        return x->cycles > y->cycles ? -1 : 1;
+    SORTED_BY(y, x, cycles);
     return x->place != y->place ? (x->place > y->place) - (x->place < y->place)
                                 : (x->kernel > y->kernel) - (x->kernel < y->kernel);
 }

@@ -2,6 +2,7 @@
 #include "ptx_lists.h"
 #include "grow.h"
 #include "message.h"
+#include "sorted.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +20,7 @@ bool ptx_loc_map_add(struct ptx_loc_map *map, uint32_t id, int64_t loc)
     return true;
 }
 
-static int ptx_lists_by_id(const void *a, const void *b)
-{
-    const struct ptx_loc_entry *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
+SORTED_COMPARE(ptx_lists_by_id, struct ptx_loc_entry, it->id)
 
 void ptx_loc_map_finish(struct ptx_loc_map *map)
 {
@@ -188,11 +185,7 @@ static bool ptx_lists_read_active(struct json_scan *scan, void *context)
     return found == 2 || ptx_json_wrong(scan, "active_start or active_end is missing");
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
+SORTED_COMPARE(by_number, uint32_t, *it)
 
 static void sort_list(struct ptx_id_list *list)
 {

@@ -318,11 +318,7 @@ static bool read_members(struct json_scan *scan, void *context)
     return true;
 }
 
-static int ptx_map_by_id(const void *a, const void *b)
-{
-    const struct ptx_map_probe *x = a, *y = b;
-    return (x->id > y->id) - (x->id < y->id);
-}
+SORTED_COMPARE(ptx_map_by_id, struct ptx_map_probe, it->id)
 
 bool ptx_map_read(struct ptx_map *map, const char *path)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_pairs.h"
+#include "sorted.h"
 
 #include "grow.h"
 #include "message.h"
@@ -21,11 +22,7 @@ static int by_key_and_lane(const void *a, const void *b)
     return (x->lane > y->lane) - (x->lane < y->lane);
 }
 
-static int by_cycles(const void *a, const void *b)
-{
-    const struct ptx_timed *x = a, *y = b;
-    return (x->cycles > y->cycles) - (x->cycles < y->cycles);
-}
+SORTED_COMPARE(by_cycles, struct ptx_timed, it->cycles)
 
 static uint64_t key_of(const struct ptx_cell *cell, const struct ptx_map *by_line)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each thread does, from its spans and links in the order of time. */
 #include "replay_parts.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 
@@ -68,20 +69,16 @@ void replay_add(struct replay *replay, const struct critical_step *step)
 static int in_order(const void *left, const void *right)
 {
     const struct replay_span *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    if (a->stop_ns != b->stop_ns)
-        return a->stop_ns > b->stop_ns ? -1 : 1;
+    SORTED_BY(a, b, track);
+    SORTED_BY(a, b, start_ns);
+    SORTED_BY(b, a, stop_ns);
     return (a->depth > b->depth) - (a->depth < b->depth);
 }
 
 static int by_stop(const void *left, const void *right)
 {
     const struct replay_kernel *a = left, *b = right;
-    if (a->stop_ns != b->stop_ns)
-        return a->stop_ns < b->stop_ns ? -1 : 1;
+    SORTED_BY(a, b, stop_ns);
     return (a->span > b->span) - (a->span < b->span);
 }
 
@@ -365,10 +362,8 @@ static void make_lane(struct making *making)
 static int by_track_and_time(const void *left, const void *right)
 {
     const struct link_end *a = left, *b = right;
-    if (a->track != b->track)
-        return a->track < b->track ? -1 : 1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
+    SORTED_BY(a, b, track);
+    SORTED_BY(a, b, time_ns);
     return (a->link > b->link) - (a->link < b->link);
 }
 
@@ -438,8 +433,7 @@ static uint32_t root_of(const struct replay *replay, uint32_t lane)
 static int by_name(const void *left, const void *right)
 {
     const struct replay_job *a = left, *b = right;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
+    SORTED_BY(a, b, name);
     return (a->pool > b->pool) - (a->pool < b->pool);
 }
 

@@ -5,6 +5,7 @@
  * looked at because it took long: what it waits for, who holds that, and its stack.
  */
 #include "stacks.h"
+#include "sorted.h"
 
 #include "live_memory.h"
 #include "message.h"
@@ -240,8 +241,7 @@ static struct out *out_of(const struct stacks *stacks)
 static int compare_starts(const void *left, const void *right)
 {
     const struct trace_span *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+    SORTED_BY(a, b, start_ns);
     return (a->depth > b->depth) - (a->depth < b->depth);
 }
 

@@ -7,6 +7,7 @@
 #include "critical_walk.h"
 #include "message.h"
 #include "name_pattern.h"
+#include "sorted.h"
 #include "trace_span.h"
 
 #include <stdlib.h>
@@ -61,14 +62,10 @@ struct walk {
 static int critical_path_compare(const void *left, const void *right)
 {
     const struct event *a = left, *b = right;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
-    if (a->kind != b->kind)
-        return a->kind < b->kind ? -1 : 1;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    if (a->process != b->process)
-        return a->process < b->process ? -1 : 1;
+    SORTED_BY(a, b, time_ns);
+    SORTED_BY(a, b, kind);
+    SORTED_BY(a, b, key);
+    SORTED_BY(a, b, process);
     return (a->thread > b->thread) - (a->thread < b->thread);
 }
 

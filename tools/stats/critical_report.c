@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "quantity.h"
 #include "result_print.h"
+#include "sorted.h"
 #include "why.h"
 
 #include <inttypes.h>
@@ -169,8 +170,7 @@ const struct result_column critical_columns[] = {
 static int by_place(const void *left, const void *right)
 {
     const struct critical_hop *a = left, *b = right;
-    if (a->to_process != b->to_process)
-        return a->to_process < b->to_process ? -1 : 1;
+    SORTED_BY(a, b, to_process);
     return (a->name > b->name) - (a->name < b->name);
 }
 

@@ -5,6 +5,7 @@
  * ended later and not begun; so a step to another track needs no search.
  */
 #include "critical_walk.h"
+#include "sorted.h"
 
 #include <stdlib.h>
 
@@ -40,12 +41,9 @@ struct back {
 static int compare_steps(const void *left, const void *right)
 {
     const struct critical_step *a = left, *b = right;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns > b->time_ns ? -1 : 1;
-    if (a->what != b->what)
-        return a->what < b->what ? -1 : 1;
-    if (a->other != b->other)
-        return a->other < b->other ? -1 : 1;
+    SORTED_BY(b, a, time_ns);
+    SORTED_BY(a, b, what);
+    SORTED_BY(a, b, other);
     return (a->track > b->track) - (a->track < b->track);
 }
 
@@ -325,12 +323,9 @@ static int walk_by_length(const void *left, const void *right)
 {
     const struct critical_share *a = left, *b = right;
     const struct critical_piece *x = &a->sum, *y = &b->sum;
-    if (x->duration_ns != y->duration_ns)
-        return x->duration_ns > y->duration_ns ? -1 : 1;
-    if (x->track != y->track)
-        return x->track < y->track ? -1 : 1;
-    if (x->name != y->name)
-        return x->name < y->name ? -1 : 1;
+    SORTED_BY(y, x, duration_ns);
+    SORTED_BY(x, y, track);
+    SORTED_BY(x, y, name);
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 

@@ -3,6 +3,7 @@
 #include "json_text.h"
 #include "quantity.h"
 #include "stats_tables.h"
+#include "sorted.h"
 #include "text_name.h"
 #include "trace_category.h"
 #include "utf8.h"
@@ -370,11 +371,7 @@ static void unjudged_text(struct out *out, const struct diff *diff)
                    few == 1 ? "s" : "ve", diff->min_count);
 }
 
-static int compare_seen(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
+SORTED_COMPARE(compare_seen, double, *it)
 
 /* How much growth there had to be for a verdict. */
 static void seen_text(struct out *out, const struct diff *diff)

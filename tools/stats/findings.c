@@ -2,6 +2,7 @@
 /* One function for each kind of finding; what it takes to be one stands before it. */
 #include "findings.h"
 #include "losses.h"
+#include "sorted.h"
 
 #include "quantity.h"
 #include "trace_category.h"
@@ -750,8 +751,7 @@ static int heavier_first(const void *a, const void *b)
         return rank_of(left) - rank_of(right);
     if (left->weight < right->weight || left->weight > right->weight)
         return left->weight > right->weight ? -1 : 1;
-    if (left->what != right->what)
-        return left->what < right->what ? -1 : 1;
+    SORTED_BY(left, right, what);
     return strcmp(left->text, right->text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rank_test.h"
+#include "sorted.h"
 #include "stats_diff.h"
 
 #include <math.h>
@@ -69,11 +70,7 @@ uint32_t rank_test_values(double chance)
     return values;
 }
 
-static int rank_test_compare(const void *a, const void *b)
-{
-    const double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
+SORTED_COMPARE(rank_test_compare, double, *it)
 
 /* How far each is below the median of all, in so many levels; -1: too far above it to say more.
  * They are stored with levels added; none is 0, so that all below the median are above all others.

@@ -8,6 +8,7 @@
  * Rows of all runs are sorted by name, tracks by name and unit; equal ones are then neighbours.
  */
 #include "stats_diff.h"
+#include "sorted.h"
 
 #include "rank_test.h"
 #include "stats_tables.h"
@@ -27,8 +28,7 @@ struct sided_row {
 
 static int compare_names(const struct stats_row *left, const struct stats_row *right)
 {
-    if (left->category != right->category)
-        return left->category < right->category ? -1 : 1;
+    SORTED_BY(left, right, category);
     return trace_text_compare(left->name, right->name);
 }
 
@@ -189,11 +189,7 @@ static void count_comparisons(struct diff *diff)
 
 /* ---- runs of a side ---------------------------------------------------------------------- */
 
-static int diff_compare_numbers(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
+SORTED_COMPARE(diff_compare_numbers, uint64_t, *it)
 
 /* Of two in the middle the mean. */
 static uint64_t median_number(uint64_t *values, uint32_t count)
@@ -351,11 +347,7 @@ static int compare_tracks(const void *a, const void *b)
 
 /* ---- runs ------------------------------------------------------------------------ */
 
-static int compare_values(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
+SORTED_COMPARE(compare_values, double, *it)
 
 /* Sorts them; of two in the middle the mean. */
 static double median(struct side_values *side)

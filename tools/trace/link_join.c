@@ -5,6 +5,7 @@
  * wait for the first.
  */
 #include "link_join.h"
+#include "sorted.h"
 #include "trace_link.h"
 #include "trace_track.h"
 
@@ -25,18 +26,13 @@ struct link_join {
     void *context;
 };
 
-static int link_join_compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_keys(const struct trace_link_end *a, const struct trace_link_end *b)
 {
-    int order = link_join_compare_numbers(a->space, b->space);
-    order = order ? order : link_join_compare_numbers(a->process, b->process);
-    if (order == 0 && a->space != TRACE_NONE)
-        order = link_join_compare_numbers(a->kind, b->kind);
-    return order ? order : link_join_compare_numbers(a->key, b->key);
+    SORTED_BY(a, b, space);
+    SORTED_BY(a, b, process);
+    if (a->space != TRACE_NONE)
+        SORTED_BY(a, b, kind);
+    return (a->key > b->key) - (a->key < b->key);
 }
 
 /* At one time, what departs comes before what passes by, and that before what arrives. */
@@ -52,11 +48,12 @@ static int link_join_compare(const void *left, const void *right)
     int order = compare_keys(a, b);
     if (order)
         return order;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? -1 : 1;
+    SORTED_BY(a, b, time_ns);
     order = rank(a) - rank(b);
-    order = order ? order : link_join_compare_numbers(a->track, b->track);
-    return order ? order : link_join_compare_numbers(a->span, b->span);
+    if (order)
+        return order;
+    SORTED_BY(a, b, track);
+    return (a->span > b->span) - (a->span < b->span);
 }
 
 static const struct merge_order link_join_ends_order = {.what = "links",

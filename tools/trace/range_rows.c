@@ -3,6 +3,7 @@
 #include "range_rows.h"
 #include "message.h"
 #include "rbwp_annotate.h"
+#include "sorted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +23,7 @@ struct range_row {
 static int range_rows_compare(const void *left, const void *right)
 {
     const struct range_row *a = left, *b = right;
-    if (a->cell[AT_range_range] != b->cell[AT_range_range])
-        return a->cell[AT_range_range] < b->cell[AT_range_range] ? -1 : 1;
+    SORTED_BY(a, b, cell[AT_range_range]);
     bool a_stops = a->cell[AT_range_kind] >= KIND_STOP,
          b_stops = b->cell[AT_range_kind] >= KIND_STOP;
     if (a_stops != b_stops)

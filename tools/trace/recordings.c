@@ -3,6 +3,7 @@
 #include "input_folder.h"
 #include "message.h"
 #include "repeats.h"
+#include "sorted.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -178,20 +179,9 @@ void repeats_free(struct repeats *repeats)
 /* ---- recordings ------------------------------------------------------------------------------ */
 /* Sources of one recording come together by sorting, in the order in which they were written. */
 
-static int recordings_compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int compare_times(int64_t a, int64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int compare_texts(struct trace_text a, struct trace_text b)
 {
-    if (a.bytes != b.bytes)
-        return a.bytes < b.bytes ? -1 : 1;
+    SORTED_BY(&a, &b, bytes);
     return a.bytes ? memcmp(a.text, b.text, a.bytes) : 0;
 }
 
@@ -199,11 +189,11 @@ static int compare_texts(struct trace_text a, struct trace_text b)
 static int compare_recordings(const struct trace_facts *a, const struct trace_facts *b)
 {
     const struct trace_identity *left = &a->identity, *right = &b->identity;
-    int order = recordings_compare_numbers(left->os_id, right->os_id);
-    order = order ? order : compare_times(left->session_ns, right->session_ns);
-    order = order ? order : compare_times(left->start_ns, right->start_ns);
-    order = order ? order : recordings_compare_numbers(a->node, b->node);
-    order = order ? order : memcmp(left->boot_id, right->boot_id, sizeof left->boot_id);
+    SORTED_BY(left, right, os_id);
+    SORTED_BY(left, right, session_ns);
+    SORTED_BY(left, right, start_ns);
+    SORTED_BY(a, b, node);
+    int order = memcmp(left->boot_id, right->boot_id, sizeof left->boot_id);
     return order ? order : compare_texts(a->host, b->host);
 }
 
@@ -215,10 +205,11 @@ bool recordings_same(const struct trace_facts *a, const struct trace_facts *b)
 /* 0: they are the same file. */
 static int compare_places(const struct trace_facts *a, const struct trace_facts *b)
 {
-    int order = compare_times(a->last_ns, b->last_ns);
-    order = order ? order : recordings_compare_numbers(a->identity.part, b->identity.part);
-    order = order ? order : compare_times(a->identity.from_ns, b->identity.from_ns);
-    return order ? order : recordings_compare_numbers(a->identity.why, b->identity.why);
+    SORTED_BY(a, b, last_ns);
+    SORTED_BY(a, b, identity.part);
+    SORTED_BY(a, b, identity.from_ns);
+    SORTED_BY(a, b, identity.why);
+    return 0;
 }
 
 static int recordings_compare(const void *left, const void *right)

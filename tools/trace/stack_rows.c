@@ -129,11 +129,7 @@ static int by_stack(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-static int by_look_time(const void *left, const void *right)
-{
-    const struct open_call *a = left, *b = right;
-    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
+SORTED_COMPARE(by_look_time, struct open_call, it->time_ns)
 
 void stack_rows_end_file(struct stack_rows *rows, const char *name)
 {

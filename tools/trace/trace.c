@@ -10,6 +10,7 @@
 #include "index_map.h"
 #include "link_join.h"
 #include "message.h"
+#include "sorted.h"
 #include "trace.h"
 #include "async_sink.h"
 #include "trace_span.h"
@@ -43,20 +44,14 @@ struct message_join {
     void *context;
 };
 
-static int trace_compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
 static int trace_compare(const void *left, const void *right)
 {
     const struct trace_message_end *a = left, *b = right;
-    int order = trace_compare_numbers(a->key, b->key);
-    order = order ? order : (int)a->handled - (int)b->handled;
-    if (order == 0 && a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    order = order ? order : trace_compare_numbers(a->track, b->track);
-    return order ? order : trace_compare_numbers(a->span, b->span);
+    SORTED_BY(a, b, key);
+    SORTED_BY(a, b, handled);
+    SORTED_BY(a, b, start_ns);
+    SORTED_BY(a, b, track);
+    return (a->span > b->span) - (a->span < b->span);
 }
 
 static const struct merge_order trace_ends_order = {.what = "messages",

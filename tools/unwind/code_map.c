@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_start(const void *left, const void *right)
-{
-    const struct code_range *a = left, *b = right;
-    return (a->start > b->start) - (a->start < b->start);
-}
+SORTED_COMPARE(by_start, struct code_range, it->start)
 
 static bool same_range(const struct code_range *a, const struct code_range *b)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls are found by thread and time; of those of other threads what is long enough to matter. */
 #include "why_calls.h"
+#include "sorted.h"
 
 #include "arg_text.h"
 #include "trace_span.h"
@@ -15,10 +16,8 @@ enum { ROUNDING_NS = 1, LEAST_PARTS = 8, CELLS_MOST = 1 << 22 };
 static int by_begin(const void *left, const void *right)
 {
     const struct why_call *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
+    SORTED_BY(a, b, thread);
+    SORTED_BY(a, b, begin_ns);
     return (b->slow > a->slow) - (b->slow < a->slow);
 }
 
@@ -57,11 +56,7 @@ static void merge_same(struct why_calls *calls)
     calls->count = left;
 }
 
-static int by_queued(const void *left, const void *right)
-{
-    const struct why_window *a = left, *b = right;
-    return (a->queued_ns > b->queued_ns) - (a->queued_ns < b->queued_ns);
-}
+SORTED_COMPARE(by_queued, struct why_window, it->queued_ns)
 
 static bool make_windows(struct why_calls *calls)
 {
@@ -712,8 +707,7 @@ struct trace_sink why_calls_sink(struct why_calls *calls)
 static int by_thread(const void *left, const void *right)
 {
     const struct why_meanwhile *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
+    SORTED_BY(a, b, thread);
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 

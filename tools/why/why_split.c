@@ -2,6 +2,7 @@
 /* Means of the ordinary calls first, then each slow call by itself; causes that are alike are one.
  */
 #include "why_split.h"
+#include "sorted.h"
 
 #include "why_causes.h"
 
@@ -44,11 +45,7 @@ static double gpu_tail_ns(const struct why_call *call)
                : 0;
 }
 
-static int by_size(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
+SORTED_COMPARE(by_size, uint64_t, *it)
 
 static void add_usual(struct usual *usual, const struct why_calls *calls,
                       const struct why_call *call)
@@ -467,8 +464,7 @@ static void hand_out_call(struct handing *handing)
 static int by_excess(const void *left, const void *right)
 {
     const struct why_cause *a = left, *b = right;
-    if (a->excess_ns != b->excess_ns)
-        return a->excess_ns > b->excess_ns ? -1 : 1;
+    SORTED_BY(b, a, excess_ns);
     return (a->cause > b->cause) - (a->cause < b->cause);
 }
 

@@ -28,6 +28,17 @@
             return (a)->member < (b)->member ? -1 : 1;                                             \
     } while (0)
 
+/* A comparison for qsort and bsearch: by key alone, an expression of the pointer it. */
+#define SORTED_COMPARE(name, type, key)                                                            \
+    static int name(const void *left, const void *right)                                           \
+    {                                                                                              \
+        const type *it = left;                                                                     \
+        const __typeof__(key) a = (key);                                                           \
+        it = right;                                                                                \
+        const __typeof__(key) b = (key);                                                           \
+        return (a > b) - (a < b);                                                                  \
+    }
+
 /* Moves the item at a place of a heap down to where it belongs; less, an expression of the pointers
  * a and b: *a belongs above *b. */
 #define HEAP_SIFT(heap, count, place, less)                                                        \
