@@ -88,14 +88,13 @@ const struct result_column split_columns[] = {
 
 static void part_line(struct out *out, const struct part_file *part, int64_t zero_ns)
 {
-    char first[QUANTITY_BYTES], last[QUANTITY_BYTES];
     text_name(out, part->path, strlen(part->path));
     out_format(out, ": %" PRIu64 " records", part->records);
     if (part->rows)
         out_format(out, " and %" PRIu64 " rows of tables", part->rows);
     if (part->records)
-        out_format(out, ", %s to %s", quantity_time(first, part->first_ns, zero_ns),
-                   quantity_time(last, part->last_ns, zero_ns));
+        out_format(out, ", %s to %s", SINCE_ZERO(part->first_ns, zero_ns),
+                   SINCE_ZERO(part->last_ns, zero_ns));
     out_text(out, "\n");
 }
 

@@ -71,8 +71,7 @@ static void tail_lines_free(struct tail_lines *lines)
 
 static void text_time(struct out *out, int64_t time_ns, int64_t zero_ns)
 {
-    char text[QUANTITY_BYTES];
-    out_format(out, "%18s  ", quantity_time(text, time_ns, zero_ns));
+    out_format(out, "%18s  ", SINCE_ZERO(time_ns, zero_ns));
 }
 
 static void text_known(struct out *out, const struct name *name, const char *what, uint64_t id)

@@ -22,8 +22,6 @@ enum { SAMPLES_SHOWN = 4, SECTIONS_SHOWN = 16 };
 enum { DATE_BYTES = 48 }; /* of a date or time, with its terminator */
 
 /* Texts for out_format; they live as long as the block that they are made in. */
-#define GROUPED(value) quantity_grouped((char[QUANTITY_BYTES]){0}, value)
-#define DURATION(ns) quantity_duration((char[QUANTITY_BYTES]){0}, ns)
 #define RUN_TIME(info, ns) run_time((char[DATE_BYTES]){0}, info, ns)
 #define DATE(ns) RUN_TIME(NULL, ns)
 

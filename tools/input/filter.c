@@ -293,7 +293,6 @@ static unsigned report_patterns(const struct filter_patterns *patterns, uint64_t
 static bool report_window(const struct filter_options *options, const char *place)
 {
     const struct filter_found *found = options->found;
-    char first[QUANTITY_BYTES], last[QUANTITY_BYTES];
     int64_t from_ns = filter_time_ns(&options->from, found->zero_ns, INT64_MIN);
     int64_t to_ns = filter_time_ns(&options->to, found->zero_ns, INT64_MAX);
     if (options->from.set && options->to.set && from_ns >= to_ns) {
@@ -304,8 +303,8 @@ static bool report_window(const struct filter_options *options, const char *plac
         return false;
     message("%s: nothing was recorded %s: records are from %s to %s", place,
             found->last_ns < from_ns ? "at --from or later" : "before the end that was given",
-            quantity_time(first, found->first_ns, found->zero_ns),
-            quantity_time(last, found->last_ns, found->zero_ns));
+            SINCE_ZERO(found->first_ns, found->zero_ns),
+            SINCE_ZERO(found->last_ns, found->zero_ns));
     return true;
 }
 

@@ -273,7 +273,6 @@ static bool pair_make(const struct record_pairs *pairs, char folders[2][PATH_MAX
 
 bool record_pairs(const struct record_pairs *pairs, char folders_out[2][PATH_MAX])
 {
-    char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
     int64_t ns[2];
     if (!make_sides(pairs, folders_out))
         return false;
@@ -287,8 +286,7 @@ bool record_pairs(const struct record_pairs *pairs, char folders_out[2][PATH_MAX
             return false;
         if (!pairs->quiet)
             message_plain("run %" PRIu32 " of %" PRIu32 ": a %s, b %s", i + 1, pairs->runs,
-                          quantity_rough(a, (uint64_t)ns[0], 3),
-                          quantity_rough(b, (uint64_t)ns[1], 3));
+                          ROUGH((uint64_t)ns[0], 3), ROUGH((uint64_t)ns[1], 3));
     }
     return true;
 }

@@ -89,7 +89,6 @@ static const struct stats_track *next_busiest(const struct stats *stats,
 
 static void say_busiest(const struct stats *stats)
 {
-    char busy[QUANTITY_BYTES], outside[QUANTITY_BYTES];
     uint64_t extent_ns = stats_extent_ns(stats);
     const struct stats_track *track = NULL;
     const bool sums = stats_knows_sums(stats);
@@ -97,10 +96,9 @@ static void say_busiest(const struct stats *stats)
     for (int i = 0; i < THREADS_SUMMARY_LINES_SHOWN && (track = next_busiest(stats, track, sums));
          i++) {
         const uint64_t ns = worked_ns(stats, track, sums);
-        quantity_rough(outside, stats_outside_ns(stats, track), 3);
         message_plain("%6.1f%% %10s%*s  %.*s",
-                      extent_ns ? 100.0 * (double)ns / (double)extent_ns : 0.0,
-                      quantity_rough(busy, ns, 3), sums ? 11 : 0, sums ? outside : "",
+                      extent_ns ? 100.0 * (double)ns / (double)extent_ns : 0.0, ROUGH(ns, 3),
+                      sums ? 11 : 0, sums ? ROUGH(stats_outside_ns(stats, track), 3) : "",
                       shown(track->track.name), track->track.name.text);
     }
 }
@@ -108,7 +106,6 @@ static void say_busiest(const struct stats *stats)
 /* A thread that waited by a call that is not wrapped did not run for so long. */
 static void say_longest(const struct stats *stats)
 {
-    char duration[QUANTITY_BYTES], start[QUANTITY_BYTES];
     int said = 0;
     for (uint32_t i = 0; i < stats->longest_count && said < THREADS_SUMMARY_LINES_SHOWN; i++) {
         const struct stats_call *call = &stats->longest[i];
@@ -118,24 +115,21 @@ static void say_longest(const struct stats *stats)
             message_plain("  start               lasted  longest run intervals");
         struct trace_text name = stats->rows[call->row].name;
         struct trace_text thread = stats->tracks[call->track].track.name;
-        message_plain("%15s %10s  %.*s, %.*s",
-                      quantity_time(start, call->start_ns, stats->first_ns),
-                      quantity_rough(duration, call->duration_ns, 3), shown(thread), thread.text,
-                      shown(name), name.text);
+        message_plain("%15s %10s  %.*s, %.*s", SINCE_ZERO(call->start_ns, stats->first_ns),
+                      ROUGH(call->duration_ns, 3), shown(thread), thread.text, shown(name),
+                      name.text);
     }
 }
 
 static void say_delays(const struct stats *stats)
 {
-    char median[QUANTITY_BYTES], high[QUANTITY_BYTES], most[QUANTITY_BYTES];
     for (uint32_t i = 0; i < stats->row_count; i++) {
         const struct stats_row *row = &stats->rows[i];
         if (row->category == TRACE_RANGE && is_named(row, "queue delay") && row->count)
             message_plain("from signal to run: %" PRIu64
                           " wake-ups, median %s, 99 of 100 within %s, the longest %s",
-                          row->count, quantity_rough(median, stats_quantile_ns(row, 500), 3),
-                          quantity_rough(high, stats_quantile_ns(row, 990), 3),
-                          quantity_rough(most, row->max_ns, 3));
+                          row->count, ROUGH(stats_quantile_ns(row, 500), 3),
+                          ROUGH(stats_quantile_ns(row, 990), 3), ROUGH(row->max_ns, 3));
     }
 }
 
@@ -202,7 +196,6 @@ static const struct stats_row *next_longest(const struct stats *stats, row_is *i
 
 static void say_rows(const struct stats *stats, row_is *is, uint64_t whole_ns, const char *title)
 {
-    char total[QUANTITY_BYTES], mean[QUANTITY_BYTES], count[QUANTITY_BYTES];
     const struct stats_row *row = NULL;
     if (!next_longest(stats, is, NULL))
         return;
@@ -210,30 +203,26 @@ static void say_rows(const struct stats *stats, row_is *is, uint64_t whole_ns, c
     for (int i = 0; i < GPU_SUMMARY_LINES_SHOWN && (row = next_longest(stats, is, row)); i++)
         message_plain("%6.1f%% %10s %10s %10s  %.*s",
                       whole_ns ? 100.0 * (double)row->total_ns / (double)whole_ns : 0.0,
-                      quantity_rough(total, row->total_ns, 3), quantity_grouped(count, row->count),
-                      quantity_rough(mean, stats_mean_ns(row), 3), shown_bytes(row->name),
-                      row->name.text);
+                      ROUGH(row->total_ns, 3), GROUPED(row->count), ROUGH(stats_mean_ns(row), 3),
+                      shown_bytes(row->name), row->name.text);
 }
 
 /* ---- GPUs ------------------------------------------------------------------------------- */
 
 static void say_gpu(const struct stats *stats, const struct stats_track *track)
 {
-    char busy[QUANTITY_BYTES], gap[QUANTITY_BYTES], at[QUANTITY_BYTES], gaps[QUANTITY_BYTES];
     const uint64_t extent_ns = stats_extent_ns(stats);
     message_plain("%.*s: busy %.1f%% of the time (%s), %s gaps, the longest %s at %s",
                   shown_bytes(track->track.name), track->track.name.text,
                   extent_ns ? 100.0 * (double)track->busy.busy_ns / (double)extent_ns : 0.0,
-                  quantity_rough(busy, track->busy.busy_ns, 3),
-                  quantity_grouped(gaps, track->busy.gaps),
-                  quantity_rough(gap, track->busy.longest_gap_ns, 3),
-                  quantity_time(at, track->busy.longest_gap_at_ns, stats->first_ns));
+                  ROUGH(track->busy.busy_ns, 3), GROUPED(track->busy.gaps),
+                  ROUGH(track->busy.longest_gap_ns, 3),
+                  SINCE_ZERO(track->busy.longest_gap_at_ns, stats->first_ns));
 }
 
 /* What GPUs did, in which ranges. shown: the files, for people. */
 static void gpu_summary_say(const char *shown, const struct stats *stats)
 {
-    char kernels_text[QUANTITY_BYTES], copies_text[QUANTITY_BYTES], extent[QUANTITY_BYTES];
     uint64_t kernels = 0, copies = 0, work_ns = 0;
     uint32_t gpus = 0;
     for (uint32_t i = 0; i < stats->row_count; i++) {
@@ -246,9 +235,8 @@ static void gpu_summary_say(const char *shown, const struct stats *stats)
     for (uint32_t i = 0; i < stats->track_count; i++)
         gpus += stats->tracks[i].track.kind == TRACE_GPU;
     message_plain("%s: %s kernel%s and %s copies and sets on %" PRIu32 " GPU%s in %s", shown,
-                  quantity_grouped(kernels_text, kernels), kernels == 1 ? "" : "s",
-                  quantity_grouped(copies_text, copies), gpus, gpus == 1 ? "" : "s",
-                  quantity_rough(extent, stats_extent_ns(stats), 3));
+                  GROUPED(kernels), kernels == 1 ? "" : "s", GROUPED(copies), gpus,
+                  gpus == 1 ? "" : "s", ROUGH(stats_extent_ns(stats), 3));
     for (uint32_t i = 0; i < stats->track_count; i++)
         if (stats->tracks[i].track.kind == TRACE_GPU && stats->tracks[i].spans)
             say_gpu(stats, &stats->tracks[i]);
@@ -259,9 +247,8 @@ static void gpu_summary_say(const char *shown, const struct stats *stats)
 /* So many ranges of the program, where no GPU worked in them. */
 static void ranges_summary_say(const char *shown, const struct stats *stats, uint64_t count)
 {
-    char extent[QUANTITY_BYTES], ranges[QUANTITY_BYTES];
-    message_plain("%s: %s range%s in %s", shown, quantity_grouped(ranges, count),
-                  count == 1 ? "" : "s", quantity_rough(extent, stats_extent_ns(stats), 3));
+    message_plain("%s: %s range%s in %s", shown, GROUPED(count), count == 1 ? "" : "s",
+                  ROUGH(stats_extent_ns(stats), 3));
     say_rows(stats, is_range, stats_extent_ns(stats), "ranges");
 }
 

@@ -137,7 +137,6 @@ static void result_text_put_cell(const struct result_view *view, const struct re
                                  const struct result_cell *cell, bool begins)
 {
     struct out *out = view->out;
-    char text[QUANTITY_BYTES];
     int width = column->width;
     if (cell->kind == RESULT_NOTHING || cell->hidden)
         put_word(out, column, "-", begins);
@@ -147,15 +146,14 @@ static void result_text_put_cell(const struct result_view *view, const struct re
     } else if (cell->kind == RESULT_BYTES)
         out_format(out, "%*.*s", width, (int)cell->bytes, cell->text);
     else if (column->unit == RESULT_COUNT)
-        out_format(out, "%*s", width, quantity_grouped(text, cell->u64));
+        out_format(out, "%*s", width, GROUPED(cell->u64));
     else if (column->unit == RESULT_NS || column->unit == RESULT_ROUGH_NS)
-        out_format(out, " %*s", width - 1,
-                   quantity_rough(text, cell->u64, column->unit == RESULT_NS ? 4 : 3));
+        out_format(out, " %*s", width - 1, ROUGH(cell->u64, column->unit == RESULT_NS ? 4 : 3));
     else if (column->unit == RESULT_MICROS)
         out_format(out, " %*" PRIu64 ".%03u", width - 5, cell->u64 / 1000,
                    (unsigned)(cell->u64 % 1000));
     else if (column->unit == RESULT_TIME)
-        out_format(out, "%*s", width, quantity_time(text, cell->i64, view->zero_ns));
+        out_format(out, "%*s", width, SINCE_ZERO(cell->i64, view->zero_ns));
     else if (column->unit == RESULT_SHARE)
         out_format(out, "%s%*.1f%%", begins ? "" : " ", width - (begins ? 1 : 2), 100 * cell->f64);
     else if (column->unit == RESULT_RATIO)

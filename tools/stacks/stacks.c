@@ -253,13 +253,11 @@ static uint64_t since(const struct stacks *stacks, int64_t start_ns)
 static void name_lines(const struct stacks *stacks, const struct trace_process *process)
 {
     struct out *out = out_of(stacks);
-    char time[QUANTITY_BYTES];
     out_text(out, stacks->colors.bold);
     text_name(out, process->name.text, process->name.bytes);
     if (process->os_id)
         out_format(out, ", process %" PRIu64, process->os_id);
-    out_format(out, ", at %s%s\n",
-               quantity_time(time, stacks->now_ns, trace_origin_ns(stacks->pass->trace)),
+    out_format(out, ", at %s%s\n", SINCE_ZERO(stacks->now_ns, trace_origin_ns(stacks->pass->trace)),
                stacks->colors.off);
 }
 
@@ -267,11 +265,10 @@ static void open_line(const struct stacks *stacks, const struct trace_span *span
 {
     struct out *out = out_of(stacks);
     struct trace_text name = trace_name_of(stacks->pass->trace, span->name);
-    char length[QUANTITY_BYTES];
     if (depth)
         out_format(out, "%*s", NAME_COLUMNS + (int)(depth < 10 ? 2 * depth : 20), "");
     text_name(out, name.text, name.bytes);
-    out_format(out, "  for %s\n", quantity_duration(length, since(stacks, span->start_ns)));
+    out_format(out, "  for %s\n", DURATION(since(stacks, span->start_ns)));
 }
 
 static uint64_t last_not_known_ns(const struct stack_track *track)
@@ -292,13 +289,11 @@ static void cpu_words(struct out *out, const struct stack_track *track)
                  {"waiting", cpu->waiting_ns},
                  {"not known", last_not_known_ns(track)}};
     const char *before = ": ";
-    char length[QUANTITY_BYTES];
     if (!trace_cpu_is_known(cpu) || cpu->running_ns == track->last_length_ns)
         return;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (parts[i].ns) {
-            out_format(out, "%s%s %s", before, parts[i].word,
-                       quantity_duration(length, parts[i].ns));
+            out_format(out, "%s%s %s", before, parts[i].word, DURATION(parts[i].ns));
             before = ", ";
         }
 }
@@ -307,27 +302,24 @@ static void idle_line(const struct stacks *stacks, const struct stack_track *tra
 {
     struct out *out = out_of(stacks);
     struct trace_text name = trace_name_of(stacks->pass->trace, track->last_name);
-    char idle[QUANTITY_BYTES], length[QUANTITY_BYTES];
     out_format(out, "%sidle for %s, last: ", stacks->colors.dim,
-               quantity_duration(idle, since(stacks, track->last_ns)));
+               DURATION(since(stacks, track->last_ns)));
     text_name(out, name.text, name.bytes);
-    out_format(out, ", %s", quantity_duration(length, track->last_length_ns));
+    out_format(out, ", %s", DURATION(track->last_length_ns));
     cpu_words(out, track);
     out_format(out, "%s\n", stacks->colors.off);
 }
 
 static void wait_words(const struct stacks *stacks, const struct stall *wait)
 {
-    char length[QUANTITY_BYTES];
     out_text(out_of(stacks), "waits for ");
     stalls_write_object(out_of(stacks), &wait->stack);
-    out_format(out_of(stacks), " for %s", quantity_duration(length, stall_for_ns(wait)));
+    out_format(out_of(stacks), " for %s", DURATION(stall_for_ns(wait)));
 }
 
 static void holder_words(const struct stacks *stacks, const struct stall *wait)
 {
     struct out *out = out_of(stacks);
-    char length[QUANTITY_BYTES];
     out_text(out, ", held by ");
     if (wait->holder == TRACE_NONE) {
         out_format(out, "thread %" PRIu64 ", of which nothing is recorded", wait->stack.holder);
@@ -343,10 +335,9 @@ static void holder_words(const struct stacks *stacks, const struct stall *wait)
         const struct trace_text name = trace_name_of(stacks->pass->trace, span->name);
         out_text(out, "is in ");
         text_name(out, name.text, name.bytes);
-        out_format(out, " for %s", quantity_duration(length, since(stacks, span->start_ns)));
+        out_format(out, " for %s", DURATION(since(stacks, span->start_ns)));
     } else if (holder->any) {
-        out_format(out, "is in no call for %s",
-                   quantity_duration(length, since(stacks, holder->last_ns)));
+        out_format(out, "is in no call for %s", DURATION(since(stacks, holder->last_ns)));
     } else {
         out_text(out, "has recorded nothing");
     }

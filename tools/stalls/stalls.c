@@ -505,7 +505,6 @@ void stalls_write_cycle(struct out *out, const struct stalls *stalls, const stru
 bool stalls_write_worst(struct out *out, const struct stalls *stalls, const struct trace *trace)
 {
     const struct stall *worst = NULL;
-    char text[QUANTITY_BYTES];
     if (stalls->cycles) {
         stalls_write_cycle(out, stalls, trace, 1);
         return true;
@@ -521,7 +520,7 @@ bool stalls_write_worst(struct out *out, const struct stalls *stalls, const stru
     write_thread(out, trace, worst->stack.track);
     out_text(out, " waits for ");
     stalls_write_object(out, &worst->stack);
-    out_format(out, " for %s, held by ", quantity_duration(text, stall_for_ns(worst)));
+    out_format(out, " for %s, held by ", DURATION(stall_for_ns(worst)));
     write_thread(out, trace, worst->holder);
     return true;
 }

@@ -238,10 +238,9 @@ static void put_lines(const struct result_view *result, const struct critical_re
     const struct result_layout layout = result_layout(result, &lines_table, NULL, 0);
     const struct critical_path *path = &view->path;
     struct result_rows rows = result_array(view->lines, sizeof *view->lines, view->count);
-    char work[QUANTITY_BYTES];
     result_text_titles(result, &layout);
     out_format(result->out, "%7.1f%%%54s", percent(view, path->first_work_ns),
-               quantity_rough(work, path->first_work_ns, 4));
+               ROUGH(path->first_work_ns, 4));
     result_text_name(result, trace_process_of(view->trace, path->first_process)->name);
     out_text(result->out, "  (from the beginning)\n");
     rows.count = view->count < most ? view->count : most;

@@ -79,7 +79,6 @@ static const char *skipped(const struct diff *diff, const struct junit_case *row
 
 static void case_text(struct out *out, const struct diff *diff, const struct junit_case *row)
 {
-    char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
     const char *why = skipped(diff, row);
     out_format(out, "<testcase classname=\"%s\" name=\"", row->kind);
     xml_text(out, row->name.text, row->name.bytes);
@@ -90,9 +89,9 @@ static void case_text(struct out *out, const struct diff *diff, const struct jun
         out_format(out,
                    "<failure message=\"%s %s, was %s: %.3f times (threshold %.4g %%, error rate "
                    "%.2g %%)%s\"/>",
-                   diff_metric_name[diff->metric], quantity_duration(b, row->b),
-                   quantity_duration(a, row->a), (double)row->b / (double)row->a,
-                   (double)diff->threshold / 1000, 100 * diff->error_rate,
+                   diff_metric_name[diff->metric], DURATION(row->b), DURATION(row->a),
+                   (double)row->b / (double)row->a, (double)diff->threshold / 1000,
+                   100 * diff->error_rate,
                    diff->turns == TURNS_NOT_TAKEN ? "; the runs were not made by turns" : "");
     out_text(out, "</testcase>\n");
 }

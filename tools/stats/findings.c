@@ -111,14 +111,12 @@ static void say_row(struct search *search, uint32_t number)
 
 static void say_time(struct search *search, uint64_t ns)
 {
-    char text[QUANTITY_BYTES];
-    fputs(quantity_rough(text, ns, 3), search->text);
+    fputs(ROUGH(ns, 3), search->text);
 }
 
 static void say_number(struct search *search, uint64_t value)
 {
-    char text[QUANTITY_BYTES];
-    fputs(quantity_grouped(text, value), search->text);
+    fputs(GROUPED(value), search->text);
 }
 
 static double part(const struct search *search, uint64_t ns)

@@ -38,8 +38,7 @@ struct forms_view {
 
 static void forms_number(struct out *out, int width, uint64_t value)
 {
-    char text[QUANTITY_BYTES];
-    out_format(out, "%*s", width, quantity_grouped(text, value));
+    out_format(out, "%*s", width, GROUPED(value));
 }
 
 /* What a call was about, behind it. */
@@ -102,7 +101,6 @@ static void losses(const struct forms_view *view)
 
 static void still_open(const struct forms_view *view)
 {
-    char length[QUANTITY_BYTES], since[QUANTITY_BYTES];
     const struct stats *stats = view->stats;
     uint32_t shown = 0;
     for (; shown < stats->open_count && shown < OPEN_SHOWN; shown++) {
@@ -111,14 +109,14 @@ static void still_open(const struct forms_view *view)
             break;
         const bool hung = stats_is_hung(stats, call);
         out_format(view->out, "%s%s for %s in", hung ? view->colors.red : "",
-                   hung ? "hung" : "still open", quantity_duration(length, call->duration_ns));
+                   hung ? "hung" : "still open", DURATION(call->duration_ns));
         result_text_name(&view->result, stats->rows[call->row].name);
         out_text(view->out, "  on");
         result_text_name(&view->result, stats_thread_of(stats, call)->track.name);
-        out_format(view->out, "  since %s", quantity_time(since, call->start_ns, stats->zero_ns));
+        out_format(view->out, "  since %s", SINCE_ZERO(call->start_ns, stats->zero_ns));
         if (stats_after_run_ns(stats, call) >= STATS_NEWS_NS)
             out_format(view->out, ", %s of it after the last work",
-                       quantity_duration(length, stats_after_run_ns(stats, call)));
+                       DURATION(stats_after_run_ns(stats, call)));
         arguments_of(&view->result, call);
         out_format(view->out, "%s\n", hung ? view->colors.off : "");
     }
@@ -144,7 +142,6 @@ static void forms_head(const struct forms_view *view)
 {
     const struct stats *stats = view->stats;
     uint64_t empty_polls = 0;
-    char extent[QUANTITY_BYTES];
     for (uint32_t i = 0; i < stats->process_count; i++)
         empty_polls += stats->processes[i].empty_polls;
     losses(view);
@@ -153,7 +150,7 @@ static void forms_head(const struct forms_view *view)
     who_waits(view);
     forms_number(view->out, 0, stats->spans);
     out_format(view->out, " span%s in %s", stats->spans == 1 ? "" : "s",
-               quantity_duration(extent, stats_extent_ns(stats)));
+               DURATION(stats_extent_ns(stats)));
     out_format(view->out, ", %" PRIu32 " worker%s busy %.1f %% of it", stats->workers,
                stats->workers == 1 ? "" : "s", 100 * stats_share(stats, stats->worker_busy_ns));
     if (stats->worker_waiting_ns)
@@ -207,14 +204,13 @@ static void behind_track(const struct result_view *view, const struct result_at 
 {
     const struct stats *stats = at->all;
     const struct stats_track *track = at->row;
-    char text[QUANTITY_BYTES];
     if (stats->process_count > 1)
         result_text_name(view, stats->processes[track->track.process].name);
     if (track->waiting_ns > track->calls) /* 1 ns a call is what rounding leaves */
-        out_format(view->out, " (waited %s)", quantity_rough(text, track->waiting_ns, 4));
+        out_format(view->out, " (waited %s)", ROUGH(track->waiting_ns, 4));
     if (track->lost_records)
         out_format(view->out, " %sLOST %s records%s", view->colors.red,
-                   quantity_grouped(text, track->lost_records), view->colors.off);
+                   GROUPED(track->lost_records), view->colors.off);
 }
 
 static void behind_group(const struct result_view *view, const struct result_at *at)
@@ -282,10 +278,9 @@ static void values_text(const struct forms_view *view)
 static void overlap_line(const struct result_view *view, const struct inside_kernel *kernel,
                          uint32_t a, uint32_t b)
 {
-    char text[QUANTITY_BYTES];
     out_format(view->out, "%13s%10s %9s %7.1f%%%19s", "overlap", "",
-               quantity_rough(text, kernel->both_ns[inside_pair(a, b)], 4),
-               100 * inside_overlap(kernel, a, b), "");
+               ROUGH(kernel->both_ns[inside_pair(a, b)], 4), 100 * inside_overlap(kernel, a, b),
+               "");
     result_text_name(view, kernel->groups[a].name);
     out_text(view->out, " and ");
     text_name(view->out, kernel->groups[b].name.text, kernel->groups[b].name.bytes);
@@ -302,14 +297,13 @@ static void kernel_text(const struct forms_view *view, const void *row,
                         const struct result_layout *layout)
 {
     const struct inside_kernel *kernel = row;
-    char time[QUANTITY_BYTES];
     const struct result_rows groups =
         result_array(kernel->groups, sizeof *kernel->groups, kernel->group_count);
     result_text_name(&view->result,
                      kernel->name.bytes ? kernel->name : trace_text("(no work of a GPU around)"));
     out_format(view->out, ": %" PRIu64 " launch%s, %" PRIu64 " block%s, %s of block time\n",
                kernel->launches, plural(kernel->launches, "es"), kernel->blocks,
-               plural(kernel->blocks, "s"), quantity_duration(time, kernel->time_ns));
+               plural(kernel->blocks, "s"), DURATION(kernel->time_ns));
     result_text_rows(&view->result, layout, &groups, view->stats, kernel, behind_group);
     for (uint32_t b = 1; b < kernel->group_count; b++)
         for (uint32_t a = 0; a < b; a++)
@@ -384,12 +378,11 @@ static void nodes_text_rows(const struct forms_view *view, struct node_sums *sum
 {
     const struct result_layout layout = result_layout(&view->result, &stats_nodes_table, NULL, 0);
     struct result_rows rows = result_array(sums->list, sizeof *sums->list, sums->count);
-    char part[QUANTITY_BYTES];
     out_format(view->out,
                "\n%sNodes%s: %" PRIu32 ", busy for %.1f %% on average, the busiest %.2f "
                "times as much; a column of time is %s\n",
                view->colors.bold, view->colors.off, sums->count, 100 * sums->mean, sums->imbalance,
-               quantity_duration(part, stats_extent_ns(view->stats) / COURSE_PARTS));
+               DURATION(stats_extent_ns(view->stats) / COURSE_PARTS));
     result_text_titles(&view->result, &layout);
     if (sums->count > NODES_SHOWN) {
         node_sums_order(sums);
@@ -416,7 +409,6 @@ static void concurrency_text(const struct forms_view *view)
 {
     const struct concurrency_result *result = &view->stats->concurrency;
     bool merged = view->stats->merged;
-    char text[QUANTITY_BYTES], level[QUANTITY_BYTES];
     double all_ns =
         (double)stats_extent_ns(view->stats) * (merged ? view->stats->process_count : 1);
     if (result->levels < 2)
@@ -426,8 +418,7 @@ static void concurrency_text(const struct forms_view *view)
                              : "Workers busy at the same time");
     for (uint32_t i = 0; i < result->levels; i++)
         if (result->level_ns[i] || i <= LEVELS_SHOWN)
-            out_format(view->out, "%13s %9s %6.1f%%\n", quantity_grouped(level, i),
-                       quantity_rough(text, result->level_ns[i], 4),
+            out_format(view->out, "%13s %9s %6.1f%%\n", GROUPED(i), ROUGH(result->level_ns[i], 4),
                        all_ns > 0 ? 100 * (double)result->level_ns[i] / all_ns : 0);
 }
 
@@ -453,7 +444,6 @@ static void nothing_text(const struct forms_view *view)
 static void findings_text(const struct forms_view *view)
 {
     const struct findings *all = view->form->findings;
-    char time[QUANTITY_BYTES];
     result_text_title(&view->result, "Findings");
     if (all->count == 0 || finding_is_idle(all->list[0].what))
         nothing_text(view);
@@ -462,8 +452,7 @@ static void findings_text(const struct forms_view *view)
         bool bad = finding->what == FINDING_LOST || finding->what == FINDING_REFUSED ||
                    finding->what == FINDING_HUNG;
         out_format(view->out, "%17s  %s",
-                   finding->placed ? quantity_time(time, finding->from_ns, view->stats->zero_ns)
-                                   : "",
+                   finding->placed ? SINCE_ZERO(finding->from_ns, view->stats->zero_ns) : "",
                    bad ? view->colors.red : "");
         text_name(view->out, finding->text, finding->bytes);
         out_format(view->out, "%s\n", bad ? view->colors.off : "");

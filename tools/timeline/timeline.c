@@ -310,7 +310,6 @@ static void counter_line(const struct timeline *timeline, const struct grid_trac
 
 static void timeline_head(const struct timeline *timeline)
 {
-    char from[QUANTITY_BYTES], length[QUANTITY_BYTES], column[QUANTITY_BYTES];
     const struct time_grid *grid = &timeline->grid;
     uint64_t all_ns = grid->cell_ns * timeline->cells;
     int64_t from_ns = column_ns(timeline, 0);
@@ -328,9 +327,8 @@ static void timeline_head(const struct timeline *timeline)
         return;
     }
     out_format(out_of(timeline), "%sfrom %s, %s, a column is %s%s\n", timeline->colors.bold,
-               quantity_time(from, from_ns, trace_origin_ns(timeline->pass->trace)),
-               quantity_duration(length, all_ns),
-               quantity_duration(column, all_ns / timeline->columns), timeline->colors.off);
+               SINCE_ZERO(from_ns, trace_origin_ns(timeline->pass->trace)), DURATION(all_ns),
+               DURATION(all_ns / timeline->columns), timeline->colors.off);
 }
 
 /* Seconds since the zero with as many digits as neighbouring ticks differ in. */

@@ -105,14 +105,12 @@ static enum exit_code take_cause(const struct why_view *view, void *context)
                              ? 100 * (double)split->list[0].excess_ns / (double)split->excess_ns
                              : 0;
     struct out line = {.fd = -1, .buffer = share > 0 ? malloc(OUT_BUFFER_BYTES) : NULL};
-    char time[QUANTITY_BYTES];
     if (!line.buffer)
         return EXIT_GOOD;
     text_name(&line, view->name->name.text, view->name->name.bytes);
     const struct trace_text text = view->texts[0].text;
     out_format(&line, ": %" PRIu32 " of %" PRIu64 " took %s longer each: %.0f %% ", split->slow,
-               view->name->own.values.total,
-               quantity_rough(time, split->excess_ns / split->slow, 3), share);
+               view->name->own.values.total, ROUGH(split->excess_ns / split->slow, 3), share);
     out_bytes(&line, text.text, text.bytes);
     *(char **)context = out_failed(&line) ? NULL : strndup(line.buffer, line.used);
     free(line.buffer);

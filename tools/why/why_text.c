@@ -55,14 +55,12 @@ static uint32_t faulty_calls(const struct why_split *split)
 void why_find_doubts(struct why_view *view)
 {
     const struct why_names *names = view->names;
-    char text[QUANTITY_BYTES];
     if (names->lost)
-        doubt(view, "%s records were lost", quantity_grouped(text, names->lost));
+        doubt(view, "%s records were lost", GROUPED(names->lost));
     if (names->refused)
-        doubt(view, "%s calls were refused and are not recorded",
-              quantity_grouped(text, names->refused));
+        doubt(view, "%s calls were refused and are not recorded", GROUPED(names->refused));
     if (names->open)
-        doubt(view, "%s call%s had not ended: not counted", quantity_grouped(text, names->open),
+        doubt(view, "%s call%s had not ended: not counted", GROUPED(names->open),
               names->open == 1 ? "" : "s");
     if (!view->name)
         return;
@@ -105,8 +103,7 @@ static void put_thread(struct out *out, const struct why_view *view, uint32_t th
 
 static void put_time(struct out *out, uint64_t ns)
 {
-    char text[QUANTITY_BYTES];
-    out_text(out, quantity_rough(text, ns, 3));
+    out_text(out, ROUGH(ns, 3));
 }
 
 static const char *const phrases[WHY_CAUSES] = {"waited in the queue",
@@ -263,12 +260,11 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
 {
     const double share = (double)cause->excess_ns / (double)view->split->excess_ns;
     const struct why_said *said = &view->texts[cause - view->split->list];
-    char calls[QUANTITY_BYTES];
     out_format(out, "%3" PRIu32 ". %s: ", number, why_cause_words[cause->cause]);
     text_name(out, said->text.text, said->what_bytes);
     out_text(out, "; ");
     put_time(out, cause->excess_ns);
-    out_format(out, ", %.0f %%, of %s call%s", 100 * share, quantity_grouped(calls, cause->calls),
+    out_format(out, ", %.0f %%, of %s call%s", 100 * share, GROUPED(cause->calls),
                cause->calls == 1 ? "" : "s");
     if (cause->thread != TRACE_NONE) {
         const struct trace_text thread = trace_track_of(view->trace, cause->thread)->name;
@@ -314,18 +310,16 @@ static void put_verdict(struct out *out, const struct why_view *view)
 static void put_nothing(struct out *out, const struct why_view *view)
 {
     const struct why_names *names = view->names;
-    char calls[QUANTITY_BYTES], run[QUANTITY_BYTES];
     out_format(out,
                "nothing stands out: %s calls of %" PRIu32 " names in %s, none of which has calls "
                "far above its others that are worth 1 %% of the run\n",
-               quantity_grouped(calls, names->calls), names->count,
-               quantity_duration(run, (uint64_t)names->last_ns - (uint64_t)names->first_ns));
+               GROUPED(names->calls), names->count,
+               DURATION((uint64_t)names->last_ns - (uint64_t)names->first_ns));
 }
 
 static void put_gpu(struct out *out, const struct why_gpu *gpu)
 {
     const struct gpu_use *use = &gpu->use;
-    char launches[QUANTITY_BYTES];
     out_text(out, gpu->bound ? "launch-bound: " : "");
     text_name_fit(out, gpu->name, strlen(gpu->name), NAME_BYTES);
     out_format(out, " was busy for %.0f %% of the ",
@@ -337,8 +331,7 @@ static void put_gpu(struct out *out, const struct why_gpu *gpu)
         put_time(out, use->gap_ns);
         out_text(out, " because ");
         text_name_fit(out, gpu->thread, strlen(gpu->thread), NAME_BYTES);
-        out_format(out, " had not launched what came next (%s launches",
-                   quantity_grouped(launches, use->launches));
+        out_format(out, " had not launched what came next (%s launches", GROUPED(use->launches));
         if (use->paces) {
             out_text(out, ", one every ");
             put_time(out, use->pace_ns / use->paces);
