@@ -63,12 +63,6 @@ static void chrome_ranges_start(struct chrome_ranges *ranges,
         ranges->failed = rbwp_annotator_new(&config, &ranges->annotator) != RBWP_OK;
 }
 
-static void chrome_ranges_stop(struct chrome_ranges *ranges)
-{
-    merge_sorter_stop(&ranges->host);
-    rbwp_annotator_free(ranges->annotator);
-}
-
 /* external: what the file calls a range, 0 for nothing. */
 static void chrome_ranges_take(struct chrome_ranges *ranges, const struct trace_span *span,
                                uint64_t correlation, uint64_t external)
@@ -203,7 +197,8 @@ void chrome_spans_free(struct chrome_spans *spans)
 {
     span_sorter_stop(&spans->spans);
     sample_sorter_stop(&spans->samples);
-    chrome_ranges_stop(&spans->ranges);
+    merge_sorter_stop(&spans->ranges.host);
+    rbwp_annotator_free(spans->ranges.annotator);
     span_detail_free(&spans->detail);
     deferred_losses_free(&spans->losses);
     open_spans_free(&spans->open);

@@ -369,17 +369,6 @@ static void block_lines(struct dump *dump, const struct input *input, struct fil
     }
 }
 
-static void all_lines(struct dump *dump, struct input *input, struct filter *filter,
-                      struct names *names, struct table_dump *tables)
-{
-    struct rbwp_block block;
-    while (!out_failed(&dump->out) && input_next(input, &block))
-        if (block.header.records == 0)
-            table_dump_lines(tables, &dump->out, names, &block);
-        else if (filter_block(filter, &block))
-            block_lines(dump, input, filter, names, &block);
-}
-
 enum exit_code dump_records(struct dump *dump, struct input *input)
 {
     struct names names;
@@ -392,7 +381,12 @@ enum exit_code dump_records(struct dump *dump, struct input *input)
     }
     filter_start(&filter, &dump->options->filter, input->reader, &names);
     if (table_dump_begin(&tables, dump, input)) {
-        all_lines(dump, input, &filter, &names, &tables);
+        struct rbwp_block block;
+        while (!out_failed(&dump->out) && input_next(input, &block))
+            if (block.header.records == 0)
+                table_dump_lines(&tables, &dump->out, &names, &block);
+            else if (filter_block(&filter, &block))
+                block_lines(dump, input, &filter, &names, &block);
         code = tables.tables.broken || tables.tables.failed ? EXIT_PARTIAL : EXIT_GOOD;
     }
     table_dump_end(&tables);

@@ -205,18 +205,6 @@ static void write_end(struct chrome *chrome, struct arrow begin, const struct tr
     kineto_links_write_arrow(chrome, &begin);
 }
 
-/* Behind it: their ends. */
-static void kineto_write_behind(struct chrome *chrome, const struct trace_span *span,
-                                const struct trace_detail *detail, const struct kineto_facts *facts,
-                                struct kineto_place place)
-{
-    if (is_launched(chrome, span, detail))
-        write_end(chrome, launch_of(chrome, detail, facts), span, place);
-    for (const struct pending_link *link = pending_links_of(&chrome->links, span->id); link;
-         link = pending_links_next(&chrome->links, link))
-        write_end(chrome, begin_of(chrome, link), span, place);
-}
-
 /* ---- written behind their spans -------------------------------------------------------- */
 
 static void write_both(struct chrome *chrome, const struct trace_link *link)
@@ -296,7 +284,12 @@ static void kineto_write_span(struct chrome *chrome, const struct trace_span *sp
     out_end(out, at);
     kineto_write_args(chrome, span, detail, &facts);
     out_text(out, "}");
-    kineto_write_behind(chrome, span, detail, &facts, place);
+    /* Behind it: their ends. */
+    if (is_launched(chrome, span, detail))
+        write_end(chrome, launch_of(chrome, detail, &facts), span, place);
+    for (const struct pending_link *link = pending_links_of(&chrome->links, span->id); link;
+         link = pending_links_next(&chrome->links, link))
+        write_end(chrome, begin_of(chrome, link), span, place);
 }
 
 static void kineto_on_spans(void *context, const struct trace_span *spans, size_t count,

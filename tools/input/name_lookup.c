@@ -126,16 +126,6 @@ static void name_lookup_sort(struct name_set *set)
     qsort(set->names, set->count, sizeof *set->names, name_lookup_compare);
 }
 
-/* Of a sorted table. */
-static void keep_first_entries(struct name_set *set)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < set->count; i++)
-        if (kept == 0 || set->names[kept - 1].id != set->names[i].id)
-            set->names[kept++] = set->names[i];
-    set->count = kept;
-}
-
 /* Slots by the trailer's uses; the table names those for all times before. */
 static bool load_slots(struct name_set *set, const struct rbwp_tables *tables,
                        const struct rbwp_trailer *trailer)
@@ -174,7 +164,12 @@ static bool load_sub_items(struct name_set *set, const struct rbwp_tables *table
     }
     set->count = tables->sub_item_count;
     name_lookup_sort(set);
-    keep_first_entries(set);
+    /* The first entry of each id stays. */
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (kept == 0 || set->names[kept - 1].id != set->names[i].id)
+            set->names[kept++] = set->names[i];
+    set->count = kept;
     return true;
 }
 

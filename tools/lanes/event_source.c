@@ -122,16 +122,6 @@ static void apply_offset(struct event_file *file, const char *text)
     file->has_offset = true;
 }
 
-static void apply_offsets(struct event_file *file, const struct events_options *options)
-{
-    if (options->kernel.clock_hz)
-        file->source.clock_hz = options->kernel.clock_hz;
-    if (options->ranks)
-        file->ranks = options->ranks;
-    for (unsigned i = 0; i < options->offset_count; i++)
-        apply_offset(file, options->offsets[i]);
-}
-
 static bool event_source_look_at(struct event_file *file)
 {
     struct rbwp_error error;
@@ -149,7 +139,12 @@ bool event_file_open(struct event_file *file, const char *path, uint32_t number,
     bool is_dump =
         file->dump.count >= 8 && memcmp(file->dump.bytes, RBWP_EVENTS_DUMP_MAGIC, 8) == 0;
     if (is_dump ? open_dump(file) : open_bare(file, number, options)) {
-        apply_offsets(file, options);
+        if (options->kernel.clock_hz)
+            file->source.clock_hz = options->kernel.clock_hz;
+        if (options->ranks)
+            file->ranks = options->ranks;
+        for (unsigned i = 0; i < options->offset_count; i++)
+            apply_offset(file, options->offsets[i]);
         if (event_source_look_at(file))
             return true;
     }

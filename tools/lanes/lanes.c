@@ -124,23 +124,6 @@ static void lanes_put_name(struct warpscope_json *json, uint32_t block, const ui
     out_text(out, "}}");
 }
 
-static void warpscope_json_begin(struct warpscope_json *json, uint32_t blocks, uint32_t groups)
-{
-    out_text(json->out, "{\"traceEvents\":[");
-    for (uint32_t block = 0; block < blocks && !out_failed(json->out); block++) {
-        lanes_put_name(json, block, NULL);
-        for (uint32_t group = 0; group < groups; group++)
-            lanes_put_name(json, block, &group);
-    }
-}
-
-static void warpscope_json_end(struct warpscope_json *json)
-{
-    out_text(json->out, "\n],\"displayTimeUnit\":\"ns\"}\n");
-    for (uint32_t i = 0; i < RBWP_LANES_EVENTS; i++)
-        free(json->names[i].text);
-}
-
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
 struct lanes_file {
@@ -408,9 +391,16 @@ static enum exit_code write_warpscope(struct lanes *lanes, struct operands files
     json->events = &lanes->events;
     json->groups = &lanes->groups;
     json->zero_ns = file->stats.first_ns;
-    warpscope_json_begin(json, file->layout.num_blocks, file->layout.num_groups);
+    out_text(json->out, "{\"traceEvents\":[");
+    for (uint32_t block = 0; block < file->layout.num_blocks && !out_failed(json->out); block++) {
+        lanes_put_name(json, block, NULL);
+        for (uint32_t group = 0; group < file->layout.num_groups; group++)
+            lanes_put_name(json, block, &group);
+    }
     bool good = lanes_decode(file, warpscope_json_take, json) || out_failed(&out);
-    warpscope_json_end(json);
+    out_text(json->out, "\n],\"displayTimeUnit\":\"ns\"}\n");
+    for (uint32_t i = 0; i < RBWP_LANES_EVENTS; i++)
+        free(json->names[i].text);
     free(json);
     enum exit_code code = exit_worse(lanes->code, out_close_packed(&out));
     return good ? code : exit_worse(code, EXIT_PARTIAL);

@@ -309,16 +309,6 @@ static enum exit_code write_files(const struct decoding *decoding)
 
 /* ---- decode ---------------------------------------------------------------------------- */
 
-static void report_losses(const struct decoding *decoding)
-{
-    const char *path = decoding->inputs.words[0];
-    if (decoding->matrix.dropped)
-        message_plain("%s: %" PRIu64 " records found no room: %" PRIu32 " a lane is too few", path,
-                      decoding->matrix.dropped, decoding->map.capacity);
-    if (decoding->matrix.rows == 0)
-        message_plain("%s: nothing was recorded", path);
-}
-
 static enum exit_code write_summary(const struct decoding *decoding)
 {
     struct ptx_sums sums;
@@ -370,7 +360,12 @@ enum exit_code ptx_tool_decode(const struct ptx_tool_options *tool, struct opera
             "--rbwp FILE and a folder");
     enum exit_code code = EXIT_BAD_DATA;
     if (read_inputs(&decoding)) {
-        report_losses(&decoding);
+        const char *path = decoding.inputs.words[0];
+        if (decoding.matrix.dropped)
+            message_plain("%s: %" PRIu64 " records found no room: %" PRIu32 " a lane is too few",
+                          path, decoding.matrix.dropped, decoding.map.capacity);
+        if (decoding.matrix.rows == 0)
+            message_plain("%s: nothing was recorded", path);
         code = exit_worse(write_files(&decoding), write_summary(&decoding));
     }
     decoding_free(&decoding);

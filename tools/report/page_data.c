@@ -21,12 +21,6 @@ static bool page_data_start(struct page_data *data, struct out *out)
     return message_fail("out of memory");
 }
 
-static void page_data_stop(struct page_data *data)
-{
-    deflateEnd(&data->stream);
-    buffer_free(&data->packed);
-}
-
 bool page_data_pack(struct page_data *data, const void *bytes, size_t count)
 {
     size_t bound = deflateBound(&data->stream, (uLong)count);
@@ -156,6 +150,7 @@ bool page_frame(struct out *out, bool (*write_data)(void *context, struct page_d
     out_text(out, "<script>\n");
     out_bytes(out, page.js, page.js_bytes);
     out_text(out, "</script>\n</body>\n</html>\n");
-    page_data_stop(&data);
+    deflateEnd(&data.stream);
+    buffer_free(&data.packed);
     return good;
 }

@@ -43,15 +43,6 @@
 
 enum { SPOOL_BYTES = 1 << 20, ELEMENT_CHARACTERS = 4 << 20 };
 
-static void detail_stop(struct detail *detail)
-{
-    if (detail->fd >= 0)
-        close(detail->fd);
-    buffer_free(&detail->spool);
-    buffer_free(&detail->column);
-    free(detail->tiles);
-}
-
 static void detail_fail(struct detail *detail, const char *why)
 {
     message_once(&detail->failed, "single spans are missing in the report: %s", why);
@@ -371,7 +362,11 @@ void timeline_stop(struct timeline *timeline)
         free(timeline->links[i].waiting);
     free(timeline->rows);
     free(timeline->links);
-    detail_stop(&timeline->detail);
+    if (timeline->detail.fd >= 0)
+        close(timeline->detail.fd);
+    buffer_free(&timeline->detail.spool);
+    buffer_free(&timeline->detail.column);
+    free(timeline->detail.tiles);
 }
 
 static void timeline_fail(struct timeline *timeline)

@@ -150,15 +150,6 @@ static void report_fail(struct report *report)
     message_once(&report->failed, "out of memory; the report is not whole");
 }
 
-static void widen_focus(struct report *report, const struct trace_span *span)
-{
-    if (!report->has_focus || span->start_ns < report->focus_first_ns)
-        report->focus_first_ns = span->start_ns;
-    if (!report->has_focus || span->stop_ns > report->focus_last_ns)
-        report->focus_last_ns = span->stop_ns;
-    report->has_focus = true;
-}
-
 /* What else the page knows of a span: NULL, or two numbers (struct detail_span). */
 static const uint64_t *more_of(const struct report *report, const struct trace_span *span,
                                const struct trace_detail *detail, uint64_t more[2])
@@ -211,7 +202,11 @@ static void report_on_span(struct report *report, const struct trace_span *span,
         see_life(report, span);
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
-        widen_focus(report, span);
+        if (!report->has_focus || span->start_ns < report->focus_first_ns)
+            report->focus_first_ns = span->start_ns;
+        if (!report->has_focus || span->stop_ns > report->focus_last_ns)
+            report->focus_last_ns = span->stop_ns;
+        report->has_focus = true;
     }
 }
 

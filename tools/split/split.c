@@ -220,15 +220,6 @@ static void go_to_part(struct split *split, uint32_t part)
 
 /* ---- records --------------------------------------------------------------------------- */
 
-static void begin_thread(struct split *split)
-{
-    split->thread->begun = true;
-    if (split->options->filter.from.set) {
-        split->result->cuts += open_of(split).depth;
-        begin_open(split, split->anchor_ns);
-    }
-}
-
 static bool is_part(struct split *split, uint64_t part)
 {
     if (part >= SPLIT_PARTS_MAX) {
@@ -256,7 +247,11 @@ static void split_take(struct split *split, const struct rbwp_record *record)
         return;
     if (!split->thread->begun) {
         split->thread->part = split->options->by_thread ? (uint32_t)part : 0;
-        begin_thread(split);
+        split->thread->begun = true;
+        if (split->options->filter.from.set) {
+            split->result->cuts += open_of(split).depth;
+            begin_open(split, split->anchor_ns);
+        }
     }
     if (part > split->thread->part)
         go_to_part(split, (uint32_t)part);
@@ -417,16 +412,6 @@ static void finish_parts(struct split *split)
     result->count = number;
 }
 
-/* Each part is an open file. */
-static void allow_files(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is missing shows when a part is opened */
-    }
-}
-
 static bool split_start(struct split *split)
 {
     split->records = split->options->filter;
@@ -469,7 +454,12 @@ enum exit_code split_file(const struct split_options *options, struct input *inp
     split->options = options;
     split->input = input;
     split->result = result_out;
-    allow_files();
+    /* Each part is an open file. */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is missing shows when a part is opened */
+    }
     if (split_start(split)) {
         split_blocks(split);
         finish_parts(split);

@@ -175,16 +175,6 @@ static void add_step(struct critical_path *path, const struct critical_track *tr
         critical_path_widen(path, span->start_ns, span->stop_ns, span->track);
 }
 
-static void note_longest(struct critical_path *path, const struct trace_span *span)
-{
-    const struct trace_text name = trace_name_of(*path->trace, span->name);
-    const uint64_t duration_ns = trace_duration_ns(span);
-    if (path->of && duration_ns > path->longest.duration_ns &&
-        name_matches(path->of, name.text, name.bytes))
-        path->longest = (struct critical_piece){span->start_ns, duration_ns, span->track,
-                                                span->name, WALK_WORK};
-}
-
 /* Handlers are sub-items: the call around one is known by then. */
 static void critical_path_on_span(struct critical_path *path, const struct trace_span *span)
 {
@@ -197,7 +187,12 @@ static void critical_path_on_span(struct critical_path *path, const struct trace
         return;
     track->item = span->item;
     track->stop_ns = span->stop_ns;
-    note_longest(path, span);
+    const struct trace_text name = trace_name_of(*path->trace, span->name);
+    const uint64_t duration_ns = trace_duration_ns(span);
+    if (path->of && duration_ns > path->longest.duration_ns &&
+        name_matches(path->of, name.text, name.bytes))
+        path->longest = (struct critical_piece){span->start_ns, duration_ns, span->track,
+                                                span->name, WALK_WORK};
     if (span->start_ns < span->stop_ns)
         add_call(path, process, span);
 }

@@ -411,15 +411,6 @@ static void stats_on_name(void *context, uint32_t number, struct trace_text name
     }
 }
 
-static void count_turn(struct stats *stats, const struct stats_track *track,
-                       const struct trace_span *span, uint32_t row)
-{
-    if (stats->options.turns && span->category == TRACE_CALL && !trace_is_waiting(span) &&
-        stats_is_worker(track) && !(span->flags & TRACE_UNFINISHED) &&
-        !slot_turns_add(&stats->turns, row, span))
-        stats_fail(stats);
-}
-
 static void stats_on_span(struct stats *stats, struct stats_track *track,
                           const struct trace_span *span, const struct trace_detail *detail)
 {
@@ -441,7 +432,10 @@ static void stats_on_span(struct stats *stats, struct stats_track *track,
     if (is_outermost(stats, track, span))
         count_busy(stats, track, span, &cpu);
     keep_call(stats, span, row, detail, &cpu);
-    count_turn(stats, track, span, row);
+    if (stats->options.turns && span->category == TRACE_CALL && !trace_is_waiting(span) &&
+        stats_is_worker(track) && !(span->flags & TRACE_UNFINISHED) &&
+        !slot_turns_add(&stats->turns, row, span))
+        stats_fail(stats);
     if (track->spans++ == 0)
         track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
     track->first_ns = span->start_ns < track->first_ns ? span->start_ns : track->first_ns;

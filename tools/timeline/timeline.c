@@ -278,16 +278,6 @@ static void track_lines(const struct timeline *timeline, const struct grid_track
     out_text(out, "\n");
 }
 
-/* As many digits as there is room for. */
-static void timeline_put_value(struct out *out, double value)
-{
-    char text[32];
-    for (int digits = 4; digits > 0; digits--)
-        if (snprintf(text, sizeof text, "%.*g", digits, value) < TAIL)
-            break;
-    out_format(out, " %s\n", text);
-}
-
 /* Its height is the mean of the samples of a column, or the value that held, between 0 and the
  * greatest (or the least, where it is below 0); behind it stands the greatest. */
 static void counter_line(const struct timeline *timeline, const struct grid_track *track,
@@ -305,7 +295,12 @@ static void counter_line(const struct timeline *timeline, const struct grid_trac
         unsigned level = any && high > low ? (unsigned)(height / (high - low) * LEVELS + 0.5) : 0;
         out_text(out, block(timeline, any && level == 0 && height > 0 ? 1 : level));
     }
-    timeline_put_value(out, all.greatest);
+    /* As many digits as there is room for. */
+    char text[32];
+    for (int digits = 4; digits > 0; digits--)
+        if (snprintf(text, sizeof text, "%.*g", digits, all.greatest) < TAIL)
+            break;
+    out_format(out, " %s\n", text);
 }
 
 static void timeline_head(const struct timeline *timeline)

@@ -485,16 +485,6 @@ static bool align_place(struct aligner *aligner, int i)
     return false;
 }
 
-static void place_all(struct aligner *aligner)
-{
-    for (bool more = true; more;) {
-        more = false;
-        for (int i = 0; i < aligner->count; i++)
-            if (!aligner->alignments[i].placed && align_place(aligner, i))
-                more = true;
-    }
-}
-
 /* So that no sum of them overflows. */
 static bool times_are_possible(const struct trace_source *source)
 {
@@ -654,7 +644,12 @@ static bool align(struct aligner *aligner)
     for (int i = 0; i < aligner->count; i++)
         if (i != aligner->reference && !place_as_told(aligner, i))
             (void)place_by_clocks(aligner, i);
-    place_all(aligner);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < aligner->count; i++)
+            if (!aligner->alignments[i].placed && align_place(aligner, i))
+                more = true;
+    }
     for (int i = 0; i < aligner->count; i++)
         if (!aligner->alignments[i].placed)
             good &= align_refuse(aligner, i);

@@ -528,16 +528,6 @@ void trace_add_message_end(struct trace *trace, const struct trace_message_end *
         message_join_add(trace->messages, end);
 }
 
-/* Times of one process are of one clock. */
-static void find_bound(const struct trace *trace, struct trace_message *message)
-{
-    const struct trace_process *from = trace_process_of(trace, message->from_process);
-    const struct trace_process *to = trace_process_of(trace, message->to_process);
-    message->bounded = from == to || (from->clock_bounded && to->clock_bounded);
-    if (message->bounded && from != to)
-        message->bound_ns = from->clock_error_ns + to->clock_error_ns;
-}
-
 /* No handler begins before its message was sent: else the clocks are wrong. */
 static void look_for_cause(struct trace_totals *totals, const struct trace_message *message)
 {
@@ -556,7 +546,12 @@ static void pass_message(void *context, const struct trace_message_end *sent,
                                     .handled = *handled,
                                     .from_process = trace->tracks[sent->track].process,
                                     .to_process = trace->tracks[handled->track].process};
-    find_bound(trace, &message);
+    /* Times of one process are of one clock. */
+    const struct trace_process *from = trace_process_of(trace, message.from_process);
+    const struct trace_process *to = trace_process_of(trace, message.to_process);
+    message.bounded = from == to || (from->clock_bounded && to->clock_bounded);
+    if (message.bounded && from != to)
+        message.bound_ns = from->clock_error_ns + to->clock_error_ns;
     trace->totals.messages++;
     look_for_cause(&trace->totals, &message);
     trace_add_link(trace, (struct trace_link){.kind = TRACE_MESSAGE,

@@ -269,16 +269,6 @@ static int next_of(const struct place *places, int at)
     return places[at].next_child;
 }
 
-static void move_source(struct trace_source *sources, struct trace_source *ordered,
-                        const struct place *places, int count)
-{
-    int moved = 0;
-    for (int i = 0; i < count; i++)
-        for (int at = places[i].parent < 0 ? i : -1; at >= 0; at = next_of(places, at))
-            ordered[moved++] = sources[at];
-    memcpy(sources, ordered, (size_t)count * sizeof *sources);
-}
-
 /* Moves what a process recorded behind its parent's; all else stays in the order of the command
  * line. Without memory all stays as it is. */
 static void parents_first(struct trace_source *sources, int count)
@@ -294,7 +284,11 @@ static void parents_first(struct trace_source *sources, int count)
     if (places && sorted && ordered && count > 1) {
         qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
         pass_join(places, sorted, count, sources);
-        move_source(sources, ordered, places, count);
+        int moved = 0;
+        for (int i = 0; i < count; i++)
+            for (int at = places[i].parent < 0 ? i : -1; at >= 0; at = next_of(places, at))
+                ordered[moved++] = sources[at];
+        memcpy(sources, ordered, (size_t)count * sizeof *sources);
     }
     free(places);
     free(sorted);

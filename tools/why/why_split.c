@@ -468,15 +468,6 @@ static int by_excess(const void *left, const void *right)
     return (a->cause > b->cause) - (a->cause < b->cause);
 }
 
-static void drop_unknown(struct why_split *split)
-{
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < split->count; i++)
-        if (split->list[i].cause != WHY_CAUSE_UNKNOWN)
-            split->list[left++] = split->list[i];
-    split->count = left;
-}
-
 void why_split_make(struct why_split *split, const struct why_calls *calls)
 {
     struct usual usual = {0};
@@ -499,7 +490,11 @@ void why_split_make(struct why_split *split, const struct why_calls *calls)
     free(usual.totals);
     why_find_argument(split, calls, usual.median_ns);
     why_find_period(split, calls);
-    drop_unknown(split);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < split->count; i++)
+        if (split->list[i].cause != WHY_CAUSE_UNKNOWN)
+            split->list[left++] = split->list[i];
+    split->count = left;
     if (split->count)
         qsort(split->list, split->count, sizeof *split->list, by_excess);
     why_find_bounds(split, calls);
