@@ -144,12 +144,9 @@ enum { CATEGORY_BYTES_MAX = 2048 };
 static bool is_ours(struct trace_text category)
 {
     const char *comma = memchr(category.text, ',', category.bytes);
-    size_t bytes = comma ? (size_t)(comma - category.text) : category.bytes;
-    for (int i = 0; i < TRACE_CATEGORIES; i++)
-        if (strlen(trace_category_name[i]) == bytes &&
-            memcmp(trace_category_name[i], category.text, bytes) == 0)
-            return true;
-    return false;
+    if (comma)
+        category.bytes = (uint32_t)(comma - category.text);
+    return trace_word_number(trace_category_name, TRACE_CATEGORIES, category) < TRACE_CATEGORIES;
 }
 
 static void make_own_category(struct chrome *chrome, const struct trace_span *span, uint32_t label)

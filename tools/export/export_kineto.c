@@ -79,17 +79,6 @@ static struct arrow launch_of(struct chrome *chrome, const struct trace_detail *
                           .place = kineto_place_of_track(chrome, detail->launch_track)};
 }
 
-static bool begins(struct trace_text text, const char *word)
-{
-    return text.bytes >= strlen(word) && memcmp(text.text, word, strlen(word)) == 0;
-}
-
-static bool ends(struct trace_text text, const char *word)
-{
-    return text.bytes >= strlen(word) &&
-           memcmp(text.text + text.bytes - strlen(word), word, strlen(word)) == 0;
-}
-
 /* Such a one as launches this work: readers go by the name. */
 static const char *usual_call(const struct kineto_facts *facts)
 {
@@ -109,14 +98,14 @@ static const char *usual_call(const struct kineto_facts *facts)
 static struct trace_text call_of(const struct kineto_facts *facts)
 {
     const struct trace_text named = facts->call;
-    const bool waits = !ends(named, "Async");
-    if (begins(named, "cuda") || begins(named, "cuLaunch"))
+    const bool waits = !trace_text_ends(named, "Async");
+    if (trace_text_begins(named, "cuda") || trace_text_begins(named, "cuLaunch"))
         return named;
     if (trace_text_is(named, "cuGraphLaunch"))
         return trace_text("cudaGraphLaunch");
-    if (begins(named, "cuMemcpy"))
+    if (trace_text_begins(named, "cuMemcpy"))
         return trace_text(waits ? "cudaMemcpy" : "cudaMemcpyAsync");
-    if (begins(named, "cuMemset"))
+    if (trace_text_begins(named, "cuMemset"))
         return trace_text(waits ? "cudaMemset" : "cudaMemsetAsync");
     return trace_text(usual_call(facts));
 }
@@ -130,7 +119,7 @@ static void write_call(struct chrome *chrome, const struct kineto_facts *facts,
     struct trace_text call = call_of(facts);
     chrome_separate(chrome);
     out_format(out, "{\"ph\":\"X\",\"cat\":\"%s\",",
-               begins(call, "cuLaunch") ? "cuda_driver" : "cuda_runtime");
+               trace_text_begins(call, "cuLaunch") ? "cuda_driver" : "cuda_runtime");
     json_key(out, "name");
     json_string(out, call.text, call.bytes);
     char *at = chrome_put_place(out_room(out, CHROME_EVENT_BYTES_MAX), launch->place.pid,

@@ -225,8 +225,7 @@ static bool take_loss_word(void *context, struct trace_text name, uint64_t value
                  {"first_ns", (uint64_t *)&loss->first_ns},
                  {"last_ns", (uint64_t *)&loss->last_ns}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strlen(words[i].word) == name.bytes &&
-            memcmp(words[i].word, name.text, name.bytes) == 0)
+        if (trace_text_is(name, words[i].word))
             *words[i].place = value;
     return true;
 }

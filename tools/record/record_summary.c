@@ -149,11 +149,6 @@ static int shown_bytes(struct trace_text text)
     return text.bytes < GPU_SUMMARY_NAME_SHOWN ? (int)text.bytes : GPU_SUMMARY_NAME_SHOWN;
 }
 
-static bool begins(const struct stats_row *row, const char *with)
-{
-    return row->name.bytes >= strlen(with) && memcmp(row->name.text, with, strlen(with)) == 0;
-}
-
 static bool gpu_summary_any(const struct stats *stats)
 {
     for (uint32_t i = 0; i < stats->track_count; i++)
@@ -229,7 +224,9 @@ static void gpu_summary_say(const char *shown, const struct stats *stats)
         const struct stats_row *row = &stats->rows[i];
         if (!is_work(row))
             continue;
-        *((begins(row, "Memcpy ") || begins(row, "Memset ")) ? &copies : &kernels) += row->count;
+        *((trace_text_begins(row->name, "Memcpy ") || trace_text_begins(row->name, "Memset "))
+              ? &copies
+              : &kernels) += row->count;
         work_ns += row->total_ns;
     }
     for (uint32_t i = 0; i < stats->track_count; i++)

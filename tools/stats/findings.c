@@ -125,11 +125,6 @@ static double part(const struct search *search, uint64_t ns)
     return part < 1 ? part : 1; /* what is still open may go on after the run */
 }
 
-static uint64_t since(int64_t from_ns, int64_t to_ns)
-{
-    return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
-}
-
 /* ---- what is wrong ---------------------------------------------------------------------- */
 
 static void find_lost(struct search *search)
@@ -260,7 +255,7 @@ static struct stretch idle_between(const struct search *search, const struct sta
 
 static void say_idle(struct search *search, enum finding_what what, struct stretch idle)
 {
-    uint64_t ns = since(idle.from_ns, idle.to_ns);
+    uint64_t ns = stats_between_ns(idle.from_ns, idle.to_ns);
     fputs(what == FINDING_IDLE_AT_END  ? " was idle for the last "
           : what == FINDING_LATE_START ? " began after "
                                        : " was idle for ",
@@ -298,7 +293,7 @@ static bool is_idle(const struct search *search, const struct stats_track *track
     if (!is_at_work(search, track) || !track->busy.any || process_of(search, track)->has_gap)
         return false;
     struct stretch stretch = idle(search, track);
-    *ns_out = since(stretch.from_ns, stretch.to_ns);
+    *ns_out = stats_between_ns(stretch.from_ns, stretch.to_ns);
     return *ns_out >= LEAST_NS && part(search, *ns_out) >= IDLE_PART;
 }
 

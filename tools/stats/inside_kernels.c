@@ -193,15 +193,12 @@ void inside_kernels_free(struct inside_kernels *inside)
 
 /* ---- names and tracks -------------------------------------------------------------------- */
 
-static bool begins_with(struct trace_text text, const char *wanted)
-{
-    return text.bytes >= strlen(wanted) && memcmp(text.text, wanted, strlen(wanted)) == 0;
-}
-
 /* "event_3100", "unknown_3100": what ids without a name are called. */
 static bool is_wait_id(struct trace_text name)
 {
-    uint32_t at = begins_with(name, "event_") ? 6 : begins_with(name, "unknown_") ? 8 : name.bytes;
+    uint32_t at = trace_text_begins(name, "event_")     ? 6
+                  : trace_text_begins(name, "unknown_") ? 8
+                                                        : name.bytes;
     uint32_t id = 0;
     if (name.bytes != at + 4) /* digits */
         return false;
@@ -215,7 +212,7 @@ static bool is_wait_id(struct trace_text name)
 
 bool inside_is_wait(struct trace_text name)
 {
-    return begins_with(name, "wait") || trace_text_is(name, "barrier") || is_wait_id(name);
+    return trace_text_begins(name, "wait") || trace_text_is(name, "barrier") || is_wait_id(name);
 }
 
 void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct trace_text name)

@@ -44,16 +44,9 @@ enum { CATEGORIES = sizeof categories / sizeof categories[0] };
 static int kineto_words_find(struct trace_text category)
 {
     int i = 0;
-    while (i < CATEGORIES && (strlen(categories[i].word) != category.bytes ||
-                              memcmp(categories[i].word, category.text, category.bytes) != 0))
+    while (i < CATEGORIES && !trace_text_is(category, categories[i].word))
         i++;
     return i;
-}
-
-static bool kineto_words_ends_with(struct trace_text text, const char *end)
-{
-    size_t bytes = strlen(end);
-    return text.bytes >= bytes && memcmp(text.text + text.bytes - bytes, end, bytes) == 0;
 }
 
 bool kineto_is_category(struct trace_text category)
@@ -66,7 +59,6 @@ uint8_t kineto_category(struct trace_text category)
     int known = kineto_words_find(category);
     if (known < CATEGORIES)
         return (uint8_t)categories[known].category;
-    bool is_call =
-        kineto_words_ends_with(category, "_runtime") || kineto_words_ends_with(category, "_driver");
+    bool is_call = trace_text_ends(category, "_runtime") || trace_text_ends(category, "_driver");
     return is_call ? TRACE_CALLED : TRACE_OTHER;
 }

@@ -26,6 +26,15 @@ static inline bool trace_text_is(struct trace_text text, const char *wanted)
 {
     return trace_text_same(text, trace_text(wanted));
 }
+static inline bool trace_text_begins(struct trace_text text, const char *with)
+{
+    return text.bytes >= strlen(with) && memcmp(text.text, with, strlen(with)) == 0;
+}
+static inline bool trace_text_ends(struct trace_text text, const char *with)
+{
+    const size_t bytes = strlen(with);
+    return text.bytes >= bytes && memcmp(text.text + text.bytes - bytes, with, bytes) == 0;
+}
 /* Which of count words it is; count: none of them. */
 static inline unsigned trace_word_number(const char *const *words, unsigned count,
                                          struct trace_text word)
