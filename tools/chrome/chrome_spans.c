@@ -46,10 +46,8 @@ static int chrome_spans_compare(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static const struct merge_order host_order = {.what = "ranges",
-                                              .item_bytes = sizeof(struct host_item),
-                                              .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                              .compare = chrome_spans_compare};
+static const struct merge_order host_order = {"ranges", sizeof(struct host_item),
+                                              MERGE_SORTER_NO_PAYLOAD, chrome_spans_compare};
 
 static void chrome_ranges_start(struct chrome_ranges *ranges,
                                 const struct trace_read_options *options)

@@ -69,10 +69,8 @@ static int critical_path_compare(const void *left, const void *right)
     return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-static const struct merge_order events_order = {.what = "calls and messages",
-                                                .item_bytes = sizeof(struct event),
-                                                .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                .compare = critical_path_compare};
+static const struct merge_order events_order = {"calls and messages", sizeof(struct event),
+                                                MERGE_SORTER_NO_PAYLOAD, critical_path_compare};
 
 static void critical_path_fail(struct critical_path *path)
 {

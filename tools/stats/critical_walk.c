@@ -47,11 +47,9 @@ static int compare_steps(const void *left, const void *right)
     return (a->track > b->track) - (a->track < b->track);
 }
 
-const struct merge_order critical_steps_order = {.what = "spans, links and messages",
-                                                 .item_bytes = sizeof(struct critical_step),
-                                                 .payload_at =
-                                                     offsetof(struct critical_step, payload),
-                                                 .compare = compare_steps};
+const struct merge_order critical_steps_order = {
+    "spans, links and messages", sizeof(struct critical_step),
+    offsetof(struct critical_step, payload), compare_steps};
 
 /* ---- pieces ------------------------------------------------------------------------------------
  */

@@ -153,10 +153,8 @@ static int compare_noted(const void *a, const void *b)
     return left->group < right->group ? -1 : left->group > right->group;
 }
 
-static const struct merge_order noted_order = {.what = "spans inside kernels",
-                                               .item_bytes = sizeof(struct noted),
-                                               .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                               .compare = compare_noted};
+static const struct merge_order noted_order = {"spans inside kernels", sizeof(struct noted),
+                                               MERGE_SORTER_NO_PAYLOAD, compare_noted};
 
 static void inside_kernels_fail(struct inside_kernels *inside)
 {

@@ -56,10 +56,8 @@ static int link_join_compare(const void *left, const void *right)
     return (a->span > b->span) - (a->span < b->span);
 }
 
-static const struct merge_order link_join_ends_order = {.what = "links",
-                                                        .item_bytes = sizeof(struct trace_link_end),
-                                                        .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                        .compare = link_join_compare};
+static const struct merge_order link_join_ends_order = {"links", sizeof(struct trace_link_end),
+                                                        MERGE_SORTER_NO_PAYLOAD, link_join_compare};
 
 struct link_join *link_join_new(void)
 {

@@ -31,10 +31,8 @@ static int range_rows_compare(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-static const struct merge_order halves_order = {.what = "ranges",
-                                                .item_bytes = sizeof(struct range_row),
-                                                .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                .compare = range_rows_compare};
+static const struct merge_order halves_order = {"ranges", sizeof(struct range_row),
+                                                MERGE_SORTER_NO_PAYLOAD, range_rows_compare};
 
 void range_rows_start(struct range_rows *ranges)
 {

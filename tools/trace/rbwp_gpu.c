@@ -66,11 +66,9 @@ static int rbwp_gpu_compare(const void *left, const void *right)
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-static const struct merge_order items_order = {.what = "GPU spans",
-                                               .item_bytes = sizeof(struct rbwp_gpu_item),
-                                               .payload_at =
-                                                   offsetof(struct rbwp_gpu_item, payload),
-                                               .compare = rbwp_gpu_compare};
+static const struct merge_order items_order = {"GPU spans", sizeof(struct rbwp_gpu_item),
+                                               offsetof(struct rbwp_gpu_item, payload),
+                                               rbwp_gpu_compare};
 
 static void gpu_join_start(struct gpu_join *join)
 {

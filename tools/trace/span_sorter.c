@@ -15,11 +15,8 @@ static int span_sorter_compare(const void *a, const void *b)
     return span_order(left, right);
 }
 
-static const struct merge_order span_sorter_order = {.what = "spans",
-                                                     .item_bytes = sizeof(struct trace_span),
-                                                     .payload_at =
-                                                         offsetof(struct trace_span, detail),
-                                                     .compare = span_sorter_compare};
+static const struct merge_order span_sorter_order = {
+    "spans", sizeof(struct trace_span), offsetof(struct trace_span, detail), span_sorter_compare};
 
 void span_sorter_start(struct span_sorter *sorter)
 {
@@ -93,11 +90,8 @@ static int sample_sorter_compare(const void *left, const void *right)
     return (a->number > b->number) - (a->number < b->number);
 }
 
-static const struct merge_order sample_sorter_order = {.what = "samples",
-                                                       .item_bytes =
-                                                           sizeof(struct sample_sorter_item),
-                                                       .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                       .compare = sample_sorter_compare};
+static const struct merge_order sample_sorter_order = {
+    "samples", sizeof(struct sample_sorter_item), MERGE_SORTER_NO_PAYLOAD, sample_sorter_compare};
 
 void sample_sorter_start(struct sample_sorter *sorter)
 {

@@ -54,10 +54,8 @@ static int trace_compare(const void *left, const void *right)
     return (a->span > b->span) - (a->span < b->span);
 }
 
-static const struct merge_order trace_ends_order = {.what = "messages",
-                                                    .item_bytes = sizeof(struct trace_message_end),
-                                                    .payload_at = MERGE_SORTER_NO_PAYLOAD,
-                                                    .compare = trace_compare};
+static const struct merge_order trace_ends_order = {"messages", sizeof(struct trace_message_end),
+                                                    MERGE_SORTER_NO_PAYLOAD, trace_compare};
 
 /* NULL without memory. */
 static struct message_join *message_join_new(void)
