@@ -381,11 +381,6 @@ static bool chrome_document_recognises(const uint8_t *head, size_t bytes)
     return first != 0;
 }
 
-static void chrome_document_free(struct chrome_document *document)
-{
-    chrome_args_free(&document->args);
-}
-
 /* ---- reading --------------------------------------------------------------------- */
 
 static void read_events(struct chrome_document *document, struct json_scan *scan)
@@ -536,7 +531,7 @@ static bool note_all(struct chrome_source *source, const struct trace_source *op
         message("out of memory");
         good = false;
     }
-    chrome_document_free(&document);
+    chrome_args_free(&document.args);
     json_scan_stop(scan);
     free(scan);
     return good;
@@ -645,7 +640,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     message_count(opened->name, document.others, "elements of its array are no events");
     chrome_add_facts(source, trace, opened, options);
     chrome_spans_free(reading.spans);
-    chrome_document_free(&document);
+    chrome_args_free(&document.args);
     json_scan_stop(scan);
     free(scan);
     return whole ? EXIT_GOOD : EXIT_PARTIAL;

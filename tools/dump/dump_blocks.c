@@ -254,12 +254,6 @@ static bool write_job(struct block_dump *blocks)
     return true;
 }
 
-static void write_jobs(struct block_dump *blocks)
-{
-    while (write_job(blocks))
-        ;
-}
-
 static void hand_over(struct block_dump *blocks, const struct rbwp_block *block)
 {
     struct block_job *job;
@@ -286,13 +280,15 @@ static void all_blocks(struct block_dump *blocks, struct input *input)
             hand_over(blocks, &block);
             continue;
         }
-        write_jobs(blocks);
+        while (write_job(blocks))
+            ;
         if (opaque)
             opaque_block(blocks, &block);
         else
             write_block(blocks, &block);
     }
-    write_jobs(blocks);
+    while (write_job(blocks))
+        ;
 }
 
 static bool start_blocks(struct block_dump *blocks, struct input *input, struct names *names)

@@ -50,12 +50,6 @@ struct npz {
     uint32_t count;
 };
 
-/* The message was given. */
-static inline bool npz_failed(const struct npz *npz)
-{
-    return npz->spool.failed;
-}
-
 enum {
     ALIGNMENT = 64,
     NPZ_PIECE_BYTES = 256 << 10,
@@ -120,7 +114,7 @@ static void npz_pad(struct npz *npz, uint32_t member, uint8_t byte, uint64_t cou
 {
     uint8_t block[4096];
     memset(block, byte, sizeof block);
-    for (uint64_t some; count && !npz_failed(npz); count -= some) {
+    for (uint64_t some; count && !npz->spool.failed; count -= some) {
         some = count < sizeof block ? count : sizeof block;
         npz_put(npz, member, block, (size_t)some);
     }
@@ -423,7 +417,7 @@ static void npz_put_fact(void *context, const char *key, struct trace_text value
 static bool npz_has_failed(const void *context)
 {
     const struct npz_export *export = context;
-    return export->failed || npz_failed(&export->npz);
+    return export->failed || export->npz.spool.failed;
 }
 
 static void free_export(struct npz_export *export)
@@ -500,7 +494,7 @@ static enum exit_code npz_end(struct trace_pass *pass)
     if (!failed) {
         leave_out_columns(export);
         npz_write(&export->npz, &pass->out);
-        failed = npz_failed(&export->npz);
+        failed = export->npz.spool.failed;
     }
     if (failed)
         out_discard(&pass->out);

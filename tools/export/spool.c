@@ -217,11 +217,6 @@ static void stop_write(void *context)
 
 /* ---- jobs ---------------------------------------------------------------------------------- */
 
-static void no_memory(struct spool_print *print)
-{
-    spool_fail(print->spool, "out of memory");
-}
-
 /* The text and one that was written change places. */
 static void spool_print_write_text(struct spool_print *print, struct print_job *job)
 {
@@ -239,7 +234,7 @@ static void end_job(struct spool_print *print, struct print_job *job)
     if (job->unread)
         spool_fail_to_read(print->spool, job->read_errno);
     else if (job->said.failed || job->piece.failed || job->text.failed)
-        no_memory(print);
+        spool_fail(print->spool, "out of memory");
     else if (!print->spool->failed)
         spool_print_write_text(print, job);
 }
@@ -268,7 +263,7 @@ static void add_part(struct spool_print *print, const struct part *part)
 {
     struct print_job *job = job_to_fill(print);
     if (!GROW_ARRAY(job->parts, job->room, job->count + 1)) {
-        no_memory(print);
+        spool_fail(print->spool, "out of memory");
         return;
     }
     job->parts[job->count++] = *part;

@@ -18,11 +18,6 @@ static int shown(struct trace_text text)
     return text.bytes < THREADS_SUMMARY_NAME_SHOWN ? (int)text.bytes : THREADS_SUMMARY_NAME_SHOWN;
 }
 
-static bool is_named(const struct stats_row *row, const char *name)
-{
-    return trace_text_is(row->name, name);
-}
-
 /* Of rows of ranges, which those of the program are as well. */
 static bool is_wait(const struct stats_row *row)
 {
@@ -38,7 +33,7 @@ static bool is_wait(const struct stats_row *row)
                                         "signal",        "file lock",
                                         "semaphore set"};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (row->category == TRACE_RANGE && is_named(row, kinds[i]))
+        if (row->category == TRACE_RANGE && trace_text_is(row->name, kinds[i]))
             return true;
     return false;
 }
@@ -125,7 +120,7 @@ static void say_delays(const struct stats *stats)
 {
     for (uint32_t i = 0; i < stats->row_count; i++) {
         const struct stats_row *row = &stats->rows[i];
-        if (row->category == TRACE_RANGE && is_named(row, "queue delay") && row->count)
+        if (row->category == TRACE_RANGE && trace_text_is(row->name, "queue delay") && row->count)
             message_plain("from signal to run: %" PRIu64
                           " wake-ups, median %s, 99 of 100 within %s, the longest %s",
                           row->count, ROUGH(stats_quantile_ns(row, 500), 3),

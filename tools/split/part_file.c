@@ -38,11 +38,6 @@ struct row_to {
     uint32_t part, row;
 };
 
-static bool no_memory(void)
-{
-    return message_fail("out of memory");
-}
-
 bool table_parts_start(struct table_parts *parts, struct input *input, table_place_fn *place,
                        table_part_fn *part, void *context)
 {
@@ -72,13 +67,13 @@ void table_parts_stop(struct table_parts *parts)
 static bool part_file_keep(struct table_parts *parts, const struct rbwp_block *block)
 {
     if (!GROW_ZEROED(parts->kept, parts->kept_room, parts->kept_count + 1))
-        return no_memory();
+        return message_fail("out of memory");
     struct kept_block *kept = &parts->kept[parts->kept_count];
     *kept = (struct kept_block){.bytes = block->header.data_bytes - 4};
     memcpy(kept->tag, block->data, sizeof kept->tag);
     kept->data = malloc(kept->bytes + 1u);
     if (!kept->data)
-        return no_memory();
+        return message_fail("out of memory");
     memcpy(kept->data, block->data + 4, kept->bytes);
     parts->kept_count++;
     return true;
@@ -156,7 +151,7 @@ static bool begin_encoder(struct table_parts *parts, const struct rbwp_schema *s
     rbwp_row_encoder_free(parts->encoder);
     parts->encoded = NULL;
     if (rbwp_row_encoder_new(schema, 0, true, &parts->encoder) != RBWP_OK)
-        return no_memory();
+        return message_fail("out of memory");
     parts->encoded = schema;
     return true;
 }
@@ -205,7 +200,7 @@ static bool part_file_put_rows(struct table_parts *parts, const struct rbwp_rows
     if (!part || !table_parts_end(parts, part))
         return false;
     if (!table)
-        return no_memory();
+        return message_fail("out of memory");
     uint64_t sealed = table->rows;
     for (uint32_t i = 0; i < count; i++) {
         if (!part_file_put_row(parts, part, rows, to[i].row)) {
@@ -216,7 +211,7 @@ static bool part_file_put_rows(struct table_parts *parts, const struct rbwp_rows
                                     parts->input->name);
         }
         if (!note_row(table, rows->first_row + to[i].row))
-            return no_memory();
+            return message_fail("out of memory");
     }
     part->rows += count;
     return part_file_seal(parts, part, table, rows->thread_id, &sealed);
@@ -235,7 +230,7 @@ static bool part_file_on_rows(struct table_parts *parts, const struct rbwp_rows 
     uint32_t count = 0;
     bool sorted = true;
     if (!GROW_ZEROED(parts->rows, parts->row_room, rows->rows))
-        return no_memory();
+        return message_fail("out of memory");
     for (uint32_t i = 0; i < rows->rows; i++) {
         int64_t time_ns;
         struct row_to to = {.row = i};

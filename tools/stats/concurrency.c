@@ -365,11 +365,6 @@ static inline bool concurrency_advance(struct concurrency *concurrency, struct p
     return true;
 }
 
-static void concurrency_sift(struct piece *heap, size_t count, size_t at)
-{
-    HEAP_SIFT(heap, count, at, a->head < b->head);
-}
-
 /* The least head of the pieces below the top, up to which all is the top's. */
 static int64_t next_head(const struct piece *heap, size_t count)
 {
@@ -382,7 +377,7 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
                   size_t count, size_t room)
 {
     for (size_t at = count / 2; at-- > 0;)
-        concurrency_sift(heap, count, at);
+        HEAP_SIFT(heap, count, at, a->head < b->head);
     while (count > 0) {
         struct piece *top = &heap[0];
         const int64_t until = next_head(heap, count);
@@ -394,7 +389,7 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
         } while (more && top->head <= until);
         if (!more)
             *top = heap[--count];
-        concurrency_sift(heap, count, 0);
+        HEAP_SIFT(heap, count, 0, a->head < b->head);
     }
     return true;
 }

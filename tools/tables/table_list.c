@@ -44,11 +44,6 @@ static bool table_glance_can(const struct input *input)
     return !rbwp_reader_is_stream(input->reader) && trailer && trailer->table_range_count;
 }
 
-static uint32_t known_tables(const struct glance *glance)
-{
-    return rbwp_catalog_schema_count(glance->catalog);
-}
-
 /* Has the block this tag, and, of a table, its number behind it? */
 static bool is_of(const struct rbwp_block *block, const char tag[4], uint32_t table)
 {
@@ -67,7 +62,7 @@ static bool table_list_show(struct glance *glance, const struct rbwp_table_range
     struct rbwp_reader *reader = glance->input->reader;
     struct rbwp_block block;
     struct rbwp_rows rows;
-    uint32_t tables = known_tables(glance);
+    uint32_t tables = rbwp_catalog_schema_count(glance->catalog);
     if (rbwp_reader_seek(reader, range->offset) != RBWP_OK)
         return false;
     while (rbwp_reader_next_block(reader, &block) == RBWP_OK &&
@@ -77,7 +72,7 @@ static bool table_list_show(struct glance *glance, const struct rbwp_table_range
         enum rbwp_status status = rbwp_catalog_take(glance->catalog, &block, &rows, NULL);
         if (status == RBWP_OK)
             return glance->take(glance->context, &rows);
-        if (first && known_tables(glance) > tables)
+        if (first && rbwp_catalog_schema_count(glance->catalog) > tables)
             return true;
         if (status < 0)
             return false;
@@ -171,11 +166,6 @@ struct list {
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static bool room_for(struct list *list, uint32_t count)
-{
-    return GROW_ZEROED(list->tables, list->room, count);
-}
-
 /* Copies the first rows, with the bytes that their cells stand for. */
 static bool keep_sample(struct rbwp_rows *sample, const struct rbwp_rows *rows)
 {
@@ -213,7 +203,7 @@ static bool keep_sample(struct rbwp_rows *sample, const struct rbwp_rows *rows)
 static struct listed *line_of(struct list *list, uint32_t table)
 {
     uint32_t i = 0;
-    if (!room_for(list, rbwp_catalog_schema_count(list->catalog)))
+    if (!GROW_ZEROED(list->tables, list->room, rbwp_catalog_schema_count(list->catalog)))
         return NULL;
     while (rbwp_catalog_schema(list->catalog, i)->table != table)
         i++;
@@ -256,7 +246,7 @@ static bool list_by_index(struct list *list, struct file_tables *walk, bool json
         if (table)
             count_rows(table, range->rows, range->first_ns, range->last_ns);
     }
-    return room_for(list, rbwp_catalog_schema_count(walk->catalog));
+    return GROW_ZEROED(list->tables, list->room, rbwp_catalog_schema_count(walk->catalog));
 }
 
 static bool list_by_blocks(struct list *list, struct file_tables *walk)
@@ -265,7 +255,7 @@ static bool list_by_blocks(struct list *list, struct file_tables *walk)
     while (file_tables_next(walk, &rows))
         if (!table_list_on_rows(list, &rows))
             return false;
-    return room_for(list, rbwp_catalog_schema_count(walk->catalog));
+    return GROW_ZEROED(list->tables, list->room, rbwp_catalog_schema_count(walk->catalog));
 }
 
 static void free_list(struct list *list)

@@ -96,11 +96,6 @@ static void put_name(struct out *out, const struct why_view *view, uint32_t name
     put_text(out, trace_name_of(view->trace, name));
 }
 
-static void put_thread(struct out *out, const struct why_view *view, uint32_t thread)
-{
-    put_text(out, trace_track_of(view->trace, thread)->name);
-}
-
 static void put_time(struct out *out, uint64_t ns)
 {
     out_text(out, ROUGH(ns, 3));
@@ -139,7 +134,7 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
     }
     if (cause->cause == WHY_CAUSE_GPU_QUEUE && cause->by.thread != TRACE_NONE) {
         out_text(out, " of ");
-        put_thread(out, view, cause->by.thread);
+        put_text(out, trace_track_of(view->trace, cause->by.thread)->name);
     }
     if (cause->cause == WHY_CAUSE_SUB_ITEM || cause->cause == WHY_CAUSE_GPU)
         put_name(out, view, cause->name);
@@ -196,7 +191,7 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
                   : view->name                      ? "ended by "
                                                     : "held by ");
     if (by->thread != TRACE_NONE)
-        put_thread(out, view, by->thread);
+        put_text(out, trace_track_of(view->trace, by->thread)->name);
     if (process.bytes) {
         out_text(out, " of ");
         put_text(out, process);
