@@ -57,9 +57,9 @@ enum {
     VERSION_ZIP64 = 45,
     DATE_1980 = 0x21, /* January 1st, the first that ZIP knows: files are the same each time */
     LOCAL_BYTES = 30,
-    LOCAL_EXTRA_BYTES = 20, /* both sizes */
-    FILLER_BYTES = 4,       /* of the extra field that fills up, at least */
-    FILLER = 0xd935,        /* its kind, as other programs that align members have it */
+    LOCAL_EXTRA_BYTES = 20,  /* both sizes */
+    FILLER_BYTES = 4,        /* of the extra field that fills up, at least */
+    FILLER = 0xd935,         /* its kind, as other programs that align members have it */
     CENTRAL_EXTRA_BYTES = 28 /* both sizes and the offset */
 };
 

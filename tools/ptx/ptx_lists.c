@@ -54,15 +54,20 @@ void ptx_loc_map_write(struct out *out, const struct ptx_loc_map *map)
     out_text(out, "}");
 }
 
+static void cut_text(const struct json_scan *scan, char *to, size_t room)
+{
+    size_t count = scan->text_bytes < room ? scan->text_bytes : room - 1;
+    memcpy(to, scan->text, count);
+    to[count] = '\0';
+}
+
 /* The token's text as a number from low to high. */
 static bool ptx_json_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
 {
     char text[32], *end;
-    size_t count = scan->text_bytes;
-    if (count == 0 || count >= sizeof text)
+    if (scan->text_bytes == 0 || scan->text_bytes >= sizeof text)
         return ptx_json_wrong(scan, "a number is missing");
-    memcpy(text, scan->text, count);
-    text[count] = '\0';
+    cut_text(scan, text, sizeof text);
     errno = 0;
     *number_out = strtoll(text, &end, 10);
     return (errno == 0 && *end == '\0' && *number_out >= low && *number_out <= high) ||
@@ -254,11 +259,12 @@ bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int
     return ptx_json_number(scan, low, high, number_out);
 }
 
-static void cut_text(const struct json_scan *scan, char *to, size_t room)
+bool ptx_json_take_text(struct json_scan *scan, char *to, size_t room)
 {
-    size_t count = scan->text_bytes < room ? scan->text_bytes : room - 1;
-    memcpy(to, scan->text, count);
-    to[count] = '\0';
+    if (json_scan_next(scan) != JSON_TEXT || scan->text_bytes >= room)
+        return ptx_json_wrong(scan, "a text is missing or too long");
+    cut_text(scan, to, room);
+    return true;
 }
 
 static bool take_u64(struct json_scan *scan, uint64_t *number_out)
@@ -277,11 +283,11 @@ static bool take_value(struct json_scan *scan, const struct ptx_member *member, 
 {
     uint64_t number = 0;
     int64_t value = 0;
-    if (member->type == PTX_TEXT || member->type == PTX_WHOLE_TEXT) {
-        bool whole = member->type == PTX_WHOLE_TEXT;
-        if (json_scan_next(scan) != JSON_TEXT || (whole && scan->text_bytes >= member->bytes))
-            return ptx_json_wrong(scan,
-                                  whole ? "a text is missing or too long" : "a text is missing");
+    if (member->type == PTX_WHOLE_TEXT)
+        return ptx_json_take_text(scan, to, member->bytes);
+    if (member->type == PTX_TEXT) {
+        if (json_scan_next(scan) != JSON_TEXT)
+            return ptx_json_wrong(scan, "a text is missing");
         cut_text(scan, to, member->bytes);
         return true;
     }

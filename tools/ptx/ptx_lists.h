@@ -62,7 +62,8 @@ bool ptx_json_read(const char *path, ptx_json_fn *read, void *context);
 /* Always false; what is the problem, if there is none yet. */
 bool ptx_json_wrong(struct json_scan *scan, const char *what);
 
-/* The next token, which has to be a number. */
+/* The next token, which has to be a text that fits, or a number. */
+bool ptx_json_take_text(struct json_scan *scan, char *to, size_t room);
 bool ptx_json_take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out);
 
 /* A member of an object, and where its value goes. */

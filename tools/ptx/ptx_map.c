@@ -141,15 +141,6 @@ void ptx_map_write(struct out *out, const struct ptx_source *source,
 
 /* ---- reading --------------------------------------------------------------------------- */
 
-static bool ptx_map_take_text(struct json_scan *scan, char *text, size_t room)
-{
-    if (json_scan_next(scan) != JSON_TEXT || scan->text_bytes >= room)
-        return ptx_json_wrong(scan, "a text is missing or too long");
-    memcpy(text, scan->text, scan->text_bytes);
-    text[scan->text_bytes] = '\0';
-    return true;
-}
-
 static bool ptx_map_take_u64(struct json_scan *scan, uint64_t *number_out)
 {
     int64_t number;
@@ -216,7 +207,7 @@ static bool ptx_map_take_names(struct json_scan *scan, struct ptx_map_names *nam
         memcpy(key, scan->text, scan->text_bytes);
         struct ptx_map_name *name = &names->names[names->count];
         name->number = (uint32_t)strtoul(key, NULL, 10);
-        if (!ptx_map_take_text(scan, name->text, sizeof name->text))
+        if (!ptx_json_take_text(scan, name->text, sizeof name->text))
             return false;
         names->count++;
     }
@@ -244,54 +235,39 @@ static bool take_ranges(struct json_scan *scan, struct ptx_map *map)
     }
 }
 
-/* One of words, by its place. */
-static bool ptx_map_take_word(struct json_scan *scan, const char *const *words, int count,
-                              int *which_out)
+/* One of words, by its place, which becomes the value of an enum. */
+static bool ptx_map_take_word(struct json_scan *scan, const char *const *words, uint32_t count,
+                              void *which_out)
 {
     char word[16];
-    if (!ptx_map_take_text(scan, word, sizeof word))
+    uint32_t which = 0;
+    if (!ptx_json_take_text(scan, word, sizeof word))
         return false;
-    for (*which_out = 0; *which_out < count; ++*which_out)
-        if (strcmp(word, words[*which_out]) == 0)
-            return true;
-    return ptx_json_wrong(scan, "a word is not known");
-}
-
-static bool ptx_map_take_mode(struct json_scan *scan, struct ptx_map *map)
-{
-    const char *names[PTX_MODE_COUNT];
-    int which;
-    for (int i = 0; i < PTX_MODE_COUNT; i++)
-        names[i] = ptx_mode_name((enum ptx_mode)i);
-    if (!ptx_map_take_word(scan, names, PTX_MODE_COUNT, &which))
-        return false;
-    map->mode = (enum ptx_mode)which;
-    return true;
+    while (which < count && strcmp(word, words[which]) != 0)
+        which++;
+    memcpy(which_out, &which, sizeof which);
+    return which < count || ptx_json_wrong(scan, "a word is not known");
 }
 
 static bool map_member(struct json_scan *scan, struct ptx_map *map)
 {
     static const char *const cells[] = {"", "compat", "wide"}, *const lanes[] = {"", "thread",
                                                                                  "warp"};
-    int which = 0;
+    const char *modes[PTX_MODE_COUNT];
     char hash[24];
+    for (int i = 0; i < PTX_MODE_COUNT; i++)
+        modes[i] = ptx_mode_name((enum ptx_mode)i);
     if (json_scan_is(scan, "hash")) {
-        bool taken = ptx_map_take_text(scan, hash, sizeof hash);
+        bool taken = ptx_json_take_text(scan, hash, sizeof hash);
         map->hash = taken ? strtoull(hash, NULL, 16) : 0;
         return taken;
     }
     if (json_scan_is(scan, "mode"))
-        return ptx_map_take_mode(scan, map);
-    if (json_scan_is(scan, "cells")) {
-        bool taken = ptx_map_take_word(scan, cells, 3, &which);
-        map->cells = (enum ptx_cells)which;
-        return taken;
-    }
-    if (json_scan_is(scan, "lane")) {
-        bool taken = ptx_map_take_word(scan, lanes, 3, &which);
-        map->lane = (enum ptx_lane)which;
-        return taken;
-    }
+        return ptx_map_take_word(scan, modes, PTX_MODE_COUNT, &map->mode);
+    if (json_scan_is(scan, "cells"))
+        return ptx_map_take_word(scan, cells, 3, &map->cells);
+    if (json_scan_is(scan, "lane"))
+        return ptx_map_take_word(scan, lanes, 3, &map->lane);
     if (json_scan_is(scan, "files"))
         return ptx_map_take_names(scan, &map->files);
     if (json_scan_is(scan, "threads"))
