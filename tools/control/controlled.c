@@ -44,16 +44,6 @@ static int by_process(const void *left, const void *right)
     return a->pid != b->pid ? (a->pid > b->pid) - (a->pid < b->pid) : strcmp(a->name, b->name);
 }
 
-/* One socket has a line for itself and one for each connection that it has not taken yet. */
-static size_t without_twins(struct controlled *list, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || strcmp(list[kept - 1].name, list[i].name) != 0)
-            list[kept++] = list[i];
-    return kept;
-}
-
 bool controlled_list(struct controlled **list_out, size_t *count_out)
 {
     struct controlled *list = NULL, found;
@@ -75,7 +65,12 @@ bool controlled_list(struct controlled **list_out, size_t *count_out)
     if (count)
         qsort(list, count, sizeof *list, by_process);
     *list_out = list;
-    *count_out = without_twins(list, count);
+    /* One socket has a line for itself and one for each connection that it has not taken yet. */
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || strcmp(list[kept - 1].name, list[i].name) != 0)
+            list[kept++] = list[i];
+    *count_out = kept;
     if (!memory) {
         message("out of memory");
         free(list);

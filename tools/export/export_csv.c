@@ -117,15 +117,6 @@ static void find_columns(struct line_columns *columns, const struct shape *shape
         columns->track_end++;
 }
 
-static void csv_write_header(struct writer *writer)
-{
-    for (int c = 0; c < writer->columns->count; c++) {
-        out_text(writer->out, c ? writer->shape->between : "");
-        out_text(writer->out, writer->columns->list[c].column.line_name);
-    }
-    out_text(writer->out, "\n");
-}
-
 /* Room for a number behind it. */
 static char *put_before(struct out *out, const struct line_column *column)
 {
@@ -422,8 +413,13 @@ static bool csv_begin(struct trace_pass *pass, const struct shape *shape)
                                      .settle = csv_settle,
                                      .full = csv_is_full};
     struct writer writer = make_writer(lines, &pass->out);
-    if (!shape->has_keys)
-        csv_write_header(&writer);
+    if (!shape->has_keys) {
+        for (int c = 0; c < writer.columns->count; c++) {
+            out_text(writer.out, c ? writer.shape->between : "");
+            out_text(writer.out, writer.columns->list[c].column.line_name);
+        }
+        out_text(writer.out, "\n");
+    }
     return true;
 }
 

@@ -97,16 +97,6 @@ static bool make_path(const struct legion_export *legion, uint32_t node, char *p
     return false;
 }
 
-/* Legion Prof stops at an event that it knows from another file. So events of a file are those of
- * its process: of two that were exported apart they meet once in 16384 times. */
-static uint32_t salt_of(const struct trace_process *process)
-{
-    uint32_t hash = 0x811c9dc5 ^ (uint32_t)process->os_id;
-    for (uint32_t i = 0; i < process->source.bytes; i++)
-        hash = (hash ^ (uint8_t)process->source.text[i]) * 0x01000193;
-    return (hash ^ hash >> 14 ^ hash >> 28) & SALT_MASK;
-}
-
 static bool open_node(struct legion_export *legion, struct legion_node *made,
                       const struct trace_process *process)
 {
@@ -114,7 +104,12 @@ static bool open_node(struct legion_export *legion, struct legion_node *made,
     if (process->node >= NODES_MAX)
         return message_fail("node %" PRIu32 ": Legion has nodes 0 to 65535", process->node);
     made->node = process->node;
-    made->salt = salt_of(process);
+    /* Legion Prof stops at an event that it knows from another file. So events of a file are those
+     * of its process: of two that were exported apart they meet once in 16384 times. */
+    uint32_t hash = 0x811c9dc5 ^ (uint32_t)process->os_id;
+    for (uint32_t i = 0; i < process->source.bytes; i++)
+        hash = (hash ^ (uint8_t)process->source.text[i]) * 0x01000193;
+    made->salt = (hash ^ hash >> 14 ^ hash >> 28) & SALT_MASK;
     if (!make_path(legion, process->node, made->file.path, sizeof made->file.path))
         return false;
     const struct out_options file = {.path = made->file.path,

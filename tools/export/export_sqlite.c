@@ -394,16 +394,6 @@ static void find_span_columns(struct database *database)
             span_column(span_column_named(names[i], strlen(names[i])));
 }
 
-static void sqlite_put_categories(struct database *database)
-{
-    for (int i = 0; i < TRACE_CATEGORIES; i++) {
-        struct sqlite_row row = begin_row(database, CATEGORY);
-        sqlite_number(&row, i);
-        sqlite_text(&row, trace_text(trace_category_name[i]));
-        sqlite_end_row(&row);
-    }
-}
-
 /* Closes the database, and removes it unless it is whole. */
 static void close_database(struct database *database)
 {
@@ -437,7 +427,12 @@ static bool sqlite_begin(struct trace_pass *pass)
         free(database);
         return false;
     }
-    sqlite_put_categories(database);
+    for (int i = 0; i < TRACE_CATEGORIES; i++) {
+        struct sqlite_row row = begin_row(database, CATEGORY);
+        sqlite_number(&row, i);
+        sqlite_text(&row, trace_text(trace_category_name[i]));
+        sqlite_end_row(&row);
+    }
     find_span_columns(database);
     pass->state = database;
     pass->sink = (struct trace_sink){.context = database,

@@ -513,18 +513,6 @@ void span_facts_of_track(const struct trace *trace, uint32_t number, struct span
     }
 }
 
-/* A stream that is no track is an argument. */
-static void find_stream(const struct trace *trace, const struct trace_detail *detail,
-                        struct span_facts *facts)
-{
-    for (uint32_t i = 0; i < detail->arg_count; i++) {
-        const struct trace_arg *arg = &trace_args_of(detail)[i];
-        struct trace_text key = trace_name_of(trace, arg->key);
-        if (arg->type == TRACE_ARG_U64 && trace_text_is(key, "stream"))
-            span_facts_set(facts, FACT_STREAM, arg->value.u64);
-    }
-}
-
 static void facts_of_cpu(const struct trace_span *span, const struct trace_detail *detail,
                          struct span_facts *facts)
 {
@@ -549,8 +537,15 @@ void span_facts_of_span(const struct trace *trace, const struct trace_span *span
     facts_of_cpu(span, detail, facts);
     if (!detail)
         return;
-    if (!span_facts_has(facts, FACT_STREAM) && !span_facts_has(facts, FACT_THREAD))
-        find_stream(trace, detail, facts);
+    /* A stream that is no track is an argument. */
+    if (!span_facts_has(facts, FACT_STREAM) && !span_facts_has(facts, FACT_THREAD)) {
+        for (uint32_t i = 0; i < detail->arg_count; i++) {
+            const struct trace_arg *arg = &trace_args_of(detail)[i];
+            struct trace_text key = trace_name_of(trace, arg->key);
+            if (arg->type == TRACE_ARG_U64 && trace_text_is(key, "stream"))
+                span_facts_set(facts, FACT_STREAM, arg->value.u64);
+        }
+    }
     if (detail->correlation)
         span_facts_set(facts, FACT_CORRELATION, detail->correlation);
     if (detail->thread_id)

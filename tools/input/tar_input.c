@@ -301,15 +301,6 @@ static bool take_extension(struct extension *extension, int fd, char type, uint6
 
 /* ---- the walk ---------------------------------------------------------------------------- */
 
-static void tar_members_name_of(const struct header *header, char *name, size_t room)
-{
-    int prefix = memcmp(header->magic, "ustar", 6) == 0
-                     ? (int)strnlen(header->prefix, sizeof header->prefix)
-                     : 0; /* GNU has other things there */
-    snprintf(name, room, "%.*s%s%.*s", prefix, header->prefix, prefix ? "/" : "",
-             (int)strnlen(header->name, sizeof header->name), header->name);
-}
-
 static bool is_extension(char type)
 {
     return type == 'L' || type == 'x' || type == 'K' || type == 'g';
@@ -319,8 +310,13 @@ static bool take_plain(const struct header *header, struct extension *extension,
                        uint64_t bytes, bool (*take)(void *context, const struct tar_member *member),
                        void *context)
 {
-    if (!extension->has_name)
-        tar_members_name_of(header, extension->name, sizeof extension->name);
+    if (!extension->has_name) {
+        int prefix = memcmp(header->magic, "ustar", 6) == 0
+                         ? (int)strnlen(header->prefix, sizeof header->prefix)
+                         : 0; /* GNU has other things there */
+        snprintf(extension->name, sizeof extension->name, "%.*s%s%.*s", prefix, header->prefix,
+                 prefix ? "/" : "", (int)strnlen(header->name, sizeof header->name), header->name);
+    }
     struct tar_member member = {extension->name, offset, bytes};
     return (header->type != '0' && header->type != '\0') || take(context, &member);
 }

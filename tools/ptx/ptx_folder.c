@@ -458,15 +458,6 @@ struct writing {
     struct ptx_folder_summary *summary;
 };
 
-/* The clocks of this machine, which is the same one where nothing else is said. */
-static int64_t shift_now(void)
-{
-    struct timespec wall, steady;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_MONOTONIC, &steady);
-    return (wall.tv_sec - steady.tv_sec) * INT64_C(1000000000) + wall.tv_nsec - steady.tv_nsec;
-}
-
 static void see_process(void *context, const struct ptx_process *process)
 {
     struct writing *writing = context;
@@ -504,7 +495,12 @@ static bool write_profile(struct ptx_walk *walk, int fd, const char *name,
     walk->skipped = count_skipped;
     walk->process = see_process;
     writing.good = ptx_rows_begin(&writing.rows, fd, name, summary);
-    writing.rows.shift_ns = shift_now();
+    /* The clocks of this machine, which is the same one where nothing else is said. */
+    struct timespec wall, steady;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_MONOTONIC, &steady);
+    writing.rows.shift_ns =
+        (wall.tv_sec - steady.tv_sec) * INT64_C(1000000000) + wall.tv_nsec - steady.tv_nsec;
     if (writing.good)
         ptx_walk_launches(walk);
     writing.good = ptx_rows_end(&writing.rows, &writing.process, writing.good);

@@ -85,17 +85,6 @@ static enum whole make_whole(const char *file, const char *live, const struct re
 
 /* ---- whose it is ----------------------------------------------------------------------- */
 
-/* Which of several ranks that all record this one is. */
-static struct shard own_rank(void)
-{
-    struct shard own = {0};
-    struct option_error unused;
-    unsetenv("RBWP_SHARD"); /* that is a matter of files */
-    if (!getenv("SLURM_STEP_ID"))
-        unsetenv("SLURM_PROCID"); /* of a job's script, which is no rank */
-    return shard_store(&own, "auto", &unused) ? own : (struct shard){0};
-}
-
 /* Other ranks report theirs themselves. */
 static bool is_of_rank(const char *path, struct shard own)
 {
@@ -158,7 +147,13 @@ void record_files_find(struct record_files *files, const char *name, const struc
     static const char earlier[] =
         ".earlier-*"; /* what a process executed before its last program */
     char pattern[2 * PATH_MAX], others[2 * PATH_MAX];
-    files->rank = own_rank();
+    /* Which of several ranks that all record this one is. */
+    struct shard own = {0};
+    struct option_error unused;
+    unsetenv("RBWP_SHARD"); /* that is a matter of files */
+    if (!getenv("SLURM_STEP_ID"))
+        unsetenv("SLURM_PROCID"); /* of a job's script, which is no rank */
+    files->rank = shard_store(&own, "auto", &unused) ? own : (struct shard){0};
     if (!pattern_of(name, pattern, sizeof pattern))
         return;
     add_pattern(files, pattern, since, ended);

@@ -376,16 +376,6 @@ static void timeline_fail(struct timeline *timeline)
 
 /* ---- rows -------------------------------------------------------------------- */
 
-/* The more rows, the fewer cells for each. */
-static void share_cells(struct timeline *timeline)
-{
-    while ((uint64_t)timeline->row_cells * timeline->row_count > SUMMARY_CELLS) {
-        timeline->row_cells /= 2;
-        for (uint32_t i = 0; i < timeline->row_count; i++)
-            summary_limit(&timeline->rows[i].summary, timeline->row_cells);
-    }
-}
-
 /* NULL when the page has no row for it. */
 static struct timeline_row *find_row(struct timeline *timeline, uint32_t track, uint16_t lane,
                                      uint16_t depth)
@@ -411,7 +401,12 @@ static struct timeline_row *find_row(struct timeline *timeline, uint32_t track, 
     struct timeline_row *row = &timeline->rows[timeline->row_count++];
     *row = (struct timeline_row){.track = track, .lane = lane, .depth = depth};
     *cell = (uint16_t)timeline->row_count;
-    share_cells(timeline);
+    /* The more rows, the fewer cells for each. */
+    while ((uint64_t)timeline->row_cells * timeline->row_count > SUMMARY_CELLS) {
+        timeline->row_cells /= 2;
+        for (uint32_t i = 0; i < timeline->row_count; i++)
+            summary_limit(&timeline->rows[i].summary, timeline->row_cells);
+    }
     return row;
 }
 

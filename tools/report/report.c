@@ -86,17 +86,6 @@ const struct histogram *waits_of(const struct waits *waits, uint32_t track)
 
 /* ---- arguments of calls ------------------------------------------------------------ */
 
-static void args_put(struct buffer *bytes, const struct trace_span *span, uint32_t kind,
-                     struct trace_text list, struct trace_text cpu)
-{
-    buffer_varint(bytes, span->track);
-    buffer_varint(bytes, kind);
-    buffer_le(bytes, (uint64_t)span->start_ns, sizeof span->start_ns);
-    buffer_varint(bytes, list.bytes + cpu.bytes);
-    buffer_append(bytes, cpu.text, cpu.bytes); /* first: tooltips show few */
-    buffer_append(bytes, list.text, list.bytes);
-}
-
 /* As in a list of arguments (stats.h); what is not known is not there. */
 static uint32_t put_part(char *to, const char *key, uint64_t ns)
 {
@@ -137,8 +126,14 @@ static bool page_args_add(struct report *report, const struct trace_span *span, 
     struct trace_text list;
     if (!arg_list_make(detail, report->stats.names, report->stats.name_room, &list))
         return false;
-    if (list.bytes + cpu.bytes)
-        args_put(&args->bytes, span, kind, list, cpu);
+    if (list.bytes + cpu.bytes) {
+        buffer_varint(&args->bytes, span->track);
+        buffer_varint(&args->bytes, kind);
+        buffer_le(&args->bytes, (uint64_t)span->start_ns, sizeof span->start_ns);
+        buffer_varint(&args->bytes, list.bytes + cpu.bytes);
+        buffer_append(&args->bytes, cpu.text, cpu.bytes); /* first: tooltips show few */
+        buffer_append(&args->bytes, list.text, list.bytes);
+    }
     free((char *)(uintptr_t)list.text);
     return !args->bytes.failed;
 }

@@ -229,17 +229,6 @@ static uint32_t find_first(const struct stalls *stalls, uint64_t os_id, uint32_t
     return TRACE_NONE;
 }
 
-/* Of those that had a number one after the other, the last counts. */
-static void note_os_id(struct stalls *stalls, uint32_t track)
-{
-    const struct stalls_track *noted = &stalls->tracks[track];
-    const uint32_t first = find_first(stalls, noted->os_id, noted->process);
-    if (first == TRACE_NONE &&
-        !index_map_add(&stalls->by_os_id, hash_pair(noted->os_id, noted->process), track))
-        stalls->failed = true;
-    stalls->tracks[first == TRACE_NONE ? track : first].last_of_id = track;
-}
-
 static uint32_t holder_of(const struct stalls *stalls, const struct trace_stack *stack)
 {
     const uint32_t process = stalls->tracks[stack->track].process;
@@ -263,8 +252,16 @@ void stalls_on_track(struct stalls *stalls, const struct trace_track *track)
                               .process = track->process,
                               .os_id = track->kind == TRACE_THREAD ? track->os_id : 0};
     stalls->track_count = track->number + 1;
-    if (stalls->tracks[track->number].os_id)
-        note_os_id(stalls, track->number);
+    /* Of those that had a number one after the other, the last counts. */
+    if (stalls->tracks[track->number].os_id) {
+        const struct stalls_track *noted = &stalls->tracks[track->number];
+        const uint32_t first = find_first(stalls, noted->os_id, noted->process);
+        if (first == TRACE_NONE &&
+            !index_map_add(&stalls->by_os_id, hash_pair(noted->os_id, noted->process),
+                           track->number))
+            stalls->failed = true;
+        stalls->tracks[first == TRACE_NONE ? track->number : first].last_of_id = track->number;
+    }
 }
 
 /* A thread is in one call and one wait: in another one it has left the one before. NULL without

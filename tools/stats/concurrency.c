@@ -365,14 +365,6 @@ static inline bool concurrency_advance(struct concurrency *concurrency, struct p
     return true;
 }
 
-/* The least head of the pieces below the top, up to which all is the top's. */
-static int64_t next_head(const struct piece *heap, size_t count)
-{
-    const int64_t left = count > 1 ? heap[1].head : INT64_MAX;
-    const int64_t right = count > 2 ? heap[2].head : INT64_MAX;
-    return left < right ? left : right;
-}
-
 static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct piece *heap,
                   size_t count, size_t room)
 {
@@ -380,7 +372,10 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
         HEAP_SIFT(heap, count, at, a->head < b->head);
     while (count > 0) {
         struct piece *top = &heap[0];
-        const int64_t until = next_head(heap, count);
+        /* The least head of the pieces below the top, up to which all is the top's. */
+        const int64_t left = count > 1 ? heap[1].head : INT64_MAX;
+        const int64_t right = count > 2 ? heap[2].head : INT64_MAX;
+        const int64_t until = left < right ? left : right;
         bool more;
         do {
             if (!concurrency_take(sweep, top->head))

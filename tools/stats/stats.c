@@ -685,16 +685,6 @@ void stats_finish(struct stats *stats)
     stats_free_filling(stats);
 }
 
-static void free_track(struct stats_track *track)
-{
-    stats_free_text(track->track.name);
-    stats_free_text(track->track.unit);
-    if (track->launches)
-        histogram_free(&track->launches->latencies);
-    free(track->launches);
-    free(track->counter);
-}
-
 void stats_free(struct stats *stats)
 {
     stats_free_filling(stats);
@@ -710,8 +700,15 @@ void stats_free(struct stats *stats)
         stats_free_text(stats->rows[i].name), stats_free_text(stats->rows[i].kind);
         histogram_free(&stats->rows[i].durations);
     }
-    for (uint32_t i = 0; i < stats->track_count; i++)
-        free_track(&stats->tracks[i]);
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        struct stats_track *track = &stats->tracks[i];
+        stats_free_text(track->track.name);
+        stats_free_text(track->track.unit);
+        if (track->launches)
+            histogram_free(&track->launches->latencies);
+        free(track->launches);
+        free(track->counter);
+    }
     for (uint32_t i = 0; i < stats->process_count; i++) {
         stats_free_text(stats->processes[i].name);
         stats_free_text(stats->processes[i].source);

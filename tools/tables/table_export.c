@@ -168,22 +168,17 @@ static bool is_wanted(const struct rbwp_schema *schema, const char *table)
            strcmp(table, number) == 0;
 }
 
-static uint64_t hash_columns(const struct rbwp_schema *schema)
-{
-    uint64_t hash = TEXT_HASH_FIRST;
-    for (uint32_t c = 0; c < schema->column_count; c++) {
-        hash = text_hash(hash, &schema->columns[c].name_bytes, sizeof(uint16_t));
-        hash = text_hash(hash, schema->columns[c].name, schema->columns[c].name_bytes);
-    }
-    return hash | 1;
-}
-
 /* The first line of CSV and TSV; of several files that agree once. */
 static void put_heads(struct out *out, const struct rbwp_schema *schema,
                       const struct table_export *wanted)
 {
     enum cell_form form = wanted->form;
-    uint64_t columns = hash_columns(schema);
+    uint64_t hash = TEXT_HASH_FIRST;
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        hash = text_hash(hash, &schema->columns[c].name_bytes, sizeof(uint16_t));
+        hash = text_hash(hash, schema->columns[c].name, schema->columns[c].name_bytes);
+    }
+    uint64_t columns = hash | 1;
     if (form == CELL_JSON || *wanted->columns == columns)
         return;
     *wanted->columns = columns;

@@ -80,15 +80,17 @@ static bool table_list_show(struct glance *glance, const struct rbwp_table_range
     return !first && rbwp_reader_problem_count(reader) == 0;
 }
 
-static bool show_schemas(struct glance *glance)
+/* The first block with this tag of each table. */
+static bool show_first(struct glance *glance, const char tag[4], bool of_rows)
 {
+    memset(glance->seen, 0, sizeof glance->seen);
     for (uint32_t i = 0; i < glance->count; i++) {
         const struct rbwp_table_range *range = &glance->ranges[i];
         if (range->table > RBWP_TABLES_MAX)
             return false;
-        if (range->table == 0 || glance->seen[range->table])
+        if (range->table == 0 || (of_rows && range->rows == 0) || glance->seen[range->table])
             continue;
-        if (!table_list_show(glance, range, RBWP_SCHEMA_TAG, true))
+        if (!table_list_show(glance, range, tag, true))
             return false;
         glance->seen[range->table] = true;
     }
@@ -103,20 +105,6 @@ static bool show_names(struct glance *glance)
             return false;
         if (range->table)
             rbwp_catalog_pass(glance->catalog, range->table, range->last_row);
-    }
-    return true;
-}
-
-static bool show_rows(struct glance *glance)
-{
-    memset(glance->seen, 0, sizeof glance->seen);
-    for (uint32_t i = 0; i < glance->count; i++) {
-        const struct rbwp_table_range *range = &glance->ranges[i];
-        if (range->table == 0 || range->rows == 0 || glance->seen[range->table])
-            continue;
-        if (!table_list_show(glance, range, RBWP_ROWS_TAG, true))
-            return false;
-        glance->seen[range->table] = true;
     }
     return true;
 }
@@ -140,7 +128,8 @@ static bool table_glance(struct input *input, struct rbwp_catalog *catalog, tabl
                                   .count = trailer->table_range_count,
                                   .take = take,
                                   .context = context};
-        good = show_schemas(glance) && (!take || (show_names(glance) && show_rows(glance)));
+        good = show_first(glance, RBWP_SCHEMA_TAG, false) &&
+               (!take || (show_names(glance) && show_first(glance, RBWP_ROWS_TAG, true)));
     }
     free(ranges);
     free(glance);

@@ -103,21 +103,16 @@ bool clock_group_has(const struct clock_group *group, const struct trace_source 
            trace_same_job(&sources[i].facts.job, &sources[group->first].facts.job);
 }
 
-static uint64_t good_bound_ns(const struct trace_facts *facts)
-{
-    uint64_t least_ns = INT64_MAX / (2 * TIMES_LEAST);
-    for (uint32_t i = 0; i < facts->clock_count; i++)
-        if (facts->clocks[i].bound_ns < least_ns)
-            least_ns = facts->clocks[i].bound_ns;
-    return TIMES_LEAST * least_ns + MORE_NS;
-}
-
 /* How many points; *impossible_out: comparisons that contradict the ones before them. */
 static uint32_t find_points(const struct trace_facts *facts, struct trace_axis_point *points,
                             uint64_t *bound_ns_out, uint32_t *impossible_out)
 {
     static const struct trace_axis_point before_all = {.time_ns = -(INT64_C(1) << 61) + 1};
-    uint64_t most_ns = good_bound_ns(facts);
+    uint64_t least_ns = INT64_MAX / (2 * TIMES_LEAST);
+    for (uint32_t i = 0; i < facts->clock_count; i++)
+        if (facts->clocks[i].bound_ns < least_ns)
+            least_ns = facts->clocks[i].bound_ns;
+    uint64_t most_ns = TIMES_LEAST * least_ns + MORE_NS;
     uint32_t count = 0;
     *bound_ns_out = 0;
     *impossible_out = 0;

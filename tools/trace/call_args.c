@@ -28,17 +28,12 @@ struct thread_args {
 
 /* ---- one row --------------------------------------------------------------------------- */
 
-static struct thread_args *thread_of(struct call_args *args, uint64_t thread_id)
-{
-    uint32_t number = thread_map_place(&args->map, thread_id, &args->threads, &args->thread_room,
-                                       sizeof *args->threads);
-    return number == THREAD_NONE ? NULL : &args->threads[number];
-}
-
 static bool call_args_add(struct call_args *args, uint64_t thread_id, struct argument argument,
                           unsigned type)
 {
-    struct thread_args *thread = thread_of(args, thread_id);
+    uint32_t number = thread_map_place(&args->map, thread_id, &args->threads, &args->thread_room,
+                                       sizeof *args->threads);
+    struct thread_args *thread = number == THREAD_NONE ? NULL : &args->threads[number];
     if (!thread || !GROW_ARRAY(thread->list, thread->room, thread->count + 1))
         return false;
     argument.order = thread->count << TYPE_BITS | type;

@@ -67,16 +67,6 @@ static void note_schema(struct early_rows *early, const struct rbwp_schema *sche
             early->tables[i] = schema->table;
 }
 
-static void early_rows_pass(struct loading *loading, const struct rbwp_rows *rows)
-{
-    const uint64_t *cells[RBWP_COLUMNS_MAX];
-    for (unsigned i = 0; i < EARLY_TABLES; i++)
-        if (loading->early->tables[i] == rows->schema->table &&
-            table_bind_rows(rows, known[i], cells))
-            loading->early->failed |=
-                !loading->user->rows(loading->user->context, i, cells, rows->rows);
-}
-
 /* What breaks a rule is reported when the file is read for its spans. */
 static void early_rows_on_block(struct loading *loading, const struct rbwp_block *block)
 {
@@ -91,8 +81,14 @@ static void early_rows_on_block(struct loading *loading, const struct rbwp_block
     uint32_t schemas = rbwp_catalog_schema_count(early->catalog);
     for (uint32_t i = 0; table && !found_all(early) && i < schemas; i++)
         note_schema(early, rbwp_catalog_schema(early->catalog, i));
-    if (status == RBWP_OK)
-        early_rows_pass(loading, &rows);
+    if (status == RBWP_OK) {
+        const uint64_t *cells[RBWP_COLUMNS_MAX];
+        for (unsigned i = 0; i < EARLY_TABLES; i++)
+            if (loading->early->tables[i] == rows.schema->table &&
+                table_bind_rows(&rows, known[i], cells))
+                loading->early->failed |=
+                    !loading->user->rows(loading->user->context, i, cells, rows.rows);
+    }
 }
 
 static void take_blocks(struct loading *loading, uint64_t end)

@@ -105,15 +105,6 @@ static void add_kept(const struct target *target, const struct rbwp_kept *kept)
         add_text(target, "kept", "text", (struct trace_text){kept->text, kept->text_bytes});
 }
 
-static void add_job(const struct target *target, const struct rbwp_job_fact *fact)
-{
-    const char *word = rbwp_job_what_name(fact->what);
-    if (fact->text_bytes)
-        add_text(target, "job", word, (struct trace_text){fact->text, fact->text_bytes});
-    else
-        file_facts_add_number(target, "job", word, fact->number);
-}
-
 void file_facts_add(struct trace *trace, uint32_t process, const struct rbwp_trailer *trailer)
 {
     const struct target target = {trace, process};
@@ -123,8 +114,14 @@ void file_facts_add(struct trace *trace, uint32_t process, const struct rbwp_tra
     for (uint32_t i = 0; i < trailer->left_count; i++)
         file_facts_add_number(&target, "left_out", rbwp_left_kind_name(trailer->left[i].kind),
                               (int64_t)trailer->left[i].entries);
-    for (uint32_t i = 0; i < trailer->job_fact_count; i++)
-        add_job(&target, &trailer->job_facts[i]);
+    for (uint32_t i = 0; i < trailer->job_fact_count; i++) {
+        const struct rbwp_job_fact *fact = &trailer->job_facts[i];
+        const char *word = rbwp_job_what_name(fact->what);
+        if (fact->text_bytes)
+            add_text(&target, "job", word, (struct trace_text){fact->text, fact->text_bytes});
+        else
+            file_facts_add_number(&target, "job", word, fact->number);
+    }
     for (uint32_t i = 0; i < trailer->loss_count; i++) {
         if (losses_are_known(trailer->losses[i].cause))
             continue;

@@ -97,16 +97,6 @@ static bool open_one(struct trace_source *source, const char *path)
     return opened;
 }
 
-static void close_all(struct trace_source *sources, int count)
-{
-    struct message_held held = {0};
-    message_hold(&held);
-    for (int i = 0; i < count; i++)
-        (void)trace_source_close(&sources[i]);
-    message_hold(NULL);
-    free(held.text);
-}
-
 static bool divide(struct repeats *repeats, struct operands files)
 {
     struct trace_source *sources = calloc((size_t)files.count + 1, sizeof *sources);
@@ -121,8 +111,14 @@ static bool divide(struct repeats *repeats, struct operands files)
         join_pairs(sources, files.count, first);
         good = add_runs(repeats, files, first);
     }
-    if (sources)
-        close_all(sources, opened);
+    if (sources) {
+        struct message_held held = {0};
+        message_hold(&held);
+        for (int i = 0; i < opened; i++)
+            (void)trace_source_close(&sources[i]);
+        message_hold(NULL);
+        free(held.text);
+    }
     free(sources);
     free(first);
     return good;

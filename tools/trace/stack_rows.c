@@ -30,18 +30,6 @@ struct file_row {
 
 /* ---- coming in ------------------------------------------------------------------------------- */
 
-static struct stack_list *list_of(struct stack_rows *rows, enum early_table table, size_t *bytes)
-{
-    *bytes = table == EARLY_OPEN_CALL    ? sizeof(struct open_call)
-             : table == EARLY_STACK_WORD ? sizeof(struct word_row)
-             : table == EARLY_CODE_FILE  ? sizeof(struct file_row)
-                                         : sizeof(struct python_row);
-    return table == EARLY_OPEN_CALL    ? &rows->calls
-           : table == EARLY_STACK_WORD ? &rows->words
-           : table == EARLY_CODE_FILE  ? &rows->files
-                                       : &rows->python;
-}
-
 void stack_rows_begin_file(struct stack_rows *rows, int64_t from_ns, int64_t until_ns)
 {
     rows->from_ns = from_ns;
@@ -102,8 +90,14 @@ static void put_row(enum early_table table, const uint64_t *const *cells, uint32
 bool stack_rows_add(struct stack_rows *rows, enum early_table table, const uint64_t *const *cells,
                     uint32_t count)
 {
-    size_t bytes;
-    struct stack_list *list = list_of(rows, table, &bytes);
+    const size_t bytes = table == EARLY_OPEN_CALL    ? sizeof(struct open_call)
+                         : table == EARLY_STACK_WORD ? sizeof(struct word_row)
+                         : table == EARLY_CODE_FILE  ? sizeof(struct file_row)
+                                                     : sizeof(struct python_row);
+    struct stack_list *list = table == EARLY_OPEN_CALL    ? &rows->calls
+                              : table == EARLY_STACK_WORD ? &rows->words
+                              : table == EARLY_CODE_FILE  ? &rows->files
+                                                          : &rows->python;
     const uint64_t *times = table == EARLY_OPEN_CALL      ? cells[AT_open_call_time]
                             : table == EARLY_STACK_WORD   ? cells[AT_stack_word_time]
                             : table == EARLY_PYTHON_FRAME ? cells[AT_python_frame_time]
