@@ -2,6 +2,7 @@
 #include "terminal.h"
 #include "message.h"
 #include "progress.h"
+#include "read_clock.h"
 #include "terminal_text.h"
 
 #include <inttypes.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the progress line ----------------------------------------------------------------------- */
@@ -24,13 +24,6 @@ static struct {
     int64_t next_ns;   /* not before */
 } progress;
 
-static int64_t progress_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void progress_put(const char *text, size_t count)
 {
     ssize_t ignored = write(STDERR_FILENO, text, count);
@@ -40,7 +33,7 @@ static void progress_put(const char *text, size_t count)
 void progress_allow(const struct terminal_options *options)
 {
     progress.allowed = !options->no_progress && isatty(STDERR_FILENO);
-    progress.next_ns = progress_now_ns() + FIRST_NS;
+    progress.next_ns = read_clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 }
 
 void progress_at(const char *name, uint64_t done, uint64_t all)
@@ -48,7 +41,7 @@ void progress_at(const char *name, uint64_t done, uint64_t all)
     char shown[80], line[160];
     if (message_is_held() || !progress.allowed)
         return;
-    int64_t now = progress_now_ns();
+    int64_t now = read_clock_ns(CLOCK_MONOTONIC);
     if (now < progress.next_ns)
         return;
     progress.next_ns = now + NEXT_NS;

@@ -3,6 +3,7 @@
 
 #include "grow.h"
 #include "message.h"
+#include "read_clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -12,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PREFIX "rbwp-ctl/"
@@ -190,9 +190,7 @@ static bool is_stopped(long pid)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return read_clock_ns(CLOCK_MONOTONIC) / 1000000;
 }
 
 /* Waits until one of them can go on, at most so long; how many are left. */

@@ -36,10 +36,7 @@ static uint32_t add_streams(struct firefox *firefox, int count)
 /* Viewers show no counter outside of the times of the profile. */
 static void firefox_reach(struct firefox *firefox, int64_t first_ns, int64_t last_ns)
 {
-    if (!firefox->timed || first_ns < firefox->first_ns)
-        firefox->first_ns = first_ns;
-    if (!firefox->timed || last_ns > firefox->last_ns)
-        firefox->last_ns = last_ns;
+    trace_widen(firefox->timed, &firefox->first_ns, &firefox->last_ns, first_ns, last_ns);
     firefox->timed = true;
 }
 

@@ -7,6 +7,7 @@
 #include "grow.h"
 #include "message.h"
 #include "ptx_timing.h"
+#include "read_clock.h"
 #include "rows_file.h"
 #include "trace_axis.h"
 
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* ---- ptx rows -------------------------------------------------------------------------------- */
 /*
@@ -496,11 +496,7 @@ static bool write_profile(struct ptx_walk *walk, int fd, const char *name,
     walk->process = see_process;
     writing.good = ptx_rows_begin(&writing.rows, fd, name, summary);
     /* The clocks of this machine, which is the same one where nothing else is said. */
-    struct timespec wall, steady;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_MONOTONIC, &steady);
-    writing.rows.shift_ns =
-        (wall.tv_sec - steady.tv_sec) * INT64_C(1000000000) + wall.tv_nsec - steady.tv_nsec;
+    writing.rows.shift_ns = read_clock_ns(CLOCK_REALTIME) - read_clock_ns(CLOCK_MONOTONIC);
     if (writing.good)
         ptx_walk_launches(walk);
     writing.good = ptx_rows_end(&writing.rows, &writing.process, writing.good);

@@ -6,6 +6,7 @@
 #include "record_child.h"
 
 #include "message.h"
+#include "read_clock.h"
 #include "record_files.h"
 
 #include <errno.h>
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const int from_terminal[] = {SIGINT, SIGQUIT};
@@ -152,10 +152,7 @@ int record_run(char **words, const struct record_environment *environment)
     program = 0;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    ended = (struct recover_end){pid > 0 ? (uint64_t)pid : 0,
-                                 (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
+    ended = (struct recover_end){pid > 0 ? (uint64_t)pid : 0, read_clock_ns(CLOCK_MONOTONIC)};
     restore_signals(&before);
     return status;
 }

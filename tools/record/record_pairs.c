@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message.h"
 #include "quantity.h"
+#include "read_clock.h"
 #include "record.h"
 #include "record_child.h"
 #include "record_files.h"
@@ -17,7 +18,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- a program that runs --------------------------------------------------------------------- */
@@ -77,20 +77,13 @@ static void process_stop(int number)
     stopped = 1;
 }
 
-static int64_t process_now_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Until so much has passed (0: without end), the process ends, or the user wants no more. */
 static void wait_for(int process, int64_t time_ns)
 {
-    const int64_t until_ns = process_now_ns(CLOCK_MONOTONIC) + time_ns;
+    const int64_t until_ns = read_clock_ns(CLOCK_MONOTONIC) + time_ns;
     struct pollfd ends = {.fd = process, .events = POLLIN};
     while (!stopped && ends.revents == 0) {
-        int64_t left_ms = (until_ns - process_now_ns(CLOCK_MONOTONIC) + 999999) / 1000000;
+        int64_t left_ms = (until_ns - read_clock_ns(CLOCK_MONOTONIC) + 999999) / 1000000;
         if (time_ns && left_ms <= 0)
             return;
         (void)poll(&ends, 1, time_ns && left_ms < 60000 ? (int)left_ms : 60000);
@@ -113,13 +106,13 @@ enum exit_code record_process(const struct record_options *options)
     sigaction(SIGHUP, &ends, NULL);
     if (options->after_ns)
         wait_for(process, options->after_ns);
-    int64_t from_ns = process_now_ns(CLOCK_REALTIME);
+    int64_t from_ns = read_clock_ns(CLOCK_REALTIME);
     wait_for(process, options->for_ns);
     if (process >= 0)
         close(process);
     snprintf(live, sizeof live, "%s.live", file);
     if (!record_file_cut(file, output, access(live, F_OK) == 0, from_ns,
-                         process_now_ns(CLOCK_REALTIME)))
+                         read_clock_ns(CLOCK_REALTIME)))
         return message_bad_data("%s: nothing was recorded in that time", file);
     char *words[] = {(char *)(uintptr_t)output, NULL};
     struct operands one = {words, 1};
@@ -237,9 +230,9 @@ static bool pair_run(const struct record_pairs *pairs, int side, const char *fol
     record.output.path = file;
     record.repeated = true;
     message_hold(first ? NULL : &held);
-    const int64_t began_ns = process_now_ns(CLOCK_MONOTONIC);
+    const int64_t began_ns = read_clock_ns(CLOCK_MONOTONIC);
     const int status = record_sources(&record, program, &left);
-    *ns_out = process_now_ns(CLOCK_MONOTONIC) - began_ns;
+    *ns_out = read_clock_ns(CLOCK_MONOTONIC) - began_ns;
     message_hold(NULL);
     free(held.text);
     if (pair_stopped(program.words[0], status))

@@ -159,15 +159,6 @@ static const uint64_t *more_of(const struct report *report, const struct trace_s
     return more;
 }
 
-static void see_life(struct report *report, const struct trace_span *mark)
-{
-    if (!report->has_life || mark->start_ns < report->life_first_ns)
-        report->life_first_ns = mark->start_ns;
-    if (!report->has_life || mark->start_ns > report->life_last_ns)
-        report->life_last_ns = mark->start_ns;
-    report->has_life = true;
-}
-
 static void report_on_span(struct report *report, const struct trace_span *span,
                            const struct trace_detail *detail, bool hollow)
 {
@@ -193,14 +184,15 @@ static void report_on_span(struct report *report, const struct trace_span *span,
     if (span->category == TRACE_CALL && !page_args_add(report, span, number, detail))
         report_fail(report);
     timeline_add_span(&report->timeline, span, detail, more_of(report, span, detail, more), number);
-    if (report->stats.tracks[span->track].track.kind == TRACE_LIFE)
-        see_life(report, span);
+    if (report->stats.tracks[span->track].track.kind == TRACE_LIFE) {
+        trace_widen(report->has_life, &report->life_first_ns, &report->life_last_ns, span->start_ns,
+                    span->start_ns);
+        report->has_life = true;
+    }
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
-        if (!report->has_focus || span->start_ns < report->focus_first_ns)
-            report->focus_first_ns = span->start_ns;
-        if (!report->has_focus || span->stop_ns > report->focus_last_ns)
-            report->focus_last_ns = span->stop_ns;
+        trace_widen(report->has_focus, &report->focus_first_ns, &report->focus_last_ns,
+                    span->start_ns, span->stop_ns);
         report->has_focus = true;
     }
 }

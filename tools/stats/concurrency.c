@@ -11,6 +11,7 @@
 #include "message.h"
 #include "sorted.h"
 #include "temporary_file.h"
+#include "trace_span.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +23,6 @@ enum { CONCURRENCY_HEAD_BYTES = 16 << 20 }; /* memory of all pieces in the merge
 /* Of steps, seven bits a byte. There are 256 steps of 2^56 and more at most, all others are shorter
  * than the numbers themselves. */
 enum { STEP_BYTES_MAX = 10, LONG_STEPS_BYTES = 1024 };
-
-/* Times are far inside; those of a hostile file are moved to the edge. */
-#define TIME_MAX (INT64_MAX / 4)
 
 void concurrency_start(struct concurrency *concurrency)
 {
@@ -225,11 +223,6 @@ static bool concurrency_grow(struct concurrency *concurrency)
     return true;
 }
 
-static int64_t concurrency_bounded(int64_t time_ns)
-{
-    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
-}
-
 /* Of what happens at one time the least comes first, so that nobody is taken off who is not there.
  */
 enum end { WAITED, STOPPED, STARTED, WAITS };
@@ -238,8 +231,8 @@ enum { END_BITS = 2 };
 static void add_ends(struct concurrency *concurrency, int64_t start_ns, enum end start,
                      int64_t stop_ns, enum end stop)
 {
-    start_ns = concurrency_bounded(start_ns);
-    stop_ns = concurrency_bounded(stop_ns);
+    start_ns = trace_bounded(start_ns);
+    stop_ns = trace_bounded(stop_ns);
     if (concurrency->failed || start_ns >= stop_ns)
         return;
     if (concurrency->count == CONCURRENCY_ENDS)
@@ -434,8 +427,8 @@ static bool sweep_all(struct concurrency *concurrency, struct sweep *sweep)
 void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64_t last_ns,
                         struct concurrency_result *result_out)
 {
-    first_ns = concurrency_bounded(first_ns);
-    last_ns = concurrency_bounded(last_ns);
+    first_ns = trace_bounded(first_ns);
+    last_ns = trace_bounded(last_ns);
     *result_out = (struct concurrency_result){
         .first_ns = first_ns, .step_ns = (last_ns - first_ns) / CONCURRENCY_STEPS + 1};
     struct sweep sweep = {

@@ -436,10 +436,7 @@ static void stats_on_span(struct stats *stats, struct stats_track *track,
         stats_is_worker(track) && !(span->flags & TRACE_UNFINISHED) &&
         !slot_turns_add(&stats->turns, row, span))
         stats_fail(stats);
-    if (track->spans++ == 0)
-        track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
-    track->first_ns = span->start_ns < track->first_ns ? span->start_ns : track->first_ns;
-    track->last_ns = span->stop_ns > track->last_ns ? span->stop_ns : track->last_ns;
+    trace_widen(track->spans++, &track->first_ns, &track->last_ns, span->start_ns, span->stop_ns);
 }
 
 static void take_inside(struct stats *stats, const struct trace_span *spans, size_t count,
@@ -626,8 +623,7 @@ static void stats_widen(int64_t *first_ns, int64_t *last_ns, bool *any,
 {
     if (track->spans == 0)
         return;
-    *first_ns = !*any || track->first_ns < *first_ns ? track->first_ns : *first_ns;
-    *last_ns = !*any || track->last_ns > *last_ns ? track->last_ns : *last_ns;
+    trace_widen(*any, first_ns, last_ns, track->first_ns, track->last_ns);
     *any = true;
 }
 

@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "stats_fill.h"
 #include "stats_tables.h"
+#include "trace_span.h"
 
 #include <stdlib.h>
 
@@ -278,10 +279,7 @@ static void merge_run(struct stats *all, const struct stats *part, const struct 
         return;
     int64_t first_ns = shifted(placed, part->run_first_ns);
     int64_t last_ns = shifted(placed, part->run_last_ns);
-    if (!all->run_set || first_ns < all->run_first_ns)
-        all->run_first_ns = first_ns;
-    if (!all->run_set || last_ns > all->run_last_ns)
-        all->run_last_ns = last_ns;
+    trace_widen(all->run_set, &all->run_first_ns, &all->run_last_ns, first_ns, last_ns);
     all->run_set = true;
 }
 

@@ -10,6 +10,7 @@
 #include "result_print.h"
 #include "table_export.h"
 #include "terminal_text.h"
+#include "trace_span.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -201,10 +202,7 @@ static struct listed *line_of(struct list *list, uint32_t table)
 
 static void count_rows(struct listed *table, uint64_t rows, int64_t first_ns, int64_t last_ns)
 {
-    if (table->rows == 0 || first_ns < table->first_ns)
-        table->first_ns = first_ns;
-    if (table->rows == 0 || last_ns > table->last_ns)
-        table->last_ns = last_ns;
+    trace_widen(table->rows, &table->first_ns, &table->last_ns, first_ns, last_ns);
     table->rows += rows;
 }
 

@@ -7,15 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Times are far inside; those of a hostile file are moved to the edge. All cells together then
- * reach from edge to edge. */
-#define TIME_MAX (INT64_C(1) << 61)
+/* All cells together then reach from edge to edge (trace_bounded). */
 #define CELL_NS_MAX (UINT64_C(1) << 52)
-
-static int64_t bounded(int64_t time_ns)
-{
-    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
-}
 
 static void time_grid_fail(struct time_grid *grid)
 {
@@ -223,7 +216,7 @@ static void take_wait(struct time_grid *grid, struct grid_track *track, int64_t 
 static void take_off_cpu(struct time_grid *grid, struct grid_track *track,
                          const struct trace_span *span, const struct trace_cpu *cpu)
 {
-    int64_t from_ns = bounded(span->start_ns), to_ns = bounded(span->stop_ns);
+    int64_t from_ns = trace_bounded(span->start_ns), to_ns = trace_bounded(span->stop_ns);
     const double length_ns = (double)(to_ns - from_ns);
     uint32_t cell;
     grid->knows_cpu = true;
@@ -249,15 +242,16 @@ static void time_grid_on_spans(void *context, const struct trace_span *spans, si
     for (size_t i = 0; i < count && !grid->failed; i++) {
         struct grid_track *track = &grid->tracks[spans[i].track];
         if (trace_is_waiting(&spans[i]))
-            take_wait(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
+            take_wait(grid, track, trace_bounded(spans[i].start_ns),
+                      trace_bounded(spans[i].stop_ns),
                       work_depth_is_inside(&track->depth, &spans[i]));
         bool outermost = work_depth_take(&track->depth, &spans[i]);
         if (track->depth.failed)
             time_grid_fail(grid);
         if (!outermost || !(spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
             continue;
-        time_grid_on_span(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
-                          spans[i].name);
+        time_grid_on_span(grid, track, trace_bounded(spans[i].start_ns),
+                          trace_bounded(spans[i].stop_ns), spans[i].name);
         const struct trace_cpu cpu =
             trace_cpu_of(&spans[i], details ? trace_detail_of(details, &spans[i]) : NULL);
         if (trace_cpu_is_known(&cpu))
@@ -296,7 +290,7 @@ static void mark_loss(const struct time_grid *grid, struct grid_track *track, in
 static void time_grid_on_loss(void *context, const struct trace_loss *loss)
 {
     struct time_grid *grid = context;
-    int64_t from_ns = bounded(loss->first_ns), to_ns = bounded(loss->last_ns);
+    int64_t from_ns = trace_bounded(loss->first_ns), to_ns = trace_bounded(loss->last_ns);
     *(loss->refused ? &grid->refused_calls : &grid->lost_records) += loss->count;
     grid->skipped_bytes += loss->count ? 0 : loss->bytes;
     for (uint32_t i = 0; i < grid->track_count; i++)
@@ -322,8 +316,8 @@ struct trace_sink time_grid_sink(struct time_grid *grid)
 
 void time_grid_start(struct time_grid *grid, int64_t from_ns, int64_t to_ns, uint32_t cells)
 {
-    from_ns = bounded(from_ns);
-    to_ns = bounded(to_ns);
+    from_ns = trace_bounded(from_ns);
+    to_ns = trace_bounded(to_ns);
     *grid = (struct time_grid){.cells = GRID_CELLS, .cell_ns = 1, .fixed = from_ns < to_ns};
     if (grid->fixed) {
         grid->cells = cells < GRID_CELLS ? cells : GRID_CELLS;

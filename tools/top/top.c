@@ -4,6 +4,7 @@
 #include "live_path.h"
 #include "message.h"
 #include "quantity.h"
+#include "read_clock.h"
 #include "stacks.h"
 #include "stalls.h"
 #include "text_name.h"
@@ -658,19 +659,12 @@ static void top_report(const struct top_options *options, struct out *out,
 
 /* ---- again and again ---------------------------------------------------------------------- */
 
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Only a first look that finds nothing at all is a failure: programs come and go. */
 static bool top_look(const struct top_options *options, struct operands words, struct out *out,
                      bool first)
 {
     struct files files = {0};
-    struct top_sample sample = {.to_ns = wall_ns()};
+    struct top_sample sample = {.to_ns = read_clock_ns(CLOCK_REALTIME)};
     sample.from_ns = sample.to_ns - (int64_t)options->interval_ns;
     bool whole = find_files(&files, words);
     for (size_t i = 0; i < files.count; i++)

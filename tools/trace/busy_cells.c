@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "busy_cells.h"
+#include "trace_span.h"
 #include "wide.h"
 
 #include <string.h>
 
 enum { POWER_FIRST = 10, POWER_LAST = 62 };
-
-/* Times are far inside; those of a hostile file are moved to the edge. */
-#define TIME_MAX (INT64_MAX / 4)
-
-static int64_t busy_cells_bounded(int64_t time_ns)
-{
-    return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
-}
 
 static uint64_t *busy_cells_cell_of(const struct busy_cells *cells, int64_t number)
 {
@@ -69,8 +62,8 @@ static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
 static bool busy_cells_spread(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns,
                               uint64_t busy_ns, bool off)
 {
-    start_ns = busy_cells_bounded(start_ns);
-    stop_ns = busy_cells_bounded(stop_ns);
+    start_ns = trace_bounded(start_ns);
+    stop_ns = trace_bounded(stop_ns);
     if (start_ns >= stop_ns)
         return true;
     if (!cells->busy_ns && !busy_cells_start(cells, start_ns, stop_ns))
@@ -110,7 +103,7 @@ bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, i
         if (busy_ns == 0 || __builtin_add_overflow(start_ns, shift_ns, &moved_ns))
             continue;
         good = busy_cells_add(cells, moved_ns,
-                              busy_cells_bounded(moved_ns) + (INT64_C(1) << from->power), busy_ns);
+                              trace_bounded(moved_ns) + (INT64_C(1) << from->power), busy_ns);
     }
     return good;
 }
@@ -118,8 +111,8 @@ bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, i
 uint64_t busy_cells_between(const struct busy_cells *cells, int64_t from_ns, int64_t to_ns)
 {
     uint64_t sum_ns = 0;
-    from_ns = busy_cells_bounded(from_ns);
-    to_ns = busy_cells_bounded(to_ns);
+    from_ns = trace_bounded(from_ns);
+    to_ns = trace_bounded(to_ns);
     if (!cells->busy_ns || from_ns >= to_ns)
         return 0;
     int64_t first = from_ns >> cells->power, last = (to_ns - 1) >> cells->power;

@@ -440,15 +440,9 @@ void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t
     if (count == 0 || trace_is_full(trace))
         return;
     struct trace_totals *totals = &trace->totals;
-    if (totals->spans == 0)
-        totals->first_ns = spans[0].start_ns, totals->last_ns = spans[0].stop_ns;
-    for (size_t i = 0; i < count; i++) {
-        if (spans[i].start_ns < totals->first_ns)
-            totals->first_ns = spans[i].start_ns;
-        if (spans[i].stop_ns > totals->last_ns)
-            totals->last_ns = spans[i].stop_ns;
-    }
-    totals->spans += count;
+    for (size_t i = 0; i < count; i++)
+        trace_widen(totals->spans++, &totals->first_ns, &totals->last_ns, spans[i].start_ns,
+                    spans[i].stop_ns);
     for (size_t i = 0; details && i < count; i++)
         totals->details += spans[i].detail != 0;
     if (trace->behind && !async_sink_spans(trace->behind, spans, count, details))
@@ -488,10 +482,7 @@ void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns)
     struct trace_totals *totals = &trace->totals;
     if (first_ns > last_ns)
         return;
-    if (!totals->saw || first_ns < totals->saw_first_ns)
-        totals->saw_first_ns = first_ns;
-    if (!totals->saw || last_ns > totals->saw_last_ns)
-        totals->saw_last_ns = last_ns;
+    trace_widen(totals->saw, &totals->saw_first_ns, &totals->saw_last_ns, first_ns, last_ns);
     totals->saw = true;
 }
 
