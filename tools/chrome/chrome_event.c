@@ -400,11 +400,6 @@ void chrome_args_add(const struct chrome_args *args, struct detail_maker *maker,
 
 /* ---- times ----------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* What is not plain digits: an exponent, or more of them than 64 bits hold. */
 static bool inexact_time(const char *text, uint32_t bytes, struct chrome_unit unit, int64_t *ns_out)
 {
@@ -425,7 +420,7 @@ bool chrome_time(const char *text, uint32_t bytes, struct chrome_unit unit, int6
     bool negative = bytes > 0 && text[0] == '-', point = false;
     uint64_t digits = 0, scale = 1;
     uint32_t i = negative;
-    for (; i < bytes && (is_digit(text[i]) || (text[i] == '.' && !point)); i++) {
+    for (; i < bytes && (trace_is_digit(text[i]) || (text[i] == '.' && !point)); i++) {
         if (text[i] == '.') {
             point = true;
             continue;

@@ -82,11 +82,6 @@ static int by_stop(const void *left, const void *right)
     return (a->span > b->span) - (a->span < b->span);
 }
 
-static bool is_work(const struct replay_span *span)
-{
-    return span->kind == WALK_WORK || span->kind == WALK_GPU;
-}
-
 /* Which spans are calls, and which are kernels. */
 static bool mark_spans(struct replay *replay)
 {
@@ -98,7 +93,7 @@ static bool mark_spans(struct replay *replay)
         qsort(replay->spans, replay->span_count, sizeof *replay->spans, in_order);
     for (uint32_t i = 0; i < replay->span_count; i++) {
         struct replay_span *span = &replay->spans[i];
-        if (!is_work(span))
+        if (!walk_is_work(span->kind))
             continue;
         span->is_call = !call || call->track != span->track || span->start_ns >= call->stop_ns;
         if (span->is_call)
@@ -264,7 +259,7 @@ static void begin_span(struct making *making)
         return;
     }
     making->open[making->open_count++] = (struct inner){making->span++, false};
-    making->work_count += is_work(span);
+    making->work_count += walk_is_work(span->kind);
     while (making->call < making->span_end &&
            (making->call < making->span || !replay->spans[making->call].is_call))
         making->call++;
@@ -282,7 +277,7 @@ static void end_span(struct making *making)
     const struct replay_span *span = &replay->spans[number];
     run_to(making, span->stop_ns, false);
     making->open_count--;
-    if (!is_work(span))
+    if (!walk_is_work(span->kind))
         return;
     making->work_count--;
     making->busy_ns = span->stop_ns;
@@ -482,7 +477,7 @@ bool replay_make(struct replay *replay, const struct replay_ask *ask)
     replay->first_ns = INT64_MAX;
     replay->last_ns = INT64_MIN;
     for (uint32_t i = 0; i < replay->span_count; i++)
-        if (is_work(&replay->spans[i]) && replay->spans[i].start_ns < replay->first_ns)
+        if (walk_is_work(replay->spans[i].kind) && replay->spans[i].start_ns < replay->first_ns)
             replay->first_ns = replay->spans[i].start_ns;
     for (uint32_t i = 0; i < replay->link_count && !replay->failed; i++) {
         const struct replay_link *link = &replay->links[i];

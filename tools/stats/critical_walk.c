@@ -121,16 +121,11 @@ static struct walk_lane *lane_of(struct back *back, uint32_t track)
     return &back->lanes[track];
 }
 
-static bool walk_is_work(const struct walk_open *open)
-{
-    return open->kind == WALK_WORK || open->kind == WALK_GPU;
-}
-
 /* The outermost span that is open; NULL: in a gap, where it may wait all the same. */
 static const struct walk_open *work_of(const struct walk_lane *lane)
 {
     for (uint32_t i = 0; i < lane->count; i++)
-        if (walk_is_work(&lane->open[i]))
+        if (walk_is_work(lane->open[i].kind))
             return &lane->open[i];
     return NULL;
 }
@@ -185,7 +180,7 @@ static void walk_past(struct back *back, int64_t time_ns)
             go_to(back, back->led_from, back->led_ns);
         } else if (inner && inner->start_ns >= time_ns) {
             walk_inside(back, lane, inner->start_ns);
-            if (walk_is_work(inner))
+            if (walk_is_work(inner->kind))
                 back->after = inner->name;
             lane->count--;
         } else {
@@ -223,7 +218,7 @@ static void take_span(struct back *back, const struct critical_step *step)
     lane->open[lane->count++] = (struct walk_open){step->from_ns, step->name, step->kind};
     if (step->time_ns > back->at_ns)
         return;
-    if (step->track == back->track && walk_is_work(&lane->open[lane->count - 1]))
+    if (step->track == back->track && walk_is_work(lane->open[lane->count - 1].kind))
         back->led = false; /* the track was busy then */
     else if (is_waited_for(back, step))
         go_to(back, step->track, step->time_ns);

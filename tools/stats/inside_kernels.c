@@ -201,7 +201,7 @@ static bool is_wait_id(struct trace_text name)
     if (name.bytes != at + 4) /* digits */
         return false;
     for (; at < name.bytes; at++) {
-        if (name.text[at] < '0' || name.text[at] > '9')
+        if (!trace_is_digit(name.text[at]))
             return false;
         id = 10 * id + (uint32_t)(name.text[at] - '0');
     }

@@ -66,11 +66,6 @@ static struct message_join *message_join_new(void)
     return join;
 }
 
-static void message_join_add(struct message_join *join, const struct trace_message_end *end)
-{
-    merge_sorter_add(&join->ends, end, NULL);
-}
-
 static bool trace_take(void *context, const void *item, const uint64_t *payload)
 {
     struct message_join *join = context;
@@ -514,7 +509,7 @@ void trace_add_message_end(struct trace *trace, const struct trace_message_end *
     if (!trace->messages && !(trace->messages = message_join_new()))
         trace_out_of_memory(trace);
     else
-        message_join_add(trace->messages, end);
+        merge_sorter_add(&trace->messages->ends, end, NULL);
 }
 
 /* No handler begins before its message was sent: else the clocks are wrong. */

@@ -7,15 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* One past the digits that begin at at. */
 static uint32_t digits_end(struct trace_text text, uint32_t at)
 {
-    while (at < text.bytes && is_digit(text.text[at]))
+    while (at < text.bytes && trace_is_digit(text.text[at]))
         at++;
     return at;
 }
@@ -45,7 +40,7 @@ static int compare_names(struct trace_text a, struct trace_text b)
     uint32_t i = 0, j = 0;
     while (i < a.bytes && j < b.bytes) {
         int order;
-        if (is_digit(a.text[i]) && is_digit(b.text[j]))
+        if (trace_is_digit(a.text[i]) && trace_is_digit(b.text[j]))
             order = track_order_compare_numbers(a, &i, b, &j);
         else
             order = (unsigned char)a.text[i++] - (unsigned char)b.text[j++];

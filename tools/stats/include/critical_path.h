@@ -51,6 +51,10 @@ struct critical_hop {
 /* clang-format on */
 #define WALK_KIND_NUMBER(kind, word) WALK_##kind,
 enum walk_kind { WALK_KIND_LIST(WALK_KIND_NUMBER) WALK_KINDS };
+static inline bool walk_is_work(unsigned kind)
+{
+    return kind == WALK_WORK || kind == WALK_GPU;
+}
 
 enum { CRITICAL_PIECES = 1 << 16 };
 

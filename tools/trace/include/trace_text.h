@@ -26,6 +26,10 @@ static inline bool trace_text_is(struct trace_text text, const char *wanted)
 {
     return trace_text_same(text, trace_text(wanted));
 }
+static inline bool trace_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 static inline bool trace_text_begins(struct trace_text text, const char *with)
 {
     return text.bytes >= strlen(with) && memcmp(text.text, with, strlen(with)) == 0;
