@@ -13,6 +13,7 @@
 #include "json_text.h"
 #include "message.h"
 #include "span_value.h"
+#include "trace_axis.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,6 +8,7 @@
 #include "quantity.h"
 #include "report_parts.h"
 #include "stats_files.h"
+#include "trace_axis.h"
 #include "trace_span.h"
 #include "progress.h"
 

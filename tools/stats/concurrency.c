@@ -11,7 +11,7 @@
 #include "message.h"
 #include "sorted.h"
 #include "temporary_file.h"
-#include "trace_span.h"
+#include "trace_axis.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "sorted.h"
 #include "span_sums.h"
 #include "stats_fill.h"
+#include "trace_axis.h"
 
 #include <stdio.h>
 #include <stdlib.h>

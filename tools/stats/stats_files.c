@@ -5,7 +5,7 @@
 #include "progress.h"
 #include "stats_fill.h"
 #include "stats_tables.h"
-#include "trace_span.h"
+#include "trace_axis.h"
 
 #include <stdlib.h>
 

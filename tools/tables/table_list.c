@@ -10,7 +10,7 @@
 #include "result_print.h"
 #include "table_export.h"
 #include "terminal_text.h"
-#include "trace_span.h"
+#include "trace_axis.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

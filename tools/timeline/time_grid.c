@@ -3,6 +3,7 @@
 #include "time_grid.h"
 #include "message.h"
 #include "span_sums.h"
+#include "trace_axis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "busy_cells.h"
-#include "trace_span.h"
+#include "trace_axis.h"
 #include "wide.h"
 
 #include <string.h>

@@ -13,6 +13,7 @@
 #include "sorted.h"
 #include "trace.h"
 #include "async_sink.h"
+#include "trace_axis.h"
 #include "trace_span.h"
 
 #include <inttypes.h>

@@ -50,4 +50,19 @@ static inline int64_t trace_off_axis(const struct trace_axis *axis, int64_t time
                              : trace_shifted(time_ns, -axis->shift_ns);
 }
 
+/* Makes first and last lie around what is from and to, too; without any before they are these. */
+static inline void trace_widen(bool any, int64_t *first_ns, int64_t *last_ns, int64_t from_ns,
+                               int64_t to_ns)
+{
+    *first_ns = !any || from_ns < *first_ns ? from_ns : *first_ns;
+    *last_ns = !any || to_ns > *last_ns ? to_ns : *last_ns;
+}
+
+/* Times are far inside; those of a hostile file are moved to the edge. */
+static inline int64_t trace_bounded(int64_t time_ns)
+{
+    const int64_t edge_ns = INT64_MAX / 4;
+    return time_ns > edge_ns ? edge_ns : time_ns < -edge_ns ? -edge_ns : time_ns;
+}
+
 #endif /* TRACE_AXIS_H */
