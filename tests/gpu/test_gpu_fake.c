@@ -242,13 +242,17 @@ static void test_idle_and_busy_streams(void **state)
     struct recorded recorded;
     struct works works = finish_session(session, &recorded);
     assert_works_whole(&works);
-    assert_in_range(work_of_slot(&works, 1)->start_ns, ending, launched);
+    /* In a session's first milliseconds on a busy machine a time of its file and one of rbwp_now_ns
+     * may be 10 us apart: the clock's rate is measured meanwhile. */
+    const int64_t apart_ns = 100000;
+    assert_in_range(work_of_slot(&works, 1)->start_ns, ending - apart_ns, launched + apart_ns);
     const struct work_fact *idle = &works.fact[0], *busy = &works.fact[1];
     assert_true(idle->idle);
-    assert_in_range(idle->launched_ns, ending, launched);
-    assert_in_range(idle->start_ns - idle->launching_ns, beginning, seen);
+    assert_in_range(idle->launched_ns, ending - apart_ns, launched + apart_ns);
+    assert_in_range(idle->start_ns - idle->launching_ns, beginning - apart_ns, seen + apart_ns);
     assert_false(busy->idle);
-    assert_true(busy->launched_ns <= behind && busy->start_ns >= behind);
+    assert_in_range(busy->launched_ns, launched - apart_ns, behind + apart_ns);
+    assert_in_range(busy->start_ns, behind - apart_ns, INT64_MAX);
     assert_true(range && idle->range == range && busy->range == 0);
     works_free(&works);
     recorded_free(&recorded);
