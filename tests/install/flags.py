@@ -15,8 +15,7 @@ import tempfile
 PAGES = ("rbwp_session.3", "rbwp_work.3")
 TABLES = ("runtime/flags/flag_tables.c",)
 # What 0 in the session config stands for.
-OWN = ("runtime/record/drain/session_config.c", "format/failure.c",
-       "runtime/record/base/settings_file.c", "format/failure.c")
+OWN = ("runtime/record/drain/session_config.c", "format/failure.c", "runtime/record/base/settings_file.c")
 # What 0 in the work config stands for is known to the manager alone.
 WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work.spin_ns", "SPIN_DEFAULT_NS"),
                  "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
