@@ -311,7 +311,7 @@ static void level(char *const *word, size_t count, struct control_answer *answer
         control_note("level", 0, "", (uint64_t)to);
 }
 
-static void enable(char *const *word, size_t count, struct control_answer *answer)
+static void enable_or_disable(char *const *word, size_t count, struct control_answer *answer)
 {
     (void)count;
     change_slots(word[1], set_disabled, strcmp(word[0], "disable") == 0, answer);
@@ -468,8 +468,8 @@ static const struct request requests[] = {
     {"start", 0, 2, control_words_start, "start [FILE [LEVEL]]"},
     {"stop", 0, 0, control_words_stop, "stop"},
     {"level", 1, 1, level, "level 0|1|2"},
-    {"enable", 1, 1, enable, "enable SLOT"},
-    {"disable", 1, 1, enable, "disable SLOT"},
+    {"enable", 1, 1, enable_or_disable, "enable SLOT"},
+    {"disable", 1, 1, enable_or_disable, "disable SLOT"},
     {"least", 2, 2, least, "least SLOT DURATION"},
     {"reload", 0, 0, reload, "reload"},
     {"rotate", 0, 0, rotate, "rotate"},

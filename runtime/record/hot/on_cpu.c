@@ -359,7 +359,7 @@ static void sum_up(struct thread *thread, uint64_t ticks, int64_t ran_ns, bool e
 {
     struct on_cpu *on = &thread->on_cpu;
     const uint64_t since = on->summed_ticks;
-    const bool is_due = since && (ends || rbwp_ns_from_ticks(ticks - since) >= SUM_NS);
+    const bool is_due = since && (ends || clock_ns_from_ticks(ticks - since) >= SUM_NS);
     const bool is_said =
         is_due && ran_ns >= on->summed_ns && is_all_said(thread) &&
         say_thread(thread->thread_id, ticks, on->state == WATCHED, since, ran_ns - on->summed_ns);

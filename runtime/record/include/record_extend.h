@@ -3,8 +3,8 @@
  * record_extend.h - for parts built upon the recorder (the GPU side is one): what they may ask of
  * the session in progress, and what they learn of its end.
  *
- * Not installed: it has not settled. What is RBWP_API here and in record_extend.h is for
- * librbwp-jobs, of the same version. Any thread, any time, unless it says otherwise.
+ * Not installed: it has not settled. What is RBWP_API is for librbwp-jobs, of the same
+ * version. Any thread, any time, unless it says otherwise.
  */
 #ifndef RECORD_EXTEND_H
 #define RECORD_EXTEND_H
@@ -141,8 +141,7 @@ void rule_watch_counter(uint64_t name, int64_t value);
 /* ---- rows that are held ---------------------------------------------------------------------- */
 
 /*
- * Rows that are written when something begins and completed when it ends. Not installed: it has
- * not settled.
+ * Rows that are written when something begins and completed when it ends.
  *
  * Such a row is in FILE.live like any other when row_hold_commit has returned. Until its chunk is
  * handed over (it is full, memory is scarce, the session ends) its thread may still store into it.

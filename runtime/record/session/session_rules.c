@@ -77,7 +77,7 @@ static void ring(unsigned slot, uint64_t begin_ticks, uint64_t end_ticks)
 {
     unsigned rule = atomic_load_explicit(&call_rule[slot], memory_order_acquire);
     if (rule)
-        post(rule - 1, rbwp_ns_from_ticks(end_ticks - begin_ticks));
+        post(rule - 1, clock_ns_from_ticks(end_ticks - begin_ticks));
 }
 
 bool rule_watch_wants(enum rule_watch what)
@@ -91,7 +91,7 @@ void rule_watch_queue(unsigned slot, uint64_t delay_ticks)
     unsigned rule =
         slot < RBWP_SLOTS_MAX ? atomic_load_explicit(&queue_rule[slot], memory_order_acquire) : 0;
     if (rule && delay_ticks > atomic_load_explicit(&queue_ticks[slot], memory_order_relaxed))
-        post(rule - 1, rbwp_ns_from_ticks(delay_ticks));
+        post(rule - 1, clock_ns_from_ticks(delay_ticks));
 }
 
 void rule_watch_counter(uint64_t name, int64_t value)
