@@ -3,14 +3,14 @@
  * Rows are matched by category and name: slots and ids may differ from run to
  * run. Rows of one trace that have both in common are one. Of several runs a side
  * the median counts, and where chance makes runs lie as they do nothing is said to have changed
- * (rank_test.h).
+ * (permutation_test.h).
  *
  * Rows of all runs are sorted by name, tracks by name and unit; equal ones are then neighbours.
  */
 #include "stats_diff.h"
 #include "sorted.h"
 
-#include "rank_test.h"
+#include "permutation_test.h"
 #include "stats_tables.h"
 #include "wide.h"
 
@@ -113,8 +113,8 @@ static bool by_chance(struct diff *diff, const struct compared *both, bool slowe
     const uint32_t n = slower ? both->b_count : both->a_count;
     if (!diff->judged)
         return lie_among(less, m, more, n);
-    const double chance = rank_test_chance(less, m, more, n, factor);
-    diff->failed |= chance == RANK_TEST_FAILED;
+    const double chance = permutation_test_chance(less, m, more, n, factor);
+    diff->failed |= chance == PERMUTATION_TEST_FAILED;
     return chance > diff->error_rate / diff->comparisons;
 }
 
@@ -182,9 +182,9 @@ static void count_comparisons(struct diff *diff)
         diff->comparisons += diff->launches[i].a.count && diff->launches[i].b.count;
     diff->comparisons += diff->comparisons == 0;
     diff->error_rate = DIFF_ERROR_RATE;
-    diff->runs_needed = rank_test_values(diff->error_rate / diff->comparisons);
+    diff->runs_needed = permutation_test_values(diff->error_rate / diff->comparisons);
     diff->judged =
-        rank_test_best(diff->a_runs, diff->b_runs) <= diff->error_rate / diff->comparisons;
+        permutation_test_best(diff->a_runs, diff->b_runs) <= diff->error_rate / diff->comparisons;
 }
 
 /* ---- runs of a side ---------------------------------------------------------------------- */

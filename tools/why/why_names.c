@@ -458,8 +458,7 @@ static void drop_start_and_end(const struct why_names *names, struct why_times *
             picks->list[left++] = *pick;
             continue;
         }
-        times->values.counts[histogram_bucket(pick_ns(pick)) - times->values.first]--;
-        times->values.total--;
+        histogram_remove(&times->values, pick_ns(pick));
     }
     picks->count = left;
 }

@@ -59,5 +59,11 @@ static inline bool histogram_add(struct histogram *histogram, uint64_t value)
     histogram->total++;
     return true;
 }
+/* Takes back a value that was added. */
+static inline void histogram_remove(struct histogram *histogram, uint64_t value)
+{
+    histogram->counts[histogram_bucket(value) - histogram->first]--;
+    histogram->total--;
+}
 
 #endif /* HISTOGRAM_H */

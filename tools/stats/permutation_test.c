@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rank_test.h"
+#include "permutation_test.h"
 #include "sorted.h"
 #include "stats_diff.h"
 
@@ -47,7 +47,7 @@ enum turns turns_of(const int64_t *began_ns, uint32_t a, uint32_t b)
 
 /* ---- whether values differ by chance --------------------------------------------------------- */
 
-enum { VALUES_MAX = 2 * RANK_TEST_MAX };
+enum { VALUES_MAX = 2 * PERMUTATION_TEST_MAX };
 
 static double all_orders(uint32_t m, uint32_t n)
 {
@@ -57,20 +57,21 @@ static double all_orders(uint32_t m, uint32_t n)
     return orders;
 }
 
-double rank_test_best(uint32_t m, uint32_t n)
+double permutation_test_best(uint32_t m, uint32_t n)
 {
-    return m && n && m <= RANK_TEST_MAX && n <= RANK_TEST_MAX ? 1 / all_orders(m, n) : 1;
+    return m && n && m <= PERMUTATION_TEST_MAX && n <= PERMUTATION_TEST_MAX ? 1 / all_orders(m, n)
+                                                                            : 1;
 }
 
-uint32_t rank_test_values(double chance)
+uint32_t permutation_test_values(double chance)
 {
     uint32_t values = 1;
-    while (values <= RANK_TEST_MAX && rank_test_best(values, values) > chance)
+    while (values <= PERMUTATION_TEST_MAX && permutation_test_best(values, values) > chance)
         values++;
     return values;
 }
 
-SORTED_COMPARE(rank_test_compare, double, *it)
+SORTED_COMPARE(permutation_test_compare, double, *it)
 
 /* How far each is below the median of all, in so many levels; -1: too far above it to say more.
  * They are stored with levels added; none is 0, so that all below the median are above all others.
@@ -79,9 +80,9 @@ static void fill_scores(const double *values, uint32_t count, uint32_t levels, u
 {
     double sorted[VALUES_MAX];
     memcpy(sorted, values, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, rank_test_compare);
+    qsort(sorted, count, sizeof *sorted, permutation_test_compare);
     const double middle = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
-    const double width = RANK_TEST_WIDTH * (middle - sorted[count > 5]);
+    const double width = PERMUTATION_TEST_WIDTH * (middle - sorted[count > 5]);
     for (uint32_t i = 0; i < count; i++) {
         const double below = middle - values[i];
         const double part = below >= width ? 1 : below >= -width ? below / width : 0;
@@ -96,7 +97,7 @@ static double chance_of(const uint32_t *scores, uint32_t m, uint32_t n, uint32_t
 {
     double *counts = calloc((m + (size_t)1) * (most + (size_t)1), sizeof *counts), choices = 0;
     if (!counts)
-        return RANK_TEST_FAILED;
+        return PERMUTATION_TEST_FAILED;
     counts[0] = 1;
     for (uint32_t i = 0; i < m + n; i++)
         for (uint32_t chosen = i + 1 < m ? i + 1 : m; chosen > 0; chosen--) {
@@ -110,13 +111,13 @@ static double chance_of(const uint32_t *scores, uint32_t m, uint32_t n, uint32_t
     return choices / all_orders(m, n);
 }
 
-double rank_test_chance(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
-                        double factor)
+double permutation_test_chance(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
+                               double factor)
 {
     enum { WORK = 480, LEVELS_LEAST = 4, LEVELS_MOST = 24 };
     double values[VALUES_MAX];
     uint32_t scores[VALUES_MAX], sum = 0;
-    if (m == 0 || n == 0 || m > RANK_TEST_MAX || n > RANK_TEST_MAX)
+    if (m == 0 || n == 0 || m > PERMUTATION_TEST_MAX || n > PERMUTATION_TEST_MAX)
         return 1;
     uint32_t levels = WORK / (m + n);
     levels = levels < LEVELS_LEAST ? LEVELS_LEAST : levels > LEVELS_MOST ? LEVELS_MOST : levels;

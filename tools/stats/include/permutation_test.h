@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rank_test.h - whether the values of one sample are greater than those of another: nothing is
- * assumed of how they are distributed.
+ * permutation_test.h - whether the values of one sample are greater than those of another: nothing
+ * is assumed of how they are distributed.
  *
  * Each value has a score, how far it is below the median of all values, and the sum of those of the
  * lesser sample is judged. What disturbs a run makes it slower, and how much slower says little: a
@@ -9,28 +9,29 @@
  * were next to it (docs/design/diff.md). Where both samples come from one distribution each choice
  * of the values is as likely as any other, so that the chance of at least such a sum is exact.
  */
-#ifndef RANK_TEST_H
-#define RANK_TEST_H
+#ifndef PERMUTATION_TEST_H
+#define PERMUTATION_TEST_H
 
 #include <stdint.h>
 
-enum { RANK_TEST_MAX = 64 }; /* values of a sample */
+enum { PERMUTATION_TEST_MAX = 64 }; /* values of a sample */
 
 /* What counts, in distances of the median from the second lowest value. */
-#define RANK_TEST_WIDTH 1.5
+#define PERMUTATION_TEST_WIDTH 1.5
 
 /* The chance that m values of m + n are at least as low as less are, times factor, beside more.
- * 1 where one of them has none, or too many; RANK_TEST_FAILED, which is no chance, without memory.
+ * 1 where one of them has none, or too many; PERMUTATION_TEST_FAILED, which is no chance, without
+ * memory.
  */
-#define RANK_TEST_FAILED 2.0
-double rank_test_chance(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
-                        double factor);
+#define PERMUTATION_TEST_FAILED 2.0
+double permutation_test_chance(const uint64_t *less, uint32_t m, const uint64_t *more, uint32_t n,
+                               double factor);
 
 /* The least chance that there is of so many values: all of one sample are less than all others. */
-double rank_test_best(uint32_t m, uint32_t n);
+double permutation_test_best(uint32_t m, uint32_t n);
 
-/* The least number of values a side that can have such a chance; RANK_TEST_MAX + 1: there is
+/* The least number of values a side that can have such a chance; PERMUTATION_TEST_MAX + 1: there is
  * none. */
-uint32_t rank_test_values(double chance);
+uint32_t permutation_test_values(double chance);
 
-#endif /* RANK_TEST_H */
+#endif /* PERMUTATION_TEST_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two samples: the chance is that of all choices, counted one by one; equal programs differ as
  * seldom as it says, and a change that is larger than the noise is found. */
-#include "rank_test.h"
+#include "permutation_test.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -32,7 +32,7 @@ static void of_all_choices(const uint64_t *values, unsigned m, unsigned n)
             continue;
         for (unsigned i = 0; i < m + n; i++)
             *(choice >> i & 1 ? &less[a++] : &more[b++]) = values[i];
-        chances[count++] = rank_test_chance(less, m, more, n, 1);
+        chances[count++] = permutation_test_chance(less, m, more, n, 1);
     }
     qsort(chances, count, sizeof *chances, compare_doubles);
     for (unsigned i = 0; i < count; i++) {
@@ -59,29 +59,31 @@ static void as_counted_one_by_one(void **state)
 static void so_many_values_are_needed(void **state)
 {
     (void)state;
-    assert_int_equal(rank_test_values(1), 1);
-    assert_int_equal(rank_test_values(0.05), 3);
-    assert_int_equal(rank_test_values(0.01), 5);
-    assert_int_equal(rank_test_values(0.001), 7);
-    assert_int_equal(rank_test_values(1e-37), 64);
-    assert_int_equal(rank_test_values(1e-38), RANK_TEST_MAX + 1);
+    assert_int_equal(permutation_test_values(1), 1);
+    assert_int_equal(permutation_test_values(0.05), 3);
+    assert_int_equal(permutation_test_values(0.01), 5);
+    assert_int_equal(permutation_test_values(0.001), 7);
+    assert_int_equal(permutation_test_values(1e-37), 64);
+    assert_int_equal(permutation_test_values(1e-38), PERMUTATION_TEST_MAX + 1);
 }
 
 /* All of one side below all of the other have the least chance, wherever they are. */
 static void sides_that_are_apart(void **state)
 {
     (void)state;
-    for (uint32_t n = 2; n <= RANK_TEST_MAX; n++) {
-        uint64_t less[RANK_TEST_MAX], more[RANK_TEST_MAX];
+    for (uint32_t n = 2; n <= PERMUTATION_TEST_MAX; n++) {
+        uint64_t less[PERMUTATION_TEST_MAX], more[PERMUTATION_TEST_MAX];
         for (uint32_t i = 0; i < n; i++) {
             less[i] = 1000 + (uint64_t)(100 * uniform());
             more[i] = 1100 + (uint64_t)(i % 3 ? 5 * uniform() : 9000 * uniform());
         }
-        const double best = rank_test_best(n, n), chance = rank_test_chance(less, n, more, n, 1);
+        const double best = permutation_test_best(n, n),
+                     chance = permutation_test_chance(less, n, more, n, 1);
         assert_true(fabs(chance / best - 1) < 1e-9);
-        assert_true(rank_test_chance(more, n, less, n, 1) > 0.5);
+        assert_true(permutation_test_chance(more, n, less, n, 1) > 0.5);
     }
-    assert_true(rank_test_best(0, 5) >= 1 && rank_test_best(RANK_TEST_MAX + 1, 5) >= 1);
+    assert_true(permutation_test_best(0, 5) >= 1 &&
+                permutation_test_best(PERMUTATION_TEST_MAX + 1, 5) >= 1);
 }
 
 static void a_disturbed_run_says_little(void **state)
@@ -89,10 +91,10 @@ static void a_disturbed_run_says_little(void **state)
     (void)state;
     const uint64_t less[] = {100, 101, 102, 103, 180}, more[] = {107, 108, 109, 110, 111};
     const uint64_t far[] = {100, 101, 102, 103, 900}, near[] = {100, 101, 102, 103, 112};
-    const double chance = rank_test_chance(less, 5, more, 5, 1);
+    const double chance = permutation_test_chance(less, 5, more, 5, 1);
     assert_true(chance < 0.02);
-    assert_true(rank_test_chance(far, 5, more, 5, 1) <= chance);
-    assert_true(rank_test_chance(near, 5, more, 5, 1) > chance);
+    assert_true(permutation_test_chance(far, 5, more, 5, 1) <= chance);
+    assert_true(permutation_test_chance(near, 5, more, 5, 1) > chance);
 }
 
 static void equal_values_and_none(void **state)
@@ -100,10 +102,12 @@ static void equal_values_and_none(void **state)
     (void)state;
     const uint64_t same[] = {7, 7, 7, 7, 7, 7}, less[] = {5, 7, 9}, doubled[] = {10, 14, 18};
     const uint64_t more[] = {8, 10, 15};
-    assert_true(rank_test_chance(same, 3, same + 3, 3, 1) >= 1);
-    assert_true(rank_test_chance(same, 0, same, 3, 1) >= 1);
-    assert_true(rank_test_chance(less, 3, more, 3, 2) >= rank_test_chance(doubled, 3, more, 3, 1));
-    assert_true(rank_test_chance(less, 3, more, 3, 2) <= rank_test_chance(doubled, 3, more, 3, 1));
+    assert_true(permutation_test_chance(same, 3, same + 3, 3, 1) >= 1);
+    assert_true(permutation_test_chance(same, 0, same, 3, 1) >= 1);
+    assert_true(permutation_test_chance(less, 3, more, 3, 2) >=
+                permutation_test_chance(doubled, 3, more, 3, 1));
+    assert_true(permutation_test_chance(less, 3, more, 3, 2) <=
+                permutation_test_chance(doubled, 3, more, 3, 1));
 }
 
 static double uniform(void)
@@ -136,7 +140,7 @@ static unsigned found(double factor, double bursts, bool *equal_too)
             uint64_t a[RUNS], b[RUNS];
             make_runs(a, RUNS, 1, bursts);
             make_runs(b, RUNS, row ? 1 : factor, bursts);
-            bool seen = rank_test_chance(a, RUNS, b, RUNS, 1) <= 0.01 / ROWS;
+            bool seen = permutation_test_chance(a, RUNS, b, RUNS, 1) <= 0.01 / ROWS;
             count += seen && row == 0;
             other |= seen && row != 0;
         }
