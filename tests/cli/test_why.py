@@ -2,7 +2,7 @@
 """Why calls are slow. Guards: the slow calls are found by rank and a gap, each cause is named with who and where, shares of
 the excess add up, what slow and ordinary calls share is no cause, what no table shows is unknown, and without slow calls no cause is named."""
 import pytest
-from why_make import COMPACTION, MS, REAP, REQUEST, RUN, T, Recording
+from why_make import COMPACTION, FLUSH, MS, REAP, REQUEST, RUN, T, Recording
 
 SLOW = (100, 300, 500, 700, 750)  # ms; calls there are between ordinary ones
 
@@ -231,6 +231,107 @@ def test_unmodified_programs(rbwp, work):
     found = why(rbwp, work, made)
     assert found["slow"]["name"] == "mutex"
     assert first(found, "lock")["by"] == {"thread": "t3", "wait": "sleep"}
+
+
+def waits_for_work(kind, home, object=0, waker=0):
+    """Of an unmodified program: t2 waits for 1 ms 60 times, and five times for 30 ms; each thread's first and last wait are not looked at."""
+    made = Recording(4).ordinary(slot=RUN, thread=1)
+    for i in range(60):
+        if all(not start - 3 < 15 * i < start + 33 for start in SLOW):
+            made.wait(2, 15 * i, 1, kind, home, waker)
+    for start in SLOW:
+        made.wait(2, start, 30, kind, object or home, waker)
+    return made.wait(2, 960, 1, kind, home, waker)
+
+
+def at_work(made, start):
+    made.call(3, start + 1, 28, FLUSH)
+
+
+def behind_another(made, start):
+    made.wait(3, start + 1, 28, "futex", 3, 4).call(4, start - 1, 31.5, FLUSH)
+
+
+def in_a_file(made, start):
+    made.wait(3, start + 1, 28, "fsync")
+
+
+def idle(made, start):
+    made.wait(3, start - 40, 69, "epoll", 7).call(3, start + 29.2, 0.5, RUN)
+
+
+def asleep(made, start):
+    made.wait(3, start + 1, 28, "sleep")
+
+
+def idle_in_turns(made, start):
+    for i in range(14):
+        made.wait(3, start + 2 * i, 1.2, "epoll", 7).call(3, start + 2 * i + 1.2, 0.7, RUN)
+
+
+def idle_beside_a_crowd(made, start):
+    idle_in_turns(made, start)
+    for i in range(1000):  # more than are kept, and longer
+        made.wait(4, start + 0.1 * i, 2, "epoll", 7)
+
+
+@pytest.mark.parametrize("waker, by", [(at_work, {"thread": "t3", "name": "after fsync"}), (behind_another, {"thread": "t4", "name": "after fsync"}),
+                                       (in_a_file, {"thread": "t3", "wait": "fsync"}), (idle, None), (asleep, None), (idle_in_turns, None), (idle_beside_a_crowd, None)])
+@pytest.mark.parametrize("kind", ["condition variable", "semaphore"])
+def test_waits_for_who_is_at_work(rbwp, work, kind, waker, by):
+    """A thread that waits for work says nothing by that; one that waits for another one's work does, whatever the object is."""
+    made = waits_for_work(kind, 8, waker=3)
+    for start in SLOW:
+        waker(made, start)
+    found = why(rbwp, work, made)
+    if by:
+        cause = first(found, "wait")
+        assert found["slow"]["name"] == kind and cause["by"] == by and cause["where"]["object"] == 8
+        assert "\n     ended by " in rbwp("why", work / "w.bin").text
+    else:
+        assert found["causes"] == [], found
+    assert first(why(rbwp, work, made, "--name", kind), "wait"), "what was asked for is shown"
+
+
+def test_idle_waits_are_no_excess(rbwp, work):
+    """Of two names that one comes first on whose slow calls more time hangs; idle waits are none."""
+    made = waits_for_work("condition variable", 8, waker=3)
+    for start in SLOW:
+        made.call(3, start + 1, 28, FLUSH).call(1, start + 8, 45, RUN).wait(4, start, 90, "condition variable", 9)
+    made.wait(4, 10, 1, "condition variable", 9).wait(4, 950, 1, "condition variable", 9)
+    assert why(rbwp, work, made)["slow"]["name"] == "after sleep"
+
+
+def test_waits_for_slow_calls(rbwp, work):
+    """Calls that are slow themselves come first; that threads wait for them is no cause."""
+    made = waits_for_work("condition variable", 8, waker=3)
+    for start in SLOW:
+        made.call(3, start + 1, 28, RUN)
+    assert first(why(rbwp, work, made), "self")["where"] == {"name": "after sleep", "thread": "t3"}
+
+
+@pytest.mark.parametrize("first_and_last", [False, True])
+def test_the_first_and_the_last_wait(rbwp, work, first_and_last):
+    """Before its first work a thread waits for the program to start, behind its last for the end."""
+    made = Recording(3, stop=3000).ordinary(slot=RUN, thread=1)
+    for i in range(60):
+        made.wait(2, 1010 + 15 * i, 1, "condition variable", 8, 3)
+    for start in (0, 2000):
+        made.wait(2, start, 900, "condition variable", 8, 3).call(3, start, 890, FLUSH)
+    if not first_and_last:
+        made.wait(2, -10, 1, "condition variable", 8, 3).wait(2, 2950, 1, "condition variable", 8, 3)
+    made.calls = [call for call in made.calls if call[0] == 3]
+    found = why(rbwp, work, made)
+    assert [cause["cause"] for cause in found["causes"]] == ([] if first_and_last else ["wait"])
+
+
+@pytest.mark.parametrize("object, causes", [(8, ["wait"]), (4, [])])
+def test_epoll_of_another_set(rbwp, work, object, causes):
+    """Who is idle in one set of descriptors, and waits in another one now and then, waits for something there."""
+    made = waits_for_work("epoll", 4, object)
+    found = why(rbwp, work, made)
+    assert [cause["cause"] for cause in found["causes"]] == causes
+    assert not causes or first(found, "wait")["where"]["object"] == 8
 
 
 @pytest.mark.parametrize("threads, late", [((1, 2), "t3"), ((1,), None), ((1, 2, 3), None)], ids=("one is late", "two are", "nobody is"))

@@ -13,13 +13,13 @@ from test_tables import names
 
 T = 10**18
 MS = 10**6
-ITEMS = [(1, b"request"), (2, b"compaction"), (3, b"after sleep"), (4, b"gpu reap cuda:0")]
+ITEMS = [(1, b"request"), (2, b"compaction"), (3, b"after sleep"), (4, b"gpu reap cuda:0"), (6, b"after fsync")]
 PARSE = 5
 MPI_WAIT = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("kind", 6, 4), ("peer", 2, 0), ("bytes", 1, 0), ("outcome", 1, 0)]
 SENT = [("time", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 5), ("peer", 1, 0), ("bytes", 1, 0)]
 HANDLED = [("arrived", 4, 0), ("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("key", 1, 6), ("peer", 1, 0), ("bytes", 1, 0)]
 SUB_ITEMS = [(PARSE, 3, b"parse")]
-REQUEST, COMPACTION, RUN, REAP = 1, 2, 3, 4
+REQUEST, COMPACTION, RUN, REAP, FLUSH = 1, 2, 3, 4, 6
 
 
 def at(ms):

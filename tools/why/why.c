@@ -148,8 +148,7 @@ static enum exit_code calls_end(struct trace_pass *pass)
     why_split_make(&why->split, &why->calls);
     why->failed |= why->split.failed;
     why->is_news = why->options->name || why->options->slower_than.set ||
-                   why_split_is_news(&why->split, why->name, names->noise_ns,
-                                     (uint64_t)names->last_ns - (uint64_t)names->first_ns);
+                   why_split_is_news(&why->split, names, why->name);
     if (why->failed)
         return EXIT_PARTIAL;
     return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;

@@ -226,18 +226,6 @@ static void take_sub_item(struct why_calls *calls, uint32_t thread, const struct
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
-/* The thread as block headers name it. */
-static uint32_t thread_of_number(const struct why_calls *calls, uint32_t process, uint64_t number)
-{
-    for (uint32_t i = 0; number && i < calls->tracks.count; i++) {
-        const struct why_track *track = &calls->tracks.list[i];
-        if (track->track.kind == TRACE_THREAD && track->track.id == number &&
-            track->track.process == process)
-            return track->thread;
-    }
-    return TRACE_NONE;
-}
-
 uint32_t why_calls_thread_of_id(const struct why_calls *calls, uint32_t thread, uint64_t os_id)
 {
     const uint32_t process = calls->tracks.list[thread].track.process;
@@ -273,8 +261,8 @@ static void take_wait(struct why_calls *calls, const struct why_track *track,
     struct why_call *call = call_around(calls, track->thread, span->start_ns);
     if (!call && trace_duration_ns(span) < calls->least_ns)
         return;
-    const uint32_t waker =
-        thread_of_number(calls, track->track.process, why_argument(detail, calls->waker_key));
+    const uint32_t waker = why_tracks_thread(&calls->tracks, track->track.process,
+                                             why_argument(detail, calls->waker_key));
     const uint64_t object = why_argument(detail, calls->object_key);
     const uint64_t delay_ns = why_argument(detail, calls->delay_key),
                    all_ns = trace_duration_ns(span);

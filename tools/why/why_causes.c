@@ -190,6 +190,26 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
     return by_of_item(calls, call->thread, part);
 }
 
+bool why_is_awaited(const struct why_calls *calls, const struct why_call *call)
+{
+    for (uint32_t at = call->parts; at; at = calls->parts[at - 1].next) {
+        const struct why_part *part = &calls->parts[at - 1];
+        const struct why_by by = why_by_thread(calls, part->waker, part->start_ns, part->stop_ns);
+        int64_t sum_ns = 0;
+        uint32_t count;
+        const struct why_meanwhile *list = why_calls_of_thread(calls, by.thread, &count);
+        if (part->kind != WHY_WAIT || part->name != calls->name->number)
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            if (list[i].kind != WHY_WAIT ||
+                !why_is_idle(trace_name_of(*calls->trace, list[i].name)))
+                sum_ns += why_overlap_ns(list[i].start_ns, list[i].stop_ns, part->start_ns,
+                                         part->stop_ns);
+        return by.thread == TRACE_NONE || 2 * sum_ns > part->stop_ns - part->start_ns;
+    }
+    return false;
+}
+
 struct why_by why_by_of_blocked(const struct why_calls *calls, const struct why_call *call)
 {
     const struct why_part wait = {.start_ns = call->end_ns - (int64_t)call->cpu.waiting_ns,

@@ -44,6 +44,9 @@ struct why_by why_by_of_blocked(const struct why_calls *calls, const struct why_
 /* What that thread did meanwhile. */
 struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
                             int64_t to_ns);
+/* Whether somebody was at work, in calls or in waits that are not for work, for most of the longest
+ * wait of the call, itself a wait; also where it is not known who ended it. */
+bool why_is_awaited(const struct why_calls *calls, const struct why_call *call);
 /* Whether the part waited for a message: who sent it late, or (by->starved) it was under way long.
  */
 bool why_message_of(const struct why_calls *calls, const struct why_part *part, struct why_by *by);

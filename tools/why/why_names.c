@@ -213,6 +213,17 @@ bool why_is_wait(const struct why_track *track, const struct trace_span *span)
     return track->waits && span->category == TRACE_RANGE && span->depth == 0;
 }
 
+uint32_t why_tracks_thread(const struct why_tracks *tracks, uint32_t process, uint64_t number)
+{
+    for (uint32_t i = 0; number && i < tracks->count; i++) {
+        const struct why_track *track = &tracks->list[i];
+        if (track->track.kind == TRACE_THREAD && track->track.id == number &&
+            track->track.process == process)
+            return track->thread;
+    }
+    return TRACE_NONE;
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Kinds of waits that are no waiting for work. */
@@ -249,6 +260,7 @@ static void name_begins(struct why_names *names, const struct trace *trace, stru
         memcpy(copy, text.text, text.bytes);
     name->name = (struct trace_text){copy, copy ? text.bytes : 0};
     name->lock = name->wait && is_among(text, lock_kinds, KINDS(lock_kinds));
+    name->work = name->wait && why_awaited_is(text);
     name->run = !name->wait && why_is_run(text);
     names->any_call |= !name->wait && !name->run;
 }
@@ -326,7 +338,8 @@ static void take_mpi(struct why_names *names, uint32_t process, const struct tra
 }
 
 static void take_span(struct why_names *names, const struct trace *trace,
-                      const struct why_track *track, const struct trace_span *span)
+                      const struct why_track *track, const struct trace_span *span,
+                      const struct trace_detail *detail)
 {
     const bool wait = why_is_wait(track, span), queued = span->category == TRACE_QUEUED;
     const bool call = span->category == TRACE_CALL && span->depth == 0;
@@ -339,10 +352,12 @@ static void take_span(struct why_names *names, const struct trace *trace,
     names->open += call && span->flags & TRACE_OPEN;
     if (span->flags & (TRACE_UNFINISHED | TRACE_OPEN | TRACE_CUT) || span->flags & TRACE_WAITS)
         return;
-    const struct why_pick pick = {span->start_ns, span->stop_ns, track->thread};
+    struct why_pick pick = {span->start_ns, span->stop_ns, track->thread, 0, 0};
     struct why_name *name = name_of(names, span->name, wait);
     if (name && !name->name.text)
         name_begins(names, trace, name);
+    if (name && name->work)
+        why_awaited_add(names, name, detail, &pick);
     if (name)
         count(names, name, &pick, queued);
     if (name && wait && why_is_mpi(name->name))
@@ -385,8 +400,9 @@ static void names_on_spans(void *context, const struct trace_span *spans, size_t
     const struct why_track *track = count ? why_tracks_of(&names->tracks, spans[0].track) : NULL;
     stalls_on_spans(&names->stalls, spans, count);
     for (size_t i = 0; track && i < count && !names->failed; i++) {
-        take_span(names, *names->trace, track, &spans[i]);
-        take_running(names, track, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL);
+        const struct trace_detail *detail = details ? trace_detail_of(details, &spans[i]) : NULL;
+        take_span(names, *names->trace, track, &spans[i], detail);
+        take_running(names, track, &spans[i], detail);
     }
 }
 
@@ -395,6 +411,10 @@ static void names_on_name(void *context, uint32_t number, struct trace_text name
     struct why_names *names = context;
     if (trace_text_is(name, "launched"))
         names->gpus.launched_key = number + 1;
+    else if (trace_text_is(name, "waker"))
+        names->waker_key = number + 1;
+    else if (trace_text_is(name, "object"))
+        names->object_key = number + 1;
 }
 
 static void names_on_loss(void *context, const struct trace_loss *loss)
@@ -430,14 +450,19 @@ struct trace_sink why_names_sink(struct why_names *names)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
+bool why_is_idle(struct trace_text kind)
+{
+    return !is_among(kind, lock_kinds, KINDS(lock_kinds)) &&
+           !is_among(kind, other_kinds, KINDS(other_kinds)) &&
+           (!why_is_mpi(kind) || trace_text_is(kind, "MPI_Probe"));
+}
+
 /* So its length says nothing. The reaper, a work item of ours, has what the GPU gives it. */
 static bool waits_for_work(const struct why_name *name)
 {
     const struct trace_text text = name->name;
-    if (!name->wait)
-        return text.bytes > 9 && memcmp(text.text, "gpu reap ", 9) == 0;
-    return !name->lock && !is_among(text, other_kinds, KINDS(other_kinds)) &&
-           (!why_is_mpi(text) || trace_text_is(text, "MPI_Probe"));
+    return name->wait ? why_is_idle(text)
+                      : text.bytes > 9 && memcmp(text.text, "gpu reap ", 9) == 0;
 }
 
 /* What a process does before its first call of MPI and behind its last is the start and the end of
@@ -474,6 +499,7 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
         const bool idle = waits_for_work(name);
         const bool is_wanted = wanted ? name_matches(wanted, name->name.text, name->name.bytes)
                                       : !idle && !(names->any_call && (name->wait || name->run));
+        name->awaited = !wanted && !given_ns && !names->any_call && name->work;
         if (!is_wanted)
             continue;
         names->matched = true;
@@ -488,6 +514,7 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
         if (!given_ns && name->excess_ns < names->noise_ns)
             name->excess_ns = 0;
     }
+    why_awaited_finish(names);
 }
 
 struct why_name *why_names_worst(const struct why_names *names)
@@ -518,6 +545,7 @@ void why_names_free(struct why_names *names)
     free(names->of_number[1]);
     free(names->tracks.list);
     free(names->jobs);
+    free(names->workers);
     why_gpus_free(&names->gpus);
     stalls_free(&names->stalls);
     *names = (struct why_names){0};

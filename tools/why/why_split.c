@@ -103,15 +103,22 @@ static bool is_same_by(const struct why_by *a, const struct why_by *b)
     return a->name == b->name && (a->name != TRACE_NONE || a->thread == b->thread);
 }
 
-/* A lock is one cause, whoever held it. */
+/* A lock is one cause, whoever held it; one who was waited for, whatever signals the end. */
 static struct why_cause *cause_like(struct why_split *split, const struct why_cause *like)
 {
     for (uint32_t i = 0; i < split->count; i++) {
         struct why_cause *cause = &split->list[i];
-        if (cause->cause == like->cause && cause->name == like->name && cause->kind == like->kind &&
-            cause->object == like->object && cause->system_call == like->system_call &&
-            (cause->cause == WHY_CAUSE_LOCK || is_same_by(&cause->by, &like->by)))
-            return cause;
+        const bool object = cause->object == like->object;
+        if (cause->cause != like->cause || cause->name != like->name || cause->kind != like->kind ||
+            cause->system_call != like->system_call ||
+            !(object || (like->cause == WHY_CAUSE_WAIT && like->by.thread != TRACE_NONE)) ||
+            !(like->cause == WHY_CAUSE_LOCK || is_same_by(&cause->by, &like->by)))
+            continue;
+        if (!object) {
+            cause->object = 0;
+            cause->object_name = (struct trace_text){0};
+        }
+        return cause;
     }
     if (!grow_array32(&split->list, &split->room, split->count + 1, sizeof *split->list)) {
         split->failed = true;
@@ -476,7 +483,8 @@ void why_split_make(struct why_split *split, const struct why_calls *calls)
     split->ordinary = (uint32_t)usual.calls;
     for (uint32_t i = 0; i < calls->count && !split->failed; i++) {
         const struct why_call *call = &calls->list[i];
-        if (!call->seen || !call->slow || total_ns(call) <= usual.median_ns)
+        if (!call->seen || !call->slow || total_ns(call) <= usual.median_ns ||
+            (calls->name->awaited && !why_is_awaited(calls, call)))
             continue;
         struct handing handing = {.split = split,
                                   .calls = calls,
@@ -546,9 +554,19 @@ bool why_is_scheduling(uint64_t excess_ns, uint64_t calls, uint64_t run_ns)
     return excess_ns / calls < LATE_NS && excess_ns < run_ns / LATE_PART;
 }
 
-bool why_split_is_news(const struct why_split *split, const struct why_name *name,
-                       uint64_t least_ns, uint64_t run_ns)
+/* Then its slow calls say more than the waits for it. */
+static bool is_slow_itself(const struct why_names *names, const struct why_cause *cause)
 {
+    const uint32_t *places = names->of_number[0];
+    const uint32_t number = cause->by.name;
+    return number < names->number_room[0] && places[number] &&
+           names->list[places[number] - 1].excess_ns;
+}
+
+bool why_split_is_news(const struct why_split *split, const struct why_names *names,
+                       const struct why_name *name)
+{
+    const uint64_t run_ns = (uint64_t)names->last_ns - (uint64_t)names->first_ns;
     /* Threads of a pool that nobody wrapped wait for work in run intervals, also blocked. */
     const uint64_t waited_ns = name->run ? split->blocked_ns : 0;
     uint64_t news_ns =
@@ -559,12 +577,13 @@ bool why_split_is_news(const struct why_split *split, const struct why_name *nam
         const bool late = cause->cause == WHY_CAUSE_PREEMPTED || cause->cause == WHY_CAUSE_QUEUE ||
                           (cause->cause == WHY_CAUSE_WAIT && nobody) ||
                           (cause->cause == WHY_CAUSE_MESSAGE && cause->by.starved);
-        if (name->run && cause->cause == WHY_CAUSE_WAIT && cause->system_call)
+        if ((name->run && cause->cause == WHY_CAUSE_WAIT && cause->system_call) ||
+            (name->awaited && is_slow_itself(names, cause)))
             continue;
         if (!late || !why_is_scheduling(cause->excess_ns, cause->calls, run_ns))
             news_ns += cause->excess_ns;
     }
-    return news_ns >= least_ns;
+    return news_ns >= names->noise_ns;
 }
 
 void why_split_free(struct why_split *split)

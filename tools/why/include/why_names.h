@@ -17,6 +17,7 @@
 #include <string.h>
 
 struct trace_span;
+struct trace_detail;
 
 enum {
     WHY_LONGEST = 4096, /* kept of a name */
@@ -37,10 +38,12 @@ struct why_bounds {
 bool why_bounds_find(const struct histogram *values, uint64_t zeros, uint64_t given_ns,
                      struct why_bounds *bounds_out);
 
-/* A call or a time in a queue, of a thread's track. */
+/* A call or a time in a queue, of a thread's track. waker, object: of a wait for work, the number
+ * of the thread that ended it, as block headers name it, and what it was for, cut; 0: not known. */
 struct why_pick {
     int64_t start_ns, stop_ns;
-    uint32_t thread;
+    uint32_t thread, object;
+    uint64_t waker;
 };
 struct why_picks {
     struct why_pick *list;
@@ -58,6 +61,8 @@ struct why_name {
     struct trace_text name; /* own memory */
     uint32_t number;        /* of the name */
     bool wait, lock, run;   /* a kind of wait; for a lock; a run interval */
+    bool work;              /* a kind of wait that is for work, or for what others work on */
+    bool awaited;           /* of these, those alone count in which others were at work */
     struct why_times own, queued;
     struct why_picks sample;
     uint64_t total_ns, excess_ns;
@@ -93,8 +98,12 @@ static inline bool why_is_mpi(struct trace_text name)
 {
     return name.bytes > 4 && memcmp(name.text, "MPI_", 4) == 0;
 }
+/* Threads wait so for work: how long says nothing. */
+bool why_is_idle(struct trace_text kind);
 /* A row of the tables wait and mpi_wait, and not the delay inside of it. */
 bool why_is_wait(const struct why_track *track, const struct trace_span *span);
+/* The thread of the process with that number, as block headers name it; or TRACE_NONE. */
+uint32_t why_tracks_thread(const struct why_tracks *tracks, uint32_t process, uint64_t number);
 
 struct why_names {
     struct trace *const *trace; /* whose sink this is */
@@ -107,6 +116,11 @@ struct why_names {
         int64_t first_ns, last_ns; /* its calls of MPI that waited; 0, 0: none did */
     } * jobs;                      /* by process */
     uint32_t job_room;
+    struct why_worker {
+        int64_t first_ns, last_ns; /* the begin of its first wait for work, the end of its last */
+        uint32_t home, votes;      /* the object of most of its waits in epoll, if one has most */
+    } * workers;                   /* by thread */
+    uint32_t worker_room, waker_key, object_key; /* keys: 1 + name; 0: it has not come */
     struct why_gpus gpus;
     struct stalls stalls;      /* waits without an end; after why_names_finish */
     int64_t first_ns, last_ns; /* of all spans */
@@ -124,5 +138,12 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
 /* The one with the most excess; NULL: none has any. */
 struct why_name *why_names_worst(const struct why_names *names);
 void why_names_free(struct why_names *names);
+
+/* why_awaited.c: waits of the kinds in which threads wait for work. */
+bool why_awaited_is(struct trace_text kind);
+void why_awaited_add(struct why_names *names, const struct why_name *name,
+                     const struct trace_detail *detail, struct why_pick *pick);
+/* Drops those in which nobody was at work; sets excess_ns. */
+void why_awaited_finish(struct why_names *names);
 
 #endif /* WHY_NAMES_H */

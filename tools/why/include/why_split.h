@@ -73,9 +73,10 @@ void why_split_of_gpu(struct why_split *split, const struct why_gpu *gpu);
 void why_split_of_stalls(struct why_split *split, const struct stalls *stalls);
 /* Whether something is worth so much that a scheduler does not do everywhere: it makes calls late
  * now and then, before they begin, while they run or wait; and run intervals of threads that wait
- * for work in a system call are none. name: whose calls these are; run_ns: of the run. */
-bool why_split_is_news(const struct why_split *split, const struct why_name *name,
-                       uint64_t least_ns, uint64_t run_ns);
+ * for work in a system call are none, nor waits for calls that are slow themselves. name: whose
+ * calls these are. */
+bool why_split_is_news(const struct why_split *split, const struct why_names *names,
+                       const struct why_name *name);
 /* Late by less than a scheduler makes calls everywhere, and worth less than a tenth of the run. */
 bool why_is_scheduling(uint64_t excess_ns, uint64_t calls, uint64_t run_ns);
 void why_split_free(struct why_split *split);
