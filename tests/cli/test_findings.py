@@ -8,7 +8,7 @@ import struct
 import pytest
 import ranges_make
 import rbwp_make as m
-from why_make import Recording
+from why_make import COMPACTION, Recording
 
 MS = 10**6
 SLOTS = [(1, b"parse"), (2, b"write"), (3, b"scan")]
@@ -241,13 +241,25 @@ def test_cause_of_slow_calls(stats, rbwp, work):
     first, second, *others = stats("--json", "--findings", file).json["findings"]
     causes = rbwp("why", "--json", file).json["causes"]
     assert [c["text"] for c in causes[:2]] == ["was ready to run and had no CPU", "sub-item parse"] and [first["cause"], second["cause"]] == ["preempted", "sub_item"]
-    assert re.fullmatch(r"5 of 105 'request', 4\.8 %, took 145 ms longer than the others, 59 % of the time of all: 62 % was ready to run and had no CPU", first["text"]), first
-    assert re.fullmatch(r"'request': 3\d % of it sub-item parse", second["text"]), second
+    assert re.fullmatch(r"5 of 105 'request', 4\.8 %, took 145 ms longer than the others, 59 % of the time of all: 62 % was ready to run and had no CPU, on t2", first["text"]), first
+    assert re.fullmatch(r"'request': 3\d % of it sub-item parse, on t2", second["text"]), second
     for finding, cause in zip((first, second), causes):
         slowest = cause["evidence"][0]
         assert (finding["what"], finding["name"], finding["from"]) == ("slow", "request", slowest["start_ns"])
         assert finding["to"] - finding["from"] == slowest["duration_ns"] == 30 * MS
     assert all("idle" in f["what"] or f["what"] == "late_start" for f in others), others
+
+
+def test_two_slow_names(stats, rbwp, work):
+    """Each with its cause, that one first on which more hangs; text of rbwp why has the first, and a line on the other."""
+    recording = Recording().ordinary().ordinary(thread=3, slot=COMPACTION)
+    for start in (100, 300, 500, 700, 750):
+        recording.call(2, start, 30).call(2, start + 35, 25, COMPACTION, runnable=24)
+    file = recording.write(work / "two")
+    first, second = [f for f in stats("--json", "--findings", file).json["findings"] if f["what"] == "slow"]
+    assert (first["name"], first["cause"], second["name"], second["cause"]) == ("request", "self", "compaction", "preempted")
+    assert rbwp("why", "--json", file).json["slow"]["name"] == "request"
+    assert re.search(r"\nalso compaction: 5 of 105 slow, 1[12]\d ms too long \(--name\)\n", rbwp("why", file).text)
 
 
 def test_sums_alone(stats, rbwp, work):

@@ -142,14 +142,14 @@ def test_program_that_did_nothing(top, running):
 
 
 def test_why_calls_were_slow(top, work, monkeypatch):
-    """A line has the first cause of rbwp why in the window; without slow calls in it there is none."""
+    """A line has the first cause of rbwp why in the window, of the name on which most hangs; without slow calls in it there is none."""
     monkeypatch.setattr(why_make, "T", time.time_ns() - 30 * 10**9)
-    made = why_make.Recording().ordinary()
+    made = why_make.Recording().ordinary().ordinary(thread=3, slot=why_make.COMPACTION)
     for start in 100, 300, 500, 700, 750:
-        made.call(2, start, 30)
+        made.call(2, start, 30).call(2, start + 35, 20, why_make.COMPACTION)
     path = made.write(work / "slow.bin")
     lines = top("--once", "-d", "3600s", path).lines
-    assert lines[1].startswith("request: 5 of 105 took 29.0 ms longer each: 100 % its own CPU time (rbwp why ") and len(lines) == 4, lines
+    assert lines[1].startswith("request: 5 of 105 took 29.0 ms longer each: 100 % its own CPU time (rbwp why ") and len(lines) == 5, lines
     assert len(top("--once", "-d", "1s", path).lines) == 2
 
 

@@ -561,10 +561,15 @@ static void place_cause(struct search *search, const struct why_view *view,
 static void say_cause(struct search *search, const struct why_view *view, uint32_t number)
 {
     const struct why_cause *cause = &view->split->list[number];
+    const struct why_said *said = &view->texts[number];
     fprintf(search->text, ": %.0f %%%s ",
             100 * (double)cause->excess_ns / (double)view->split->excess_ns,
             number ? " of it" : "");
-    fwrite(view->texts[number].text.text, 1, view->texts[number].text.bytes, search->text);
+    fwrite(said->text.text, 1, said->text.bytes, search->text);
+    if (cause->thread != TRACE_NONE && said->what_bytes == said->text.bytes) {
+        fputs(", on ", search->text);
+        say_name(search, trace_track_of(view->trace, cause->thread)->name);
+    }
     search->now.cause = why_cause_words[cause->cause];
     place_cause(search, view, cause);
 }
@@ -595,9 +600,9 @@ static void add_name(struct search *search, const struct why_view *view,
     if (chosen) {
         slow.count = why_slow_calls(view);
         slow.excess_ns = view->split->excess_ns;
-    } else if (name->wait || why_is_run(name->name) ||
+    } else if (name->judged || name->wait || why_is_run(name->name) ||
                why_is_scheduling(slow.excess_ns, slow.count, (uint64_t)search->run_ns)) {
-        return; /* of waits and what is between them the engine alone says whether they are news */
+        return; /* of waits and what is between them a look alone says whether they are news */
     }
     if (!begin_slow(search, &slow))
         return;
@@ -634,12 +639,14 @@ static void add_launch_bound(struct search *search, const struct why_cause *caus
 static enum exit_code take_answer(const struct why_view *view, void *context)
 {
     struct search *search = context;
-    for (uint32_t i = 0; i < view->names->count; i++)
-        if (view->names->list[i].excess_ns)
+    for (uint32_t i = 0; i < view->names->count && !view->further; i++)
+        if (view->names->list[i].excess_ns && &view->names->list[i] != view->name)
             add_name(search, view, &view->names->list[i]);
     if (view->name)
+        add_name(search, view, view->name);
+    if (view->name && !view->further)
         add_causes(search, view);
-    else if (view->split->count)
+    else if (!view->name && view->split->count)
         add_launch_bound(search, &view->split->list[0]);
     return EXIT_GOOD;
 }

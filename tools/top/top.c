@@ -105,6 +105,8 @@ static enum exit_code take_cause(const struct why_view *view, void *context)
     const double share = view->name && split->count
                              ? 100 * (double)split->list[0].excess_ns / (double)split->excess_ns
                              : 0;
+    if (view->further)
+        return EXIT_GOOD;
     struct out line = {.fd = -1, .buffer = share > 0 ? malloc(OUT_BUFFER_BYTES) : NULL};
     if (!line.buffer)
         return EXIT_GOOD;

@@ -13,13 +13,20 @@
 
 enum { NAMES_TRIED = 4 };
 
+/* A name that may be the answer. */
+struct why_try {
+    struct why_name *name;
+    struct why_calls calls;
+    struct why_split split;
+    bool is_news;
+};
+
 struct why {
     const struct why_options *options;
     struct operands files;
     struct why_names names;
-    struct why_calls calls;
-    struct why_split split;
-    struct why_name *name;
+    struct why_try tries[NAMES_TRIED]; /* that one first on which most hangs */
+    unsigned tried;
     int64_t zero_ns;
     bool is_news;
     bool failed;
@@ -44,18 +51,19 @@ static enum exit_code why_print(const struct why_view *view, void *context)
     return out_close(&out);
 }
 
-static enum exit_code hand_on(struct why *why, const struct trace *trace)
+static enum exit_code hand_on(struct why *why, const struct why_try *try, const struct trace *trace)
 {
     struct why_view view = {
         .options = why->options,
         .trace = trace,
         .names = &why->names,
-        .name = why->name,
-        .calls = &why->calls,
-        .split = &why->split,
+        .name = try->name,
+        .further = why->answered,
+        .calls = &try->calls,
+        .split = &try->split,
         .file = why->files.count == 1 ? why->files.words[0] : NULL,
         .zero_ns = why->zero_ns,
-        .causes = result_array(why->split.list, sizeof *why->split.list, why->split.count)};
+        .causes = result_array(try->split.list, sizeof *try->split.list, try->split.count)};
     why_find_doubts(&view);
     why->failed |= !why_find_texts(&view);
     why->answered = !why->failed;
@@ -85,12 +93,13 @@ static bool names_begin(struct trace_pass *pass)
 static bool is_launch_bound(struct why *why)
 {
     const struct why_gpu *gpu = why_gpus_worst(&why->names.gpus);
-    const struct why_name *worst = why_names_worst(&why->names);
+    struct why_name *worst = NULL;
+    why_names_worst(&why->names, &worst, 1);
     if (!gpu || why->options->name || why->options->slower_than.set ||
         (why->names.any_call && worst && worst->excess_ns > gpu->running_ns))
         return false;
-    why_split_of_gpu(&why->split, gpu);
-    why->failed |= why->split.failed;
+    why_split_of_gpu(&why->tries[0].split, gpu);
+    why->failed |= why->tries[0].split.failed;
     return !why->failed;
 }
 
@@ -99,15 +108,16 @@ static bool is_launch_bound(struct why *why)
 static bool is_hung(struct why *why)
 {
     const struct why_names *names = &why->names;
-    const struct why_name *worst = why_names_worst(names);
-    const uint64_t slow_ns = worst ? worst->excess_ns : names->noise_ns;
+    struct why_split *split = &why->tries[0].split;
+    struct why_name *worst = NULL;
+    const uint64_t slow_ns = why_names_worst(names, &worst, 1) ? worst->excess_ns : names->noise_ns;
     if (why->quiet || why->options->name || why->options->slower_than.set)
         return false;
-    why_split_of_stalls(&why->split, &names->stalls);
-    why->failed |= why->split.failed;
-    if (!why->failed && why->split.excess_ns > (names->stalls.cycles ? 0 : slow_ns))
+    why_split_of_stalls(split, &names->stalls);
+    why->failed |= split->failed;
+    if (!why->failed && split->excess_ns > (names->stalls.cycles ? 0 : slow_ns))
         return true;
-    why_split_free(&why->split);
+    why_split_free(split);
     return false;
 }
 
@@ -122,7 +132,36 @@ static enum exit_code names_end(struct trace_pass *pass)
         why_names_finish(&why->names, options->name, given_ns > 0 ? (uint64_t)given_ns : 0);
     why->failed |= why->names.failed;
     why->is_news = !why->failed && !pass->nothing && (is_hung(why) || is_launch_bound(why));
-    return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;
+    return why->is_news ? hand_on(why, &why->tries[0], pass->trace) : EXIT_GOOD;
+}
+
+/* ---- the second pass, of all names that are tried
+ * ------------------------------------------------
+ */
+
+#define EACH_TRY(parameters, callback, ...)                                                        \
+    static void tries_on_##callback parameters                                                     \
+    {                                                                                              \
+        struct why *why = context;                                                                 \
+        for (unsigned i = 0; i < why->tried; i++) {                                                \
+            const struct trace_sink sink = why_calls_sink(&why->tries[i].calls);                   \
+            sink.callback(sink.context, __VA_ARGS__);                                              \
+        }                                                                                          \
+    }
+EACH_TRY((void *context, const struct trace_track *track), track, track)
+EACH_TRY((void *context, uint32_t number, struct trace_text text), name, number, text)
+EACH_TRY((void *context, const struct trace_span *list, size_t count,
+          const struct trace_details *details),
+         spans, list, count, details)
+EACH_TRY((void *context, const struct trace_stack *stack), stack, stack)
+EACH_TRY((void *context, const struct trace_message *message), message, message)
+
+static bool tries_are_full(void *context)
+{
+    struct why *why = context;
+    for (unsigned i = 0; i < why->tried; i++)
+        why->failed |= why->tries[i].calls.failed;
+    return why->failed;
 }
 
 static bool calls_begin(struct trace_pass *pass)
@@ -130,28 +169,55 @@ static bool calls_begin(struct trace_pass *pass)
     struct why *why = (struct why *)(uintptr_t)pass->asked;
     why->names.trace = &pass->trace;
     pass->state = why;
-    if (!why_calls_start(&why->calls, &why->names, why->name))
-        return message_fail("out of memory");
-    pass->sink = why_calls_sink(&why->calls);
+    for (unsigned i = 0; i < why->tried; i++)
+        if (!why_calls_start(&why->tries[i].calls, &why->names, why->tries[i].name))
+            return message_fail("out of memory");
+    pass->sink = (struct trace_sink){.context = why,
+                                     .track = tries_on_track,
+                                     .name = tries_on_name,
+                                     .spans = tries_on_spans,
+                                     .stack = tries_on_stack,
+                                     .message = tries_on_message,
+                                     .full = tries_are_full};
     return true;
+}
+
+/* A name whose calls are late as the scheduler makes them is none. Whether calls that are waited
+ * for are slow themselves is known before the waits are judged. */
+static void judge_tries(struct why *why)
+{
+    const bool asked = why->options->name || why->options->slower_than.set;
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < why->tried; i++) {
+            struct why_try *try = &why->tries[i];
+            if (try->name->awaited != (round == 1))
+                continue;
+            try->name->judged = true;
+            try->is_news = asked || why_split_is_news(&try->split, &why->names, try->name);
+            if (!try->is_news)
+                try->name->excess_ns = 0;
+            why->is_news |= try->is_news;
+        }
 }
 
 static enum exit_code calls_end(struct trace_pass *pass)
 {
     struct why *why = pass->state;
-    if (!pass->trace || why->calls.failed) {
+    enum exit_code code = EXIT_GOOD;
+    if (!pass->trace || tries_are_full(why)) {
         why->failed = true;
         return EXIT_PARTIAL;
     }
-    const struct why_names *names = &why->names;
-    why_calls_finish(&why->calls);
-    why_split_make(&why->split, &why->calls);
-    why->failed |= why->split.failed;
-    why->is_news = why->options->name || why->options->slower_than.set ||
-                   why_split_is_news(&why->split, names, why->name);
-    if (why->failed)
-        return EXIT_PARTIAL;
-    return why->is_news ? hand_on(why, pass->trace) : EXIT_GOOD;
+    for (unsigned i = 0; i < why->tried; i++) {
+        why_calls_finish(&why->tries[i].calls);
+        why_split_make(&why->tries[i].split, &why->tries[i].calls);
+        why->failed |= why->tries[i].split.failed;
+    }
+    judge_tries(why);
+    for (unsigned i = 0; i < why->tried && !why->failed; i++)
+        if (why->tries[i].is_news && (why->quiet || !why->answered))
+            code = exit_worse(code, hand_on(why, &why->tries[i], pass->trace));
+    return why->failed ? EXIT_PARTIAL : code;
 }
 
 const char *why_no_file(struct operands files)
@@ -184,7 +250,6 @@ static enum exit_code read_again(struct why *why, const struct trace_maker *make
     return code;
 }
 
-/* A name whose calls are late as the scheduler makes them is none; then it is the next one. */
 static enum exit_code find(struct why *why)
 {
     static const struct trace_maker first = {
@@ -199,26 +264,23 @@ static enum exit_code find(struct why *why)
     if (why->options->name && !why->names.matched)
         return message_bad_data("no call is called '%s'; 'rbwp stats FILE' lists them",
                                 why->options->name);
-    for (unsigned tries = 0; tries < NAMES_TRIED; tries++) {
-        why->name = why_names_worst(&why->names);
-        if (!why->name)
-            break;
-        const enum exit_code found = read_again(why, &second, code);
-        if (why->is_news || why->failed || found == EXIT_BAD_DATA)
-            return exit_worse(code, found);
-        code = exit_worse(code, found);
-        why->name->excess_ns = 0;
-        why_split_free(&why->split);
-        why_calls_free(&why->calls);
-    }
-    why->name = NULL;
-    return exit_worse(code, hand_on(why, NULL));
+    struct why_name *names[NAMES_TRIED];
+    why->tried = why_names_worst(&why->names, names, NAMES_TRIED);
+    for (unsigned i = 0; i < why->tried; i++)
+        why->tries[i].name = names[i];
+    if (why->tried)
+        code = exit_worse(code, read_again(why, &second, code));
+    if (why->is_news || why->failed || code == EXIT_BAD_DATA)
+        return code;
+    return exit_worse(code, hand_on(why, &(struct why_try){0}, NULL));
 }
 
 static void why_free(struct why *why)
 {
-    why_split_free(&why->split);
-    why_calls_free(&why->calls);
+    for (unsigned i = 0; i < NAMES_TRIED; i++) {
+        why_split_free(&why->tries[i].split);
+        why_calls_free(&why->tries[i].calls);
+    }
     why_names_free(&why->names);
 }
 

@@ -517,13 +517,22 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
     why_awaited_finish(names);
 }
 
-struct why_name *why_names_worst(const struct why_names *names)
+unsigned why_names_worst(const struct why_names *names, struct why_name **list, unsigned most)
 {
-    struct why_name *worst = NULL;
-    for (uint32_t i = 0; i < names->count; i++)
-        if (names->list[i].excess_ns && (!worst || names->list[i].excess_ns > worst->excess_ns))
-            worst = &names->list[i];
-    return worst;
+    unsigned count = 0;
+    for (uint32_t i = 0; i < names->count; i++) {
+        struct why_name *name = &names->list[i];
+        unsigned at = count;
+        if (!name->excess_ns)
+            continue;
+        for (; at > 0 && list[at - 1]->excess_ns < name->excess_ns; at--)
+            if (at < most)
+                list[at] = list[at - 1];
+        if (at < most)
+            list[at] = name;
+        count += count < most;
+    }
+    return count;
 }
 
 static void free_times(struct why_times *times)

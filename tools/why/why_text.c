@@ -342,12 +342,12 @@ static void put_gpu(struct out *out, const struct why_gpu *gpu)
 
 static void put_others(struct out *out, const struct why_view *view)
 {
-    uint32_t shown = 0;
-    for (uint32_t i = 0; i < view->names->count && shown < NAMES_SHOWN; i++) {
-        const struct why_name *name = &view->names->list[i];
-        if (name == view->name || !name->excess_ns || name->run)
+    struct why_name *worst[NAMES_SHOWN + 1];
+    const unsigned count = why_names_worst(view->names, worst, NAMES_SHOWN + 1);
+    for (unsigned i = 0; i < count; i++) {
+        const struct why_name *name = worst[i];
+        if (name == view->name || (name->run && !name->judged))
             continue; /* whether a run interval waited, the second pass alone knows */
-        shown++;
         out_text(out, "also ");
         text_name_fit(out, name->name.text, name->name.bytes, NAME_BYTES);
         out_format(out, ": %" PRIu64 " of %" PRIu64 " slow, ",

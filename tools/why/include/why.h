@@ -16,9 +16,9 @@ struct why_options {
 
 extern const struct result_column why_columns[]; /* the document */
 
-/* Hands on what was found, while threads and names are known; of why_view.h. Its lines about files
- * are dropped: who calls it has read them, too. EXIT_USAGE: a file can be read once alone, and
- * nobody was asked; EXIT_PARTIAL: there was no memory. */
+/* Hands on what was found, a name after the other, while threads and names are known; of
+ * why_view.h. Its lines about files are dropped: who calls it has read them, too. EXIT_USAGE: a
+ * file can be read once alone, and nobody was asked; EXIT_PARTIAL: there was no memory. */
 struct why_view;
 typedef enum exit_code (*why_receiver)(const struct why_view *view, void *context);
 enum exit_code why_find(const struct why_options *options, struct operands files,

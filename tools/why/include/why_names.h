@@ -62,6 +62,7 @@ struct why_name {
     uint32_t number;        /* of the name */
     bool wait, lock, run;   /* a kind of wait; for a lock; a run interval */
     bool work;              /* a kind of wait that is for work, or for what others work on */
+    bool judged;            /* what its slow calls have was looked at */
     bool awaited;           /* of these, those alone count in which others were at work */
     struct why_times own, queued;
     struct why_picks sample;
@@ -135,8 +136,8 @@ struct why_names {
 struct trace_sink why_names_sink(struct why_names *names);
 /* wanted: the names that count, a pattern; NULL: all. */
 void why_names_finish(struct why_names *names, const char *wanted, uint64_t given_ns);
-/* The one with the most excess; NULL: none has any. */
-struct why_name *why_names_worst(const struct why_names *names);
+/* Those with the most excess, that first that has more; so many. */
+unsigned why_names_worst(const struct why_names *names, struct why_name **list, unsigned most);
 void why_names_free(struct why_names *names);
 
 /* why_awaited.c: waits of the kinds in which threads wait for work. */

@@ -19,6 +19,7 @@ struct why_view {
     const struct trace *trace; /* NULL: nothing is slow, and no thread is named */
     const struct why_names *names;
     const struct why_name *name; /* NULL: nothing is slow */
+    bool further;                /* another name came before, on which more hangs */
     const struct why_calls *calls;
     const struct why_split *split;
     const char *file; /* the first, for commands; NULL: several */
