@@ -144,6 +144,7 @@ def test_behind_and_queue(rbwp, work):
         made.call(2, start, 30, COMPACTION).call(2, start + 30.1, 1, queued=start + 0.5)
     cause = first(why(rbwp, work, made, "--name", "request"), "behind")
     assert cause["by"]["name"] == "compaction" and cause["by"]["thread"] == "t2"
+    assert all(((e["start_ns"] - T) / MS - 0.5) in SLOW and e["duration_ns"] == 30.6 * MS for e in cause["evidence"]), "it has the time in the queue"
     made = Recording().ordinary(queued=lambda i: i * 8 - 0.1)
     for start in SLOW:
         made.call(2, start + 30, 1, queued=start)

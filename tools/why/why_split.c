@@ -147,8 +147,8 @@ static void vote(struct why_cause *cause, const struct why_by *by, uint64_t ns)
 
 static void add_evidence(struct why_cause *cause, const struct why_call *call, uint64_t ns)
 {
-    struct why_evidence evidence = {call->thread, call->begin_ns,
-                                    (uint64_t)call->end_ns - (uint64_t)call->begin_ns, ns};
+    struct why_evidence evidence = {call->thread, call->queued_ns,
+                                    (uint64_t)call->end_ns - (uint64_t)call->queued_ns, ns};
     for (uint32_t i = 0; i < cause->evidence_count; i++)
         if (cause->evidence[i].excess_ns < evidence.excess_ns) {
             const struct why_evidence less = cause->evidence[i];
