@@ -98,6 +98,18 @@ def test_lock_by_a_look(rbwp, work):
     assert cause["by"] == {"thread": "t3", "name": "compaction"} and cause["where"]["object"] == 8192
 
 
+@pytest.mark.parametrize("waker, looks", [(3, ()), (0, (3,)), (4, (3,))])
+def test_holder_of_a_lock_waits(rbwp, work, waker, looks):
+    """The holder is named with the one that it waited for; looks know it where rows do not, or have another one that waited."""
+    made = slow(Recording(4).ordinary(), blocked=29)
+    for start in SLOW:
+        made.wait(2, start + 0.5, 29, "mutex", 4096, waker).wait(3, start, 29.8, "condition variable", 8192, waker=1).call(1, start - 2, 32, COMPACTION)
+        for holder in looks:
+            made.look(2, start, 4096, holder)
+    assert first(why(rbwp, work, made), "lock")["by"] == {"holder": "t3", "thread": "t1", "name": "compaction"}
+    assert "ended by t3, which waited for t1, in compaction" in rbwp("why", work / "w.bin").text
+
+
 def test_system_call(rbwp, work):
     """By its name, where the recording has it; else by its number."""
     for called, shown in ("fdatasync", "for a file or device, in fdatasync;"), (None, "for a file or device, in system call 75;"):
@@ -276,7 +288,7 @@ def idle_beside_a_crowd(made, start):
         made.wait(4, start + 0.1 * i, 2, "epoll", 7)
 
 
-@pytest.mark.parametrize("waker, by", [(at_work, {"thread": "t3", "name": "after fsync"}), (behind_another, {"thread": "t4", "name": "after fsync"}),
+@pytest.mark.parametrize("waker, by", [(at_work, {"thread": "t3", "name": "after fsync"}), (behind_another, {"thread": "t4", "holder": "t3", "name": "after fsync"}),
                                        (in_a_file, {"thread": "t3", "wait": "fsync"}), (idle, None), (asleep, None), (idle_in_turns, None), (idle_beside_a_crowd, None)])
 @pytest.mark.parametrize("kind", ["condition variable", "semaphore"])
 def test_waits_for_who_is_at_work(rbwp, work, kind, waker, by):

@@ -16,7 +16,7 @@ enum {
 #define CHANCE 0.001 /* of the whole search for an argument */
 #define PERIOD_SPREAD 0.15
 
-static const struct why_by nobody = {TRACE_NONE, TRACE_NONE, TRACE_NONE, false};
+static const struct why_by nobody = {TRACE_NONE, TRACE_NONE, TRACE_NONE, false, 0};
 
 /* ---- waits ------------------------------------------------------------------------------------
  */
@@ -101,20 +101,25 @@ static bool were_starved(const struct why_calls *calls, const struct why_part *p
     return sum_ns > ((uint64_t)part->stop_ns - (uint64_t)part->start_ns) / 2;
 }
 
-/* Who waits itself for what another one has leads to that one. */
-struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
-                            int64_t to_ns)
+/* Who waits itself for what another one has leads to that one; who waits for the same as the one
+ * before holds nothing. */
+static struct why_by by_root(const struct why_calls *calls, uint32_t thread, uint64_t object,
+                             int64_t from_ns, int64_t to_ns)
 {
     struct why_by by = nobody;
+    uint32_t holder = 0;
     for (unsigned step = 0; thread != TRACE_NONE && step < ROOT_STEPS; step++) {
         /* What takes at least half of that time. */
         const struct why_meanwhile *wait = longest_of(calls, thread, true, from_ns, to_ns);
         const struct why_meanwhile *call = longest_of(calls, thread, false, from_ns, to_ns);
         by = (struct why_by){thread, call ? call->name : TRACE_NONE, wait ? wait->name : TRACE_NONE,
                              starved_ns(calls, thread, from_ns, to_ns) >
-                                 ((uint64_t)to_ns - (uint64_t)from_ns) / 2};
+                                 ((uint64_t)to_ns - (uint64_t)from_ns) / 2,
+                             holder};
         if (!wait || wait->waker == thread)
             break;
+        holder = wait->object != object ? thread + 1 : holder;
+        object = wait->object;
         thread = wait->waker;
     }
     return by;
@@ -137,7 +142,7 @@ static struct why_by by_of_item(const struct why_calls *calls, uint32_t thread,
             other->name == calls->name->number || ns * 10 < length_ns * 8 ||
             late_ns > length_ns / 10 || late_ns < -length_ns / 10)
             continue;
-        by = found++ ? nobody : why_by_thread(calls, other->thread, part->start_ns, part->stop_ns);
+        by = found++ ? nobody : by_root(calls, other->thread, 0, part->start_ns, part->stop_ns);
     }
     return by;
 }
@@ -170,7 +175,15 @@ static struct why_by by_late_peer(const struct why_calls *calls, uint32_t thread
             return nobody;
         late = i;
     }
-    return why_by_thread(calls, late, part->start_ns, part->stop_ns);
+    return by_root(calls, late, 0, part->start_ns, part->stop_ns);
+}
+
+struct why_by why_by_of_look(const struct why_calls *calls, const struct why_call *call,
+                             int64_t from_ns, int64_t to_ns)
+{
+    const struct why_look *look = &call->look;
+    return by_root(calls, why_calls_thread_of_id(calls, call->thread, look->holder), look->object,
+                   from_ns, to_ns);
 }
 
 struct why_by why_by_of(const struct why_calls *calls, const struct why_call *call,
@@ -179,14 +192,17 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
     if (part->kind == WHY_WAIT && why_is_mpi(trace_name_of(*calls->trace, part->name)))
         return by_late_peer(calls, call->thread, part);
     if (part->kind == WHY_WAIT) {
-        struct why_by by = why_by_thread(calls, part->waker, part->start_ns, part->stop_ns);
+        /* Who ended it may be one that waited as well; a look has who held it. */
+        const bool seen = part->object && call->look.locked && call->look.object == part->object;
+        struct why_by by =
+            seen ? why_by_of_look(calls, call, part->start_ns, part->stop_ns)
+                 : by_root(calls, part->waker, part->object, part->start_ns, part->stop_ns);
         by.starved |= part->object && why_cause_of_wait(calls, call, part) == WHY_CAUSE_LOCK &&
                       were_starved(calls, part);
         return by;
     }
     if (call->look.locked)
-        return why_by_thread(calls, why_calls_thread_of_id(calls, call->thread, call->look.holder),
-                             part->start_ns, part->stop_ns);
+        return why_by_of_look(calls, call, part->start_ns, part->stop_ns);
     return by_of_item(calls, call->thread, part);
 }
 
@@ -194,7 +210,8 @@ bool why_is_awaited(const struct why_calls *calls, const struct why_call *call)
 {
     for (uint32_t at = call->parts; at; at = calls->parts[at - 1].next) {
         const struct why_part *part = &calls->parts[at - 1];
-        const struct why_by by = why_by_thread(calls, part->waker, part->start_ns, part->stop_ns);
+        const struct why_by by =
+            by_root(calls, part->waker, part->object, part->start_ns, part->stop_ns);
         int64_t sum_ns = 0;
         uint32_t count;
         const struct why_meanwhile *list = why_calls_of_thread(calls, by.thread, &count);
@@ -226,12 +243,12 @@ bool why_message_of(const struct why_calls *calls, const struct why_part *part, 
         return false;
     if (why_overlap_ns(part->start_ns, part->stop_ns, part->start_ns, message->sent_ns) >=
         half_ns) {
-        *by = why_by_thread(calls, message->sender, part->start_ns, message->sent_ns);
+        *by = by_root(calls, message->sender, 0, part->start_ns, message->sent_ns);
         if (message->in != TRACE_NONE)
             by->name = message->in;
         return true;
     }
-    *by = (struct why_by){message->sender, TRACE_NONE, TRACE_NONE, true};
+    *by = (struct why_by){message->sender, TRACE_NONE, TRACE_NONE, true, 0};
     return why_overlap_ns(part->start_ns, part->stop_ns, message->sent_ns, message->arrived_ns) >=
            half_ns;
 }

@@ -41,9 +41,9 @@ struct why_by why_by_of(const struct why_calls *calls, const struct why_call *ca
                         const struct why_part *part);
 /* Who ended what the call was blocked in, at its end, if looks say that it was a futex. */
 struct why_by why_by_of_blocked(const struct why_calls *calls, const struct why_call *call);
-/* What that thread did meanwhile. */
-struct why_by why_by_thread(const struct why_calls *calls, uint32_t thread, int64_t from_ns,
-                            int64_t to_ns);
+/* What the one who held it did meanwhile, by looks. */
+struct why_by why_by_of_look(const struct why_calls *calls, const struct why_call *call,
+                             int64_t from_ns, int64_t to_ns);
 /* Whether somebody was at work, in calls or in waits that are not for work, for most of the longest
  * wait of the call, itself a wait; also where it is not known who ended it. */
 bool why_is_awaited(const struct why_calls *calls, const struct why_call *call);

@@ -33,7 +33,7 @@ RESULT_MAKES(where_wait, why_cause,
 RESULT_MAKES(argument_key, why_cause, name_cell(at, row->key))
 RESULT_MAKES(argument_value, why_cause, result_bytes(VIEW(at)->calls->texts.list[row->value]))
 
-enum { BY_THREAD, BY_PROCESS, BY_NAME, BY_WAIT };
+enum { BY_THREAD, BY_PROCESS, BY_NAME, BY_HOLDER, BY_WAIT };
 
 static struct result_cell by_made(const struct result_at *at, int what)
 {
@@ -47,6 +47,8 @@ static struct result_cell by_made(const struct result_at *at, int what)
     }
     case BY_NAME:
         return name_cell(at, by->name);
+    case BY_HOLDER:
+        return thread_cell(at, by->holder ? by->holder - 1 : TRACE_NONE);
     default:
         return name_cell(at, by->wait);
     }
@@ -102,7 +104,9 @@ static const struct result_column by_columns[] = {
     OPTIONAL_MADE("thread", RESULT_TEXT, by_made, BY_THREAD),
     OPTIONAL_MADE("process", RESULT_TEXT, by_made, BY_PROCESS),
     OPTIONAL_MADE("name", RESULT_TEXT, by_made, BY_NAME),
-    OPTIONAL_MADE("wait", RESULT_TEXT, by_made, BY_WAIT), RESULT_LAST};
+    OPTIONAL_MADE("holder", RESULT_TEXT, by_made, BY_HOLDER),
+    OPTIONAL_MADE("wait", RESULT_TEXT, by_made, BY_WAIT),
+    RESULT_LAST};
 static const struct result_column evidence_columns[] = {
     RESULT_PLAIN_MADE("thread", RESULT_TEXT, evidence_thread, 0),
     RESULT_PLAIN("start_ns", RESULT_TIME, struct why_evidence, start_ns),

@@ -133,7 +133,7 @@ static struct why_cause *cause_like(struct why_split *split, const struct why_ca
 /* Who has more than all others together is left in the end. */
 static void vote(struct why_cause *cause, const struct why_by *by, uint64_t ns)
 {
-    if (!is_same_by(&cause->by, by)) {
+    if (!is_same_by(&cause->by, by) || cause->by.holder != by->holder) {
         const bool less = cause->by_ns < ns;
         if (less)
             cause->by = *by;
@@ -189,7 +189,7 @@ static struct why_cause new_cause(const struct handing *handing, enum why_cause_
                               .kind = TRACE_NONE,
                               .key = TRACE_NONE,
                               .value = TRACE_NONE,
-                              .by = {TRACE_NONE, TRACE_NONE, TRACE_NONE, false}};
+                              .by = {TRACE_NONE, TRACE_NONE, TRACE_NONE, false, 0}};
 }
 
 /* Calls that its worker was in while it was in the queue. */
@@ -323,7 +323,7 @@ static double hand_out_gpu_parts(struct handing *handing, enum why_part_kind kin
         if (kind == WHY_GPU)
             cause.name = part->name;
         else if (kind == WHY_GPU_QUEUE)
-            cause.by = (struct why_by){part->waker, part->name, TRACE_NONE, false};
+            cause.by = (struct why_by){part->waker, part->name, TRACE_NONE, false, 0};
         got_ns += (double)hand_out(handing, cause, above_ns < left_ns ? above_ns : left_ns);
     }
     return got_ns;
@@ -372,9 +372,7 @@ static void hand_out_looks(struct handing *handing)
         cause.cause = WHY_CAUSE_LOCK;
         cause.object = look->object;
         cause.object_name = why_calls_object(handing->calls, call->thread, look->object);
-        cause.by = why_by_thread(handing->calls,
-                                 why_calls_thread_of_id(handing->calls, call->thread, look->holder),
-                                 call->begin_ns, call->end_ns);
+        cause.by = why_by_of_look(handing->calls, call, call->begin_ns, call->end_ns);
     } else if (2 * look->in_io > look->in_call || call->major_faults) {
         cause.system_call = look->in_io ? look->system_call : 0;
         cause.system_call_name = look->system_call_name;

@@ -190,6 +190,11 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
                   : mpi                             ? "late: "
                   : view->name                      ? "ended by "
                                                     : "held by ");
+    if (by->holder) {
+        put_text(out, trace_track_of(view->trace, by->holder - 1)->name);
+        out_text(out,
+                 by->thread != TRACE_NONE ? ", which waited for " : ", which waited for others");
+    }
     if (by->thread != TRACE_NONE)
         put_text(out, trace_track_of(view->trace, by->thread)->name);
     if (process.bytes) {
@@ -197,7 +202,7 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
         put_text(out, process);
     }
     if (by->name != TRACE_NONE) {
-        out_text(out, by->thread != TRACE_NONE ? ", in " : "");
+        out_text(out, by->thread != TRACE_NONE || by->holder ? ", in " : "");
         put_name(out, view, by->name);
     }
     if (by->wait != TRACE_NONE) {

@@ -37,6 +37,7 @@ struct why_by {
     uint32_t thread, name; /* who, in the end, and the call that it was in */
     uint32_t wait;         /* what it waited for itself: a kind of wait */
     bool starved;          /* it was ready to run, and had no CPU; a message was under way */
+    uint32_t holder;       /* 1 + the thread that had it and waited for that one; 0: none */
 };
 
 struct why_cause {
