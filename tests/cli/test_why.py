@@ -2,6 +2,7 @@
 """Why calls are slow. Guards: the slow calls are found by rank and a gap, each cause is named with who and where, shares of
 the excess add up, what slow and ordinary calls share is no cause, what no table shows is unknown, and without slow calls no cause is named."""
 import pytest
+from test_unwind import Stack, build_id
 from why_make import COMPACTION, FLUSH, MS, REAP, REQUEST, RUN, T, Recording
 
 SLOW = (100, 300, 500, 700, 750)  # ms; calls there are between ordinary ones
@@ -119,6 +120,29 @@ def test_system_call(rbwp, work):
         where = first(why(rbwp, work, made), "io")["where"]
         assert where["system_call"] == 76 and where.get("system_call_name") == called
         assert shown in rbwp("why", work / "w.bin").text
+
+
+PATH = "innermost < middle < outer < main"
+
+
+@pytest.mark.parametrize("look, path", [({"after": 20}, PATH), ({"after": 20, "system_call": 76}, None), ({"after": 5}, None)],
+                         ids=("it runs", "it is blocked", "long before its end"))
+def test_code_of_slow_calls(rbwp, work, run, program, look, path):
+    """A real stack, for own time at which looks found the call running: where it was, and where that one was who had the lock meanwhile."""
+    stack = Stack(run, program("UNWIND_VICTIM_O2"))
+    made, waits = slow(Recording().ordinary()), slow(Recording().ordinary(), blocked=29)
+    for recording in made, waits:
+        for start, end, offset, name in stack.files:
+            recording.file(start, end, offset, name, build_id(name) if name.startswith("/") else "")
+    for start in SLOW:
+        made.look(2, start, words=stack.words, **look)
+        waits.wait(2, start + 0.5, 29, "mutex", 4096, waker=3).call(3, start - 2, 32, COMPACTION).look(3, start - 2, words=stack.words, **look)
+    assert first(why(rbwp, work, made), "self")["where"].get("stack") == path
+    assert (f"\n     at {PATH}\n" in rbwp("why", work / "w.bin").text) == bool(path)
+    assert (f"100 % its own CPU time, on t2, at {PATH}\n" in rbwp("stats", "--findings", work / "w.bin").text) == bool(path)
+    by = first(why(rbwp, work, waits), "lock")["by"].get("stack")
+    assert by == (PATH if look["after"] == 20 else None)
+    assert (f"ended by t3, in compaction, at {PATH}\n" in rbwp("why", work / "w.bin").text) == bool(by)
 
 
 @pytest.mark.parametrize("others, by", [((3,), {"thread": "t3", "name": "compaction"}), ((), None), ((3, 4), None)], ids=("one ends with it", "none does", "two do"))

@@ -6,7 +6,7 @@ import ranges_make
 import rbwp_make as m
 from make_rbwp import HEADER_BYTES, table_range
 from on_cpu_make import CALL_CPU, THREAD_CPU
-from stalls_make import OPEN_CALL, WAIT
+from stalls_make import CODE_FILE, OPEN_CALL, STACK_WORD, WAIT
 from test_args import ARGUMENT
 from test_queued import QUEUED
 from test_tables import names
@@ -36,7 +36,7 @@ class Recording:
     def __init__(self, threads=3, stop=1000):
         self.threads, self.stop, self.texts, self.calls = range(1, threads + 1), stop, [], []
         self.cpu, self.queued, self.args, self.waits, self.looks, self.works, self.mpi_waits = [], [], [], [], [], [], []
-        self.sent, self.handled = [], []
+        self.sent, self.handled, self.words, self.files = [], [], [], []
         self.known = [(T, 0, 1)]  # of all calls without a row in call_cpu that they ran
 
     def name(self, text):
@@ -62,10 +62,14 @@ class Recording:
         self.mpi_waits.append((at(start), at(start + length), thread, self.name(kind), 2**64 - 1, 8, 0))
         return self
 
-    def look(self, thread, since, object=0, holder=0, system_call=0, called=None):
-        self.looks.append((at(since + 5), thread, at(since), self.name("call"), object, os_id(holder) if holder else 0, system_call,
+    def look(self, thread, since, object=0, holder=0, system_call=0, called=None, after=5, words=()):
+        self.looks.append((at(since + after), thread, at(since), self.name("call"), object, os_id(holder) if holder else 0, system_call,
                            self.name(called) if called else 0))
+        self.words += [(at(since + after), thread, at(since), place, word) for place, word in words]
         return self
+
+    def file(self, start, end, offset, path, build_id):
+        self.files.append((start, end, offset, self.name(path) if path else 0, self.name(build_id) if build_id else 0))
 
     def work(self, thread, launch, launched, start, length, kernel="sum", stream=1):
         """Of the GPU, launched by the thread in a call from launch to launched."""
@@ -98,11 +102,12 @@ class Recording:
         for number, (name, columns, made) in enumerate((("call_cpu", CALL_CPU, self.cpu), ("thread_cpu", THREAD_CPU, self.known), ("queued", QUEUED, self.queued),
                                                         ("argument", ARGUMENT, self.args), ("wait", WAIT, self.waits), ("mpi_wait", MPI_WAIT, self.mpi_waits), ("open_call", OPEN_CALL, self.looks),
                                                         ("gpu_activity", kernels_make.ACTIVITY, self.works),
-                                                        ("message_sent", SENT, self.sent), ("message_handled", HANDLED, self.handled)), 1):
+                                                        ("message_sent", SENT, self.sent), ("message_handled", HANDLED, self.handled),
+                                                        ("stack_word", STACK_WORD, self.words), ("code_file", CODE_FILE, self.files)), 1):
             if made:
                 place, ours = HEADER_BYTES + sum(map(len, blocks)), ranges_make.table(number, name, columns, sorted(made))
                 blocks += ours
-                times = [row[0] for row in made]
+                times = [row[0] for row in made] if columns[0][1] == 4 else [0]
                 ranges.append(table_range(place, sum(map(len, ours)), number, len(ours), len(made), 1, len(made), (min(times), max(times))))
         table = m.table_section(b"THRD", [m.thread_entry(t, len(records[t]), os_id(t), T, name=b"t%d" % t) for t in self.threads],
                                 b"".join(b"t%d" % t for t in self.threads))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is far from the ordinary, what is chance, and what has a period. */
 #include "unit.h"
-#include "why_split.h"
+#include "why_stack.h"
 
 static void add(struct histogram *values, uint64_t value, unsigned times)
 {
@@ -176,6 +176,96 @@ static void waits_without_an_end(void **state)
     why_split_free(&split);
 }
 
+static struct trace_frame frame(const char *function, const char *file)
+{
+    return (struct trace_frame){.function = trace_text(function), .file = trace_text(file)};
+}
+
+static const char own[] = "/usr/lib/librbwp-threads.so", libc[] = "/usr/lib/libc.so.6",
+                  prog[] = "/p";
+
+/* As looks find them, from the innermost frame on; behind whether the stack is whole what is left.
+ */
+static void frames_of_the_program(void **state)
+{
+    static const struct {
+        const char *frames[8][2];
+        bool whole;
+        const char *left[6];
+    } stacks[] = {
+        /* a wait in a thread, in the wrapper of its call */
+        {{{"__futex_abstimed_wait_common", libc},
+          {"pthread_cond_wait", libc},
+          {"pthread_cond_wait", own},
+          {"a::(anonymous namespace)::Put(int, b (*)(c)) const", prog},
+          {"std::function<void (int)>::operator()(int)", prog},
+          {"wrap_thread_run", own},
+          {"start_thread", libc},
+          {"__clone3", libc}},
+         true,
+         {"pthread_cond_wait", "a::(anonymous namespace)::Put",
+          "std::function<void (int)>::operator()"}},
+        /* libc calls the program */
+        {{{"less", prog},
+          {"msort", libc},
+          {"qsort", libc},
+          {"sort", prog},
+          {"sort", prog},
+          {"main", prog},
+          {"__libc_start_main", libc},
+          {"_start", prog}},
+         true,
+         {"less", "msort", "qsort", "sort", "main"}},
+        /* cut: who began is not known */
+        {{{"read", libc}, {"(", prog}, {"f(", prog}, {")", prog}, {"(g)", prog}, {"h", libc}},
+         false,
+         {"read", "(", "f(", ")", "(g)", "h"}},
+        /* nothing of the program */
+        {{{"__clone3", libc}}, true, {NULL}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        struct trace_frame frames[8], kept[WHY_FRAMES];
+        struct trace_stack stack = {.frames = frames, .whole = stacks[i].whole};
+        for (; stack.frame_count < 8 && stacks[i].frames[stack.frame_count][0]; stack.frame_count++)
+            frames[stack.frame_count] = frame(stacks[i].frames[stack.frame_count][0],
+                                              stacks[i].frames[stack.frame_count][1]);
+        uint32_t count = why_stack_cut(&stack, kept), left = 0;
+        for (; left < count && left < 6 && stacks[i].left[left]; left++)
+            assert_true(trace_text_is(kept[left].function, stacks[i].left[left]));
+        assert_int_equal(left, count);
+        assert_true(left == 6 || !stacks[i].left[left]);
+    }
+}
+
+/* By time, not by looks; half is not more than half. */
+static void hot_path(void **state)
+{
+    static const struct {
+        const char *frames[4];
+        uint64_t ns[4];
+        const char *hot;
+    } cases[] = {
+        {{"main;turn;free;clear", "main;turn;free;clear;put", "main;load", "main;turn;free"},
+         {60, 30, 20, 10},
+         "main;turn;free;clear"},
+        {{"main;a", "main;b", "main;b"}, {60, 20, 20}, "main;a"},
+        {{"main;a", "main;b"}, {50, 50}, "main"},
+        {{"a;x", "b;x", "c;x"}, {40, 30, 30}, ""},
+        {{"a;b;a;b"}, {1}, "a;b;a;b"},
+        {{"a;b", "a"}, {0, 0}, ""},
+        {{""}, {5}, ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct why_path paths[4];
+        uint32_t count = 0;
+        for (; count < 4 && cases[i].frames[count]; count++) {
+            const struct trace_text frames = trace_text(cases[i].frames[count]);
+            paths[count] = (struct why_path){frames, cases[i].ns[count], frames, {0}};
+        }
+        assert_true(trace_text_is(why_hot_path(paths, count), cases[i].hot));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_among_many),
@@ -187,6 +277,8 @@ int main(void)
                                        cmocka_unit_test(chance),
                                        cmocka_unit_test(period),
                                        cmocka_unit_test(waits_without_an_end),
+                                       cmocka_unit_test(frames_of_the_program),
+                                       cmocka_unit_test(hot_path),
                                        cmocka_unit_test(two_kinds_of_ordinary)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

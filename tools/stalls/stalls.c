@@ -97,7 +97,8 @@ void slow_stacks_on_stack(struct slow_stacks *slow, const struct trace_stack *st
                                                          .stack = text,
                                                          .name = stack->kind,
                                                          .called = TRACE_NONE,
-                                                         .is_call = trace_stack_is_call(stack)};
+                                                         .is_call = trace_stack_is_call(stack),
+                                                         .blocked = stack->system_call != 0};
 }
 
 /* ---- what was called ------------------------------------------------------------------------- */
@@ -156,12 +157,11 @@ static int most_first(const void *left, const void *right)
 }
 
 /* What is new of each: the rest is of the look before. */
-static void make_durations(struct slow_stacks *slow, const struct trace *trace)
+void slow_stacks_measure(struct slow_stacks *slow)
 {
+    put_in_order(slow);
     for (uint32_t i = slow->look_count; i-- > 0;) {
         struct slow_look *look = &slow->looks[i];
-        if (look->called != TRACE_NONE)
-            look->name = trace_name_of(trace, look->called);
         const struct slow_look *before = i ? look - 1 : NULL;
         const bool same = before && before->track == look->track &&
                           before->since_ns == look->since_ns && before->is_call == look->is_call;
@@ -174,8 +174,10 @@ void slow_stacks_finish(struct slow_stacks *slow, const struct trace *trace)
 {
     if (!slow->look_count)
         return;
-    put_in_order(slow);
-    make_durations(slow, trace);
+    slow_stacks_measure(slow);
+    for (uint32_t i = 0; i < slow->look_count; i++)
+        if (slow->looks[i].called != TRACE_NONE)
+            slow->looks[i].name = trace_name_of(trace, slow->looks[i].called);
     slow->list = calloc(slow->look_count, sizeof *slow->list);
     if (!slow->list) {
         slow->failed = true;

@@ -565,11 +565,17 @@ static void say_cause(struct search *search, const struct why_view *view, uint32
     fprintf(search->text, ": %.0f %%%s ",
             100 * (double)cause->excess_ns / (double)view->split->excess_ns,
             number ? " of it" : "");
-    fwrite(said->text.text, 1, said->text.bytes, search->text);
+    fwrite(said->text.text, 1, said->what_bytes, search->text);
     if (cause->thread != TRACE_NONE && said->what_bytes == said->text.bytes) {
         fputs(", on ", search->text);
         say_name(search, trace_track_of(view->trace, cause->thread)->name);
     }
+    if (!number && said->stack_front) {
+        fputs(", at ", search->text);
+        fwrite(said->stack.text, 1, said->stack_front, search->text);
+    }
+    fwrite(said->text.text + said->what_bytes, 1, said->text.bytes - said->what_bytes,
+           search->text);
     search->now.cause = why_cause_words[cause->cause];
     place_cause(search, view, cause);
 }

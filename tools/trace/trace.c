@@ -574,6 +574,12 @@ bool trace_wants_stacks(const struct trace *trace)
     return trace->sink.stack;
 }
 
+bool trace_wants_frames(struct trace *trace, const struct trace_stack *stack)
+{
+    trace_settle(trace);
+    return !trace->sink.frames || trace->sink.frames(trace->sink.context, stack);
+}
+
 void trace_add_stack(struct trace *trace, const struct trace_stack *stack)
 {
     trace_settle(trace);

@@ -1147,8 +1147,9 @@ static void pass_stack(struct rbwp_source *source, const struct open_call *look)
         return;
     if (holder) /* it has a name, though it may have recorded nothing */
         (void)make_thread_track(source, holder, look->time_ns);
-    if (source->options->stacks == TRACE_ALL_STACKS ||
-        (source->options->stacks == TRACE_LAST_STACKS && look->last))
+    if ((source->options->stacks == TRACE_ALL_STACKS ||
+         (source->options->stacks == TRACE_LAST_STACKS && look->last)) &&
+        trace_wants_frames(source->trace, &stack))
         stack_rows_unwind(&source->stacks, look->thread, look->time_ns, &stack);
     trace_add_stack(source->trace, &stack);
 }

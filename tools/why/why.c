@@ -156,6 +156,15 @@ EACH_TRY((void *context, const struct trace_span *list, size_t count,
 EACH_TRY((void *context, const struct trace_stack *stack), stack, stack)
 EACH_TRY((void *context, const struct trace_message *message), message, message)
 
+static bool tries_want_frames(void *context, const struct trace_stack *stack)
+{
+    struct why *why = context;
+    for (unsigned i = 0; i < why->tried; i++)
+        if (why_calls_sink(&why->tries[i].calls).frames(&why->tries[i].calls, stack))
+            return true;
+    return false;
+}
+
 static bool tries_are_full(void *context)
 {
     struct why *why = context;
@@ -176,6 +185,7 @@ static bool calls_begin(struct trace_pass *pass)
                                      .track = tries_on_track,
                                      .name = tries_on_name,
                                      .spans = tries_on_spans,
+                                     .frames = tries_want_frames,
                                      .stack = tries_on_stack,
                                      .message = tries_on_message,
                                      .full = tries_are_full};
@@ -255,7 +265,7 @@ static enum exit_code find(struct why *why)
     static const struct trace_maker first = {
         .own_output = true, .begin = names_begin, .end = names_end};
     static const struct trace_maker second = {
-        .own_output = true, .begin = calls_begin, .end = calls_end};
+        .own_output = true, .stacks = TRACE_ALL_STACKS, .begin = calls_begin, .end = calls_end};
     const struct reading_options *reading = &why->options->reading;
     enum exit_code code = why->quiet ? read_again(why, &first, EXIT_GOOD)
                                      : trace_pass(&first, why, reading, why->files);

@@ -5,6 +5,7 @@
 
 #include "arg_text.h"
 #include "trace_span.h"
+#include "why_stack.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -74,8 +75,7 @@ static bool make_windows(struct why_calls *calls)
     return true;
 }
 
-bool why_calls_start(struct why_calls *calls, const struct why_names *names,
-                     const struct why_name *name)
+bool why_calls_start(struct why_calls *calls, const struct why_names *names, struct why_name *name)
 {
     const struct why_bounds *own = &name->own.bounds, *queued = &name->queued.bounds;
     const uint64_t run_ns = (uint64_t)names->last_ns - (uint64_t)names->first_ns;
@@ -515,6 +515,11 @@ static void note_object(struct why_calls *calls, const struct trace_stack *stack
             (struct why_object){stack->object, track->track.process, stack->object_name};
 }
 
+static bool calls_wants_frames(void *context, const struct trace_stack *stack)
+{
+    return is_in_window(context, stack->since_ns, stack->time_ns);
+}
+
 static void calls_on_stack(void *context, const struct trace_stack *stack)
 {
     struct why_calls *calls = context;
@@ -524,6 +529,8 @@ static void calls_on_stack(void *context, const struct trace_stack *stack)
             ? call_at(calls, track->thread, stack->since_ns)
             : NULL;
     note_object(calls, stack);
+    if (track && stack->frame_count && calls_wants_frames(calls, stack))
+        why_stack_take(calls, stack, track->thread);
     if (!call)
         return;
     struct why_look *look = &call->look;
@@ -553,6 +560,8 @@ static void calls_on_track(void *context, const struct trace_track *track)
 static void calls_on_name(void *context, uint32_t number, struct trace_text name)
 {
     struct why_calls *calls = context;
+    if (trace_text_same(name, calls->name->name)) /* names of frames come before it */
+        calls->name->number = number;
     if (trace_text_is(name, "object"))
         calls->object_key = number + 1;
     else if (trace_text_is(name, "waker"))
@@ -685,6 +694,7 @@ struct trace_sink why_calls_sink(struct why_calls *calls)
                                .track = calls_on_track,
                                .name = calls_on_name,
                                .spans = calls_on_spans,
+                               .frames = calls_wants_frames,
                                .stack = calls_on_stack,
                                .message = why_calls_on_message,
                                .full = calls_are_full};
@@ -703,6 +713,7 @@ void why_calls_finish(struct why_calls *calls)
 {
     if (calls->meanwhile_count)
         qsort(calls->meanwhile, calls->meanwhile_count, sizeof *calls->meanwhile, by_thread);
+    why_stack_finish(calls);
 }
 
 const struct why_meanwhile *why_calls_of_thread(const struct why_calls *calls, uint32_t thread,
@@ -736,6 +747,7 @@ void why_calls_free(struct why_calls *calls)
     free(calls->meanwhile);
     free(calls->tracks.list);
     slow_texts_free(&calls->texts);
+    slow_stacks_free(&calls->stacks);
     free(calls->objects);
     *calls = (struct why_calls){0};
 }

@@ -416,6 +416,7 @@ static void give_to_argument(struct why_split *split, const struct why_calls *ca
         if (cause->evidence_count > made.evidence_count) {
             memcpy(made.evidence, cause->evidence, sizeof made.evidence);
             made.evidence_count = cause->evidence_count;
+            made.taken = cause->taken;
         }
         if (cause->cause == WHY_CAUSE_UNKNOWN)
             split->unknown_ns -= taken_ns;

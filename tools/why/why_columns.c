@@ -11,6 +11,11 @@
 /* ---- names ------------------------------------------------------------------------------------
  */
 
+static struct result_cell text_cell(struct trace_text text)
+{
+    return text.bytes ? result_bytes(text) : result_nothing();
+}
+
 static struct result_cell name_cell(const struct result_at *at, uint32_t name)
 {
     return name == TRACE_NONE ? result_nothing()
@@ -41,10 +46,8 @@ static struct result_cell by_made(const struct result_at *at, int what)
     switch (what) {
     case BY_THREAD:
         return thread_cell(at, by->thread);
-    case BY_PROCESS: {
-        const struct trace_text process = why_other_process(VIEW(at)->trace, at->row);
-        return process.bytes ? result_bytes(process) : result_nothing();
-    }
+    case BY_PROCESS:
+        return text_cell(why_other_process(VIEW(at)->trace, at->row));
     case BY_NAME:
         return name_cell(at, by->name);
     case BY_HOLDER:
@@ -73,6 +76,11 @@ static struct result_rows evidence_of(const struct result_at *at)
     return result_array(cause->evidence, sizeof *cause->evidence, cause->evidence_count);
 }
 
+#define SAID VIEW(at)->texts[row - VIEW(at)->split->list]
+RESULT_MAKES(where_stack, why_cause, text_cell(SAID.stack))
+RESULT_MAKES(by_stack, why_cause, text_cell(SAID.by_stack))
+RESULT_MAKES(cause_text, why_cause, text_cell(SAID.text))
+
 /* ---- a cause -----------------------------------------------------------------------------------
  */
 
@@ -97,12 +105,14 @@ static const struct result_column where_columns[] = {
     OPTIONAL("object_name", RESULT_TEXT, struct why_cause, object_name),
     OPTIONAL("system_call", RESULT_ID, struct why_cause, system_call),
     OPTIONAL("system_call_name", RESULT_TEXT, struct why_cause, system_call_name),
+    OPTIONAL_MADE("stack", RESULT_TEXT, where_stack, 0),
     OPTIONAL("faults", RESULT_COUNT, struct why_cause, faults),
     {"argument", NULL, 0, RESULT_PART_AT, .part = argument_columns, .rows = has_argument},
     RESULT_LAST};
 static const struct result_column by_columns[] = {
     OPTIONAL_MADE("thread", RESULT_TEXT, by_made, BY_THREAD),
     OPTIONAL_MADE("process", RESULT_TEXT, by_made, BY_PROCESS),
+    OPTIONAL_MADE("stack", RESULT_TEXT, by_stack, 0),
     OPTIONAL_MADE("name", RESULT_TEXT, by_made, BY_NAME),
     OPTIONAL_MADE("holder", RESULT_TEXT, by_made, BY_HOLDER),
     OPTIONAL_MADE("wait", RESULT_TEXT, by_made, BY_WAIT),
@@ -123,13 +133,6 @@ static struct result_cell cause_share(const struct result_at *at, int what)
     const struct why_cause *cause = at->row;
     (void)what;
     return result_share(cause->excess_ns, VIEW(at)->split->excess_ns);
-}
-
-static struct result_cell cause_text(const struct result_at *at, int what)
-{
-    (void)what;
-    return result_bytes(
-        VIEW(at)->texts[(const struct why_cause *)at->row - VIEW(at)->split->list].text);
 }
 
 static const struct result_column cause_columns[] = {

@@ -159,6 +159,23 @@ static void add_evidence(struct why_cause *cause, const struct why_call *call, u
         cause->evidence[cause->evidence_count++] = evidence;
 }
 
+/* Whose stacks are the cause's; a cause gets several times of one call at once. */
+static void note_taken(struct handing *handing, struct why_cause *cause)
+{
+    struct why_split *split = handing->split;
+    const struct why_calls *calls = handing->calls;
+    const uint32_t call = calls ? (uint32_t)(handing->call - calls->list) : 0;
+    if (!calls || !calls->stacks.look_count ||
+        (cause->taken && split->taken[cause->taken - 1].call == call))
+        return;
+    split->failed |= !grow_array32(&split->taken, &split->taken_room, split->taken_count + 1,
+                                   sizeof *split->taken);
+    if (split->failed)
+        return;
+    split->taken[split->taken_count++] = (struct why_taken){cause->taken, call};
+    cause->taken = split->taken_count;
+}
+
 /* Of what is left of the call's excess at most that much. What it got. */
 static uint64_t hand_out(struct handing *handing, struct why_cause like, double ns)
 {
@@ -177,6 +194,7 @@ static uint64_t hand_out(struct handing *handing, struct why_cause like, double 
     cause->calls++;
     cause->faults += like.faults;
     add_evidence(cause, handing->call, got);
+    note_taken(handing, cause);
     handing->left_ns -= got;
     return got;
 }
@@ -555,10 +573,14 @@ bool why_is_scheduling(uint64_t excess_ns, uint64_t calls, uint64_t run_ns)
 /* Then its slow calls say more than the waits for it. */
 static bool is_slow_itself(const struct why_names *names, const struct why_cause *cause)
 {
-    const uint32_t *places = names->of_number[0];
-    const uint32_t number = cause->by.name;
-    return number < names->number_room[0] && places[number] &&
-           names->list[places[number] - 1].excess_ns;
+    if (cause->by.name == TRACE_NONE)
+        return false;
+    const struct trace_text by = trace_name_of(*names->trace, cause->by.name);
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->list[i].excess_ns && !names->list[i].wait &&
+            trace_text_same(names->list[i].name, by))
+            return true;
+    return false;
 }
 
 bool why_split_is_news(const struct why_split *split, const struct why_names *names,
@@ -587,5 +609,6 @@ bool why_split_is_news(const struct why_split *split, const struct why_names *na
 void why_split_free(struct why_split *split)
 {
     free(split->list);
+    free(split->taken);
     *split = (struct why_split){0};
 }

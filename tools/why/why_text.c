@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer for people: one screen. */
+#include "why_stack.h"
 #include "why_view.h"
 
 #include "quantity.h"
@@ -16,6 +17,9 @@ enum {
     NAMES_SHOWN = 3,
     BYTES_USUAL = 4096,
     NAME_BYTES = 60,
+    FRAMES_SAID = 6,
+    STACK_BYTES = 200,
+    SENTENCE_BYTES = 120, /* of a stack */
     FEW = 30,
     SMALL_PART = 100
 };
@@ -99,6 +103,33 @@ static void put_name(struct out *out, const struct why_view *view, uint32_t name
 static void put_time(struct out *out, uint64_t ns)
 {
     out_text(out, ROUGH(ns, 3));
+}
+
+/* Of a row of places in one file the innermost. How many bytes of it fit a sentence. */
+static uint32_t put_stack(struct out *out, struct trace_text hot, size_t most)
+{
+    const size_t begin = out->used;
+    struct trace_text file = {0};
+    uint32_t count = 0, front = 0;
+    while (hot.bytes && count < FRAMES_SAID) {
+        const char *before = memrchr(hot.text, ';', hot.bytes);
+        const uint32_t from = before ? (uint32_t)(before + 1 - hot.text) : 0;
+        const struct trace_text frame = {hot.text + from, hot.bytes - from}, last = file;
+        const char *place = memmem(frame.text, frame.bytes, "+0x", 3);
+        const size_t used = out->used;
+        file = (struct trace_text){frame.text, place ? (uint32_t)(place - frame.text) : 0};
+        hot.bytes = from ? from - 1 : 0;
+        if (place && trace_text_same(file, last))
+            continue;
+        out_text(out, count++ ? " < " : "");
+        put_text(out, frame);
+        if (out->used - begin > most) {
+            out->used = used;
+            break;
+        }
+        front = out->used - begin <= SENTENCE_BYTES ? (uint32_t)(out->used - begin) : front;
+    }
+    return front;
 }
 
 static const char *const phrases[WHY_CAUSES] = {"waited in the queue",
@@ -211,28 +242,45 @@ static void put_by(struct out *out, const struct why_view *view, const struct wh
     }
 }
 
+/* The words, and behind them the stack, which is none of them. False without memory. */
+static bool say(struct out *out, const struct why_view *view, const struct why_cause *cause,
+                struct why_said *said)
+{
+    const uint32_t ended = has_by(cause) ? cause->by.thread : TRACE_NONE;
+    struct trace_text hot, by_hot = {0};
+    if (!why_stack_of(view->calls, view->split, cause, TRACE_NONE, &hot) ||
+        (ended != TRACE_NONE && !why_stack_of(view->calls, view->split, cause, ended, &by_hot)))
+        return false;
+    out->used = 0;
+    put_what(out, view, cause);
+    said->what_bytes = (uint32_t)out->used;
+    out_text(out, has_by(cause) ? ", " : "");
+    if (has_by(cause))
+        put_by(out, view, cause);
+    out_text(out, by_hot.bytes ? ", at " : "");
+    const size_t by = out->used;
+    put_stack(out, by_hot, SENTENCE_BYTES);
+    const size_t words = out->used;
+    said->stack_front = put_stack(out, hot, STACK_BYTES);
+    char *text = malloc(out->used + 1);
+    if (!text)
+        return false;
+    memcpy(text, out->buffer, out->used);
+    said->text = (struct trace_text){text, (uint32_t)words};
+    said->by_stack = (struct trace_text){text + by, (uint32_t)(words - by)};
+    said->stack = (struct trace_text){text + words, (uint32_t)(out->used - words)};
+    return true;
+}
+
 bool why_find_texts(struct why_view *view)
 {
     struct out out = {.fd = -1, .buffer = malloc(OUT_BUFFER_BYTES)};
-    bool good = out.buffer != NULL;
     view->texts = calloc(view->causes.count + (size_t)1, sizeof *view->texts);
-    for (uint32_t i = 0; good && view->texts && i < view->causes.count; i++) {
-        const struct why_cause *cause = &view->split->list[i];
-        out.used = 0;
-        put_what(&out, view, cause);
-        const uint32_t what_bytes = (uint32_t)out.used;
-        if (has_by(cause)) {
-            out_text(&out, ", ");
-            put_by(&out, view, cause);
-        }
-        char *text = malloc(out.used + 1);
-        good = text != NULL;
-        if (good)
-            memcpy(text, out.buffer, out.used);
-        view->texts[i] = (struct why_said){{text, good ? (uint32_t)out.used : 0}, what_bytes};
-    }
+    bool good = out.buffer && view->texts;
+    for (uint32_t i = 0; good && i < view->causes.count; i++)
+        good = say(&out, view, &view->split->list[i], &view->texts[i]);
     free(out.buffer);
-    return good && view->texts;
+    return good;
 }
 
 /* ---- lines --------------------------------------------------------------------------------------
@@ -274,6 +322,11 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
     out_text(out, "; without it the run could gain at most ");
     put_time(out, cause->bound_ns);
     out_text(out, "\n");
+    if (said->stack.bytes) {
+        out_text(out, "     at ");
+        text_name(out, said->stack.text, said->stack.bytes);
+        out_text(out, "\n");
+    }
     if (has_by(cause)) {
         const uint32_t before = said->what_bytes + 2; /* the comma */
         out_text(out, "     ");

@@ -22,11 +22,11 @@ struct slow_stack {
 
 struct slow_look {
     int64_t since_ns, time_ns;
-    int64_t new_ns;         /* since the look before, after finish */
+    int64_t new_ns;         /* since the look before, after measure and finish */
     uint32_t track, stack;  /* place in texts */
     struct trace_text name; /* what was waited for, at finish of what was called, too */
     uint32_t called;        /* number of the call's name; TRACE_NONE: none is known */
-    bool is_call;
+    bool is_call, blocked;  /* blocked: in a system call */
 };
 
 /* Texts by number, each once, in memory of its own. */
@@ -60,6 +60,8 @@ static inline void slow_stacks_on_spans(struct slow_stacks *slow, const struct t
     if (slow->look_count)
         slow_stacks_on_spans_(slow, spans, count);
 }
+/* What time each look stands for; they are in the order of tracks and begins then. */
+void slow_stacks_measure(struct slow_stacks *slow);
 void slow_stacks_finish(struct slow_stacks *slow, const struct trace *trace);
 /* The next frame of a stack, which is taken off; false: there is none. */
 bool slow_stacks_next(struct trace_text *left, struct trace_text *frame_out);

@@ -54,6 +54,8 @@ struct trace_sink {
                     size_t count);
     void (*link)(void *context, const struct trace_link *link);
     void (*message)(void *context, const struct trace_message *message); /* each is a link, too */
+    /* Whether the frames of this look are wanted, which take time to find; NULL: they are. */
+    bool (*frames)(void *context, const struct trace_stack *stack);
     void (*stack)(void *context, const struct trace_stack *stack);
     void (*table)(void *context, const struct trace_table *table);
     void (*rows)(void *context, const struct trace_rows *rows);
@@ -125,6 +127,7 @@ void trace_add_link_end(struct trace *trace, const struct trace_link_end *end);
 void trace_add_message_end(struct trace *trace, const struct trace_message_end *end);
 /* Whether the sink takes the next ones at all. */
 bool trace_wants_stacks(const struct trace *trace);
+bool trace_wants_frames(struct trace *trace, const struct trace_stack *stack);
 void trace_add_stack(struct trace *trace, const struct trace_stack *stack);
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema);
 void trace_add_rows(struct trace *trace, const struct trace_rows *rows);

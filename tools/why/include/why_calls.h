@@ -89,8 +89,8 @@ struct why_activity {
 
 struct why_calls {
     struct trace *const *trace; /* whose sink this is */
-    const struct why_name *name;
-    struct why_call *list; /* by thread and begin */
+    struct why_name *name;      /* its number is that of this pass */
+    struct why_call *list;      /* by thread and begin */
     uint32_t count, kept_slow;
     struct why_part *parts;
     struct why_arg *args;
@@ -98,6 +98,7 @@ struct why_calls {
     uint32_t part_count, part_room, arg_count, arg_room, meanwhile_count, meanwhile_room;
     uint64_t meanwhile_dropped;
     struct slow_texts texts;
+    struct slow_stacks stacks; /* of looks while slow calls last; after why_calls_finish by time */
     struct why_object *objects;
     uint32_t object_count, object_room;
     struct why_tracks tracks;
@@ -131,8 +132,7 @@ struct why_calls {
 };
 
 /* Of the name that was chosen. False without memory. */
-bool why_calls_start(struct why_calls *calls, const struct why_names *names,
-                     const struct why_name *name);
+bool why_calls_start(struct why_calls *calls, const struct why_names *names, struct why_name *name);
 struct trace_sink why_calls_sink(struct why_calls *calls);
 void why_calls_finish(struct why_calls *calls);
 void why_calls_free(struct why_calls *calls);

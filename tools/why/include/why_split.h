@@ -55,6 +55,7 @@ struct why_cause {
     uint64_t by_ns;   /* by how much */
     struct why_evidence evidence[WHY_EVIDENCE];
     uint32_t evidence_count;
+    uint32_t taken; /* the call that it last got time of, 1 + place; 0: none, or no stacks */
 };
 
 struct why_split {
@@ -63,6 +64,10 @@ struct why_split {
     uint32_t slow, ordinary;                               /* calls that were looked at */
     uint64_t excess_ns, median_ns, unknown_ns, blocked_ns; /* blocked: of the unknown */
     uint64_t period_ns, for_ns;                            /* 0: none */
+    struct why_taken {
+        uint32_t next, call; /* of the cause, as above */
+    } * taken;
+    uint32_t taken_count, taken_room;
     bool failed;
 };
 

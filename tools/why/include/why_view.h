@@ -12,6 +12,10 @@ enum { WHY_DOUBTS = 8 };
 struct why_said {
     struct trace_text text; /* own memory */
     uint32_t what_bytes;    /* of the cause; behind it who ended it */
+    /* The code that calls of the cause were in, and that who ended them was in meanwhile: frames,
+     * the innermost first; empty: not known. Of the first the bytes that fit a sentence. */
+    struct trace_text stack, by_stack;
+    uint32_t stack_front;
 };
 
 struct why_view {
