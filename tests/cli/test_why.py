@@ -371,6 +371,30 @@ def test_epoll_of_another_set(rbwp, work, object, causes):
     assert not causes or first(found, "wait")["where"]["object"] == 8
 
 
+@pytest.mark.parametrize("count, first_name", [(12, "mutex"), (4, "after sleep")])
+def test_work_that_is_no_exception(rbwp, work, count, first_name):
+    """Own CPU time of many run intervals may be what the program is for: waits for others come first, that of a few does not."""
+    made = Recording(3, stop=1200).ordinary(slot=RUN)
+    for i in range(count):
+        made.call(3 if i == 1 else 2, 20 + 80 * i, 240 / count, RUN)
+    for start in SLOW:
+        made.wait(1, start, 30, "mutex", 4096, waker=2)
+    assert why(rbwp, work, made)["slow"]["name"] == first_name
+    names = [f["name"] for f in rbwp("stats", "--json", "--findings", work / "w.bin").json["findings"] if f["what"] == "slow"]
+    assert names[0] == first_name and set(names) == {"mutex", "after sleep"}, names
+
+
+@pytest.mark.parametrize("others, on", [(0, " on t2"), (1, " mostly on t2"), (4, "")])
+def test_thread_of_a_cause(rbwp, work, others, on):
+    made = Recording().ordinary()
+    for i in range(10):
+        made.call(3 if i < others else 2, 4 + 80 * i, 30)
+    where = why(rbwp, work, made)["causes"][0]["where"]
+    assert where.get("thread") == (None if others else "t2")
+    assert f"of 10 calls{on}; without it" in rbwp("why", work / "w.bin").text
+    assert bool(on) == (f": 100 % its own CPU time,{on}\n" in rbwp("stats", "--findings", work / "w.bin").text)
+
+
 @pytest.mark.parametrize("threads, late", [((1, 2), "t3"), ((1,), None), ((1, 2, 3), None)], ids=("one is late", "two are", "nobody is"))
 def test_late_rank(rbwp, work, threads, late):
     """Who calls MPI and was not in it while others were has come late, if it is one alone."""

@@ -566,8 +566,8 @@ static void say_cause(struct search *search, const struct why_view *view, uint32
             100 * (double)cause->excess_ns / (double)view->split->excess_ns,
             number ? " of it" : "");
     fwrite(said->text.text, 1, said->what_bytes, search->text);
-    if (cause->thread != TRACE_NONE && said->what_bytes == said->text.bytes) {
-        fputs(", on ", search->text);
+    if (why_on(cause) && said->what_bytes == said->text.bytes) {
+        fprintf(search->text, ",%s", why_on(cause));
         say_name(search, trace_track_of(view->trace, cause->thread)->name);
     }
     if (!number && said->stack_front) {
@@ -577,6 +577,7 @@ static void say_cause(struct search *search, const struct why_view *view, uint32
     fwrite(said->text.text + said->what_bytes, 1, said->text.bytes - said->what_bytes,
            search->text);
     search->now.cause = why_cause_words[cause->cause];
+    search->now.work = view->work;
     place_cause(search, view, cause);
 }
 
@@ -755,8 +756,10 @@ static int heavier_first(const void *a, const void *b)
     const struct finding *left = a, *right = b;
     if (rank_of(left) != rank_of(right))
         return rank_of(left) - rank_of(right);
-    if (left->weight < right->weight || left->weight > right->weight)
-        return left->weight > right->weight ? -1 : 1;
+    const double l = left->weight / (left->work ? WHY_WORK_PART : 1);
+    const double r = right->weight / (right->work ? WHY_WORK_PART : 1);
+    if (l < r || l > r)
+        return l > r ? -1 : 1;
     SORTED_BY(left, right, what);
     return strcmp(left->text, right->text);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAMES_TRIED = 4 };
+enum { NAMES_TRIED = 4, RARE_PART = 100, FEW = 8 };
 
 /* A name that may be the answer. */
 struct why_try {
@@ -51,6 +51,19 @@ static enum exit_code why_print(const struct why_view *view, void *context)
     return out_close(&out);
 }
 
+/* Run intervals that take much CPU time, and are no exception, may be what the program is for. */
+static bool is_work(const struct why_try *try)
+{
+    const struct why_split *split = &try->split;
+    return try->name && try->name->run && split->count && split->list[0].cause == WHY_CAUSE_SELF &&
+           split->slow > FEW && split->slow * RARE_PART > try->name->own.values.total;
+}
+
+static uint64_t stake_of(const struct why_try *try)
+{
+    return try->split.excess_ns / (is_work(try) ? WHY_WORK_PART : 1);
+}
+
 static enum exit_code hand_on(struct why *why, const struct why_try *try, const struct trace *trace)
 {
     struct why_view view = {
@@ -59,6 +72,7 @@ static enum exit_code hand_on(struct why *why, const struct why_try *try, const 
         .names = &why->names,
         .name = try->name,
         .further = why->answered,
+        .work = is_work(try),
         .calls = &try->calls,
         .split = &try->split,
         .file = why->files.count == 1 ? why->files.words[0] : NULL,
@@ -210,6 +224,16 @@ static void judge_tries(struct why *why)
         }
 }
 
+/* Of those that are news that one on which most hangs; NULL: there is none. */
+static struct why_try *next_try(struct why *why)
+{
+    struct why_try *next = NULL;
+    for (unsigned i = 0; i < why->tried; i++)
+        if (why->tries[i].is_news && (!next || stake_of(&why->tries[i]) > stake_of(next)))
+            next = &why->tries[i];
+    return next;
+}
+
 static enum exit_code calls_end(struct trace_pass *pass)
 {
     struct why *why = pass->state;
@@ -224,9 +248,9 @@ static enum exit_code calls_end(struct trace_pass *pass)
         why->failed |= why->tries[i].split.failed;
     }
     judge_tries(why);
-    for (unsigned i = 0; i < why->tried && !why->failed; i++)
-        if (why->tries[i].is_news && (why->quiet || !why->answered))
-            code = exit_worse(code, hand_on(why, &why->tries[i], pass->trace));
+    for (struct why_try *next; (next = next_try(why)) && !why->failed; next->is_news = false)
+        if (why->quiet || !why->answered)
+            code = exit_worse(code, hand_on(why, next, pass->trace));
     return why->failed ? EXIT_PARTIAL : code;
 }
 

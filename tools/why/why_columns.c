@@ -30,7 +30,7 @@ static struct result_cell thread_cell(const struct result_at *at, uint32_t threa
 
 RESULT_MAKES(evidence_thread, why_evidence, thread_cell(at, row->thread))
 RESULT_MAKES(where_name, why_cause, name_cell(at, row->name))
-RESULT_MAKES(where_thread, why_cause, thread_cell(at, row->thread))
+RESULT_MAKES(where_thread, why_cause, thread_cell(at, row->others ? TRACE_NONE : row->thread))
 RESULT_MAKES(where_lock, why_cause,
              row->cause == WHY_CAUSE_LOCK ? name_cell(at, row->kind) : result_nothing())
 RESULT_MAKES(where_wait, why_cause,

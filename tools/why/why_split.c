@@ -145,6 +145,19 @@ static void vote(struct why_cause *cause, const struct why_by *by, uint64_t ns)
         cause->by.thread = TRACE_NONE;
 }
 
+static void vote_thread(struct why_cause *cause, uint32_t thread, uint64_t ns)
+{
+    const bool less = cause->thread_ns < ns;
+    cause->others |= cause->calls && cause->thread != thread;
+    if (cause->calls && cause->thread == thread) {
+        cause->thread_ns += ns;
+        return;
+    }
+    if (less)
+        cause->thread = thread;
+    cause->thread_ns = less ? ns - cause->thread_ns : cause->thread_ns - ns;
+}
+
 static void add_evidence(struct why_cause *cause, const struct why_call *call, uint64_t ns)
 {
     struct why_evidence evidence = {call->thread, call->queued_ns,
@@ -185,10 +198,7 @@ static uint64_t hand_out(struct handing *handing, struct why_cause like, double 
     struct why_cause *cause = cause_like(handing->split, &like);
     if (!cause)
         return 0;
-    if (cause->calls && cause->thread != handing->call->thread)
-        cause->thread = TRACE_NONE;
-    else if (!cause->calls)
-        cause->thread = handing->call->thread;
+    vote_thread(cause, handing->call->thread, got);
     vote(cause, &like.by, got);
     cause->excess_ns += got;
     cause->calls++;

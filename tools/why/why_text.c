@@ -23,6 +23,7 @@ enum {
     FEW = 30,
     SMALL_PART = 100
 };
+#define MOSTLY 0.8 /* of a cause's time */
 
 /* ---- doubts ------------------------------------------------------------------------------------
  */
@@ -205,6 +206,15 @@ struct trace_text why_other_process(const struct trace *trace, const struct why_
                : trace_process_of(trace, process)->name;
 }
 
+const char *why_on(const struct why_cause *cause)
+{
+    const double share = (double)cause->thread_ns / (double)cause->excess_ns;
+    return cause->thread == TRACE_NONE ? NULL
+           : !cause->others            ? " on "
+           : share >= MOSTLY           ? " mostly on "
+                                       : NULL;
+}
+
 static bool has_by(const struct why_cause *cause)
 {
     return cause->cause != WHY_CAUSE_BEHIND && cause->cause != WHY_CAUSE_GPU_QUEUE &&
@@ -314,9 +324,10 @@ static void put_cause(struct out *out, const struct why_view *view, const struct
     put_time(out, cause->excess_ns);
     out_format(out, ", %.0f %%, of %s call%s", 100 * share, GROUPED(cause->calls),
                cause->calls == 1 ? "" : "s");
-    if (cause->thread != TRACE_NONE) {
+    const char *on = why_on(cause);
+    if (on) {
         const struct trace_text thread = trace_track_of(view->trace, cause->thread)->name;
-        out_text(out, " on ");
+        out_text(out, on);
         text_name_fit(out, thread.text, thread.bytes, NAME_BYTES);
     }
     out_text(out, "; without it the run could gain at most ");

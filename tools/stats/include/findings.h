@@ -46,6 +46,7 @@ struct finding {
     uint32_t track, row;    /* TRACE_NONE: of none, or several */
     bool placed;            /* the times are known */
     int64_t from_ns, to_ns; /* where to look */
+    bool work;              /* slow, but maybe what the program is for: in their order an eighth */
     double weight;          /* about: the part of the run that it concerns; more of what is worse */
     char *text;             /* may hold any bytes that names have */
     size_t bytes;

@@ -44,7 +44,9 @@ struct why_cause {
     uint32_t cause; /* enum why_cause_number */
     uint32_t calls;
     uint64_t excess_ns, bound_ns;
-    uint32_t name, thread; /* where: the sub-item, or the call; the thread if it is one */
+    uint32_t name, thread; /* where: the sub-item, or the call; the thread that has most of it */
+    bool others;           /* other threads have some as well */
+    uint64_t thread_ns;    /* by how much it has most */
     uint32_t kind;         /* of a wait: its name */
     uint64_t object;       /* which lock; 0: not known */
     uint64_t system_call;  /* of blocked time, as in the table open_call */

@@ -6,7 +6,7 @@
 #include "why.h"
 #include "why_split.h"
 
-enum { WHY_DOUBTS = 8 };
+enum { WHY_DOUBTS = 8, WHY_WORK_PART = 8 };
 
 /* Names in it are as they are: who shows it makes it fit for a terminal, or JSON. */
 struct why_said {
@@ -23,7 +23,8 @@ struct why_view {
     const struct trace *trace; /* NULL: nothing is slow, and no thread is named */
     const struct why_names *names;
     const struct why_name *name; /* NULL: nothing is slow */
-    bool further;                /* another name came before, on which more hangs */
+    bool further;                /* another name came before */
+    bool work; /* own CPU time of run intervals that are no exception: counts an eighth */
     const struct why_calls *calls;
     const struct why_split *split;
     const char *file; /* the first, for commands; NULL: several */
@@ -45,6 +46,8 @@ void why_find_doubts(struct why_view *view);
 bool why_find_texts(struct why_view *view);
 /* Of who ended the waits, where it is not the process that waited; else empty. */
 struct trace_text why_other_process(const struct trace *trace, const struct why_cause *cause);
+/* What stands before the cause's thread: that it has all of it, or most; NULL: none has. */
+const char *why_on(const struct why_cause *cause);
 void why_text(struct out *out, const struct why_view *view);
 
 #endif /* WHY_VIEW_H */
