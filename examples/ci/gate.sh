@@ -10,7 +10,7 @@
 #   GATE_RUN        a command that runs what was built, in its tree; words without blanks: "./bench --size 100"
 #   GATE_RUNS       runs of each (10)
 #   GATE_THRESHOLD  growth that is tolerated, in percent (3)
-#   GATE_OPTIONS    more options of rbwp compare: "--what work"; net is compared unless they have --by
+#   GATE_OPTIONS    more options of rbwp compare: "--what work"
 #   GATE_OUT        a folder (rbwp-gate)
 set -eu
 base=${1:?usage: gate.sh BASE}
@@ -28,7 +28,7 @@ done
 status=0
 # Words of the variables are words of the command.
 # shellcheck disable=SC2086
-rbwp compare -f -o "$out/runs" -n "${GATE_RUNS:-10}" --by net --threshold "${GATE_THRESHOLD:-3}" --report "$out/slower.html" \
+rbwp compare -f -o "$out/runs" -n "${GATE_RUNS:-10}" --threshold "${GATE_THRESHOLD:-3}" --report "$out/slower.html" \
     --junit "$out/slower.xml" ${GATE_OPTIONS-} -- env -C "$out/base" $GATE_RUN -- env -C "$PWD" $GATE_RUN \
     >"$out/slower.txt" || status=$?
 cat "$out/slower.txt"

@@ -740,6 +740,12 @@ function diff() {
   page.byId("search").value = "";
   page.byId("all").checked = true;
   assert.equal(tracks().length, 2);
+  /* A row that is slower by mean alone is shown, though it is the same, and says so; what is compared has the measure's name. */
+  page.byId("all").checked = false;
+  page.run(`data.rows = [{...data.rows.find(row => row.verdict === "same"), slower_by_mean: 1, noisy: undefined, by: "net"}]; fillAll(); globalThis.at = document.createElement("div"); fillMore(at, data.rows[0])`);
+  assert.equal(shown().length, 1);
+  assert.match(page.run("at").textContent, /^Slower by mean alone/);
+  assert.ok(page.byId("rows").textContent.includes("Mean A"));
 }
 
 const busy = open("busy");

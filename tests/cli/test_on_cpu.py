@@ -116,14 +116,67 @@ def test_diff(rbwp, work, known, by, verdict):
     assert [row["verdict"] for row in rows if row["name"] == "serve"] == [verdict]
 
 
-@pytest.mark.parametrize("by, verdict", [("mean", "same"), ("net", "faster"), ("running", "slower")])
-def test_diff_without_runnable(rbwp, work, known, by, verdict):
-    """As long as before, but now they want for a CPU half of the time; where that is not known, net is the mean."""
-    (work / "ready.bin").write_bytes(made.file(made.CALLS, [(t, s, n, n / 2, n / 2) for t, _, s, n in made.CALLS]))
-    (work / "bare.bin").write_bytes(made.file(made.CALLS, [], []))
-    verdicts = lambda path, by: [row["verdict"] for row in rbwp("diff", "--json", "--by", by, path, work / "ready.bin").json["rows"] if row["name"] == "serve"]
-    assert verdicts(work / "bare.bin", by) == [verdict]
-    assert rbwp("diff", "--json", "--by", "net", work / "bare.bin", work / "bare.bin").json["rows"][0]["a"]["mean"] > 0
+def sides(rbwp, work, before, after, *options, code=0, runs=6):
+    """What diff says of runs of two sides, of which each is (factor of the lengths, calls as (running, runnable) parts of theirs; -1: not known)."""
+    for name, (factor, serve, idle) in ("before", before), ("after", after):
+        calls = [(t, s, at * factor, n * factor) for t, s, at, n in made.CALLS]
+        parts = [(t, at, n, *(n * part if part >= 0 else -1 for part in (idle if s == 2 else serve))) for t, s, at, n in calls if (idle if s == 2 else serve)]
+        (work / name).write_bytes(made.file(calls, parts, [(0, 0, 1)] if parts else []))
+    return rbwp("diff", *[word for _ in range(runs) for word in ("--before", work / "before", "--after", work / "after")], *options, code=code)
+
+
+def rows_of(done):
+    return {row["name"]: row for row in done.json["rows"]}
+
+
+BUSY, HALF, BARE = (1, 0), (.5, .5), ()  # of a call's time: running, ready to run; nothing is known
+
+
+def test_diff_by_default(rbwp, work):
+    """Net, of files that say when calls ran, as text and JSON say; else mean, and why. What was asked for is no news."""
+    ready = sides(rbwp, work, (1, BUSY, BUSY), (1, HALF, HALF), "--json")
+    assert ready.json["by"] == "net" and {row["verdict"] for row in ready.json["rows"]} == {"faster"} and "by" not in ready.json["rows"][0]
+    assert ready.json == sides(rbwp, work, (1, BUSY, BUSY), (1, HALF, HALF), "--json", "--by", "net").json
+    text = sides(rbwp, work, (1, BUSY, BUSY), (1, HALF, HALF)).text
+    assert " net A " in text and "By net: the mean without the time that calls were ready to run" in text and "By mean" not in text
+    for before, after in ((BARE, BARE), (BARE, HALF), (HALF, BARE)):  # of one side is of none
+        found = sides(rbwp, work, (1, before, before), (1, after, after), "--json", "--all").json
+        assert found["by"] == "mean" and {row["verdict"] for row in found["rows"]} == {"same"} and "mean_ratio" not in found["rows"][0]
+        why = "By mean, not by net: when calls ran is not known in all files (-bgworkprofile_cpu)\n"
+        assert why in sides(rbwp, work, (1, before, before), (1, after, after)).text
+        assert why not in sides(rbwp, work, (1, before, before), (1, after, after), "--by", "mean").text
+
+
+def test_diff_of_rows_by_two_measures(rbwp, work):
+    """Of a row whose time ready to run some run does not know, the mean: it is no less than net. Other rows are by net."""
+    unknown = (-1, -1)
+    done = sides(rbwp, work, (1, BUSY, unknown), (2, HALF, HALF), "--json", "--threshold", "5", "--junit", work / "x.xml", "--report", work / "x.html", code=4)
+    rows = rows_of(done)
+    assert done.json["by"] == "net" and {name: (row["by"], row["verdict"], row["ratio"]) for name, row in rows.items()} == {
+        "serve": ("net", "same", 1), "idle": ("mean", "slower", 2)}
+    assert set(rows["idle"]["runs"]["a"]) == {90 * MS} and set(rows["serve"]["runs"]["b"]) == {25 * MS}
+    assert 'message="mean 180.000 ms, was 90.000 ms' in (work / "x.xml").read_text()
+    page = Page(work / "x.html").data
+    assert ["by", "by", "text"] in page["columns"]["rows"] and [row["by"] for row in page["rows"]] == [row["by"] for row in done.json["rows"]]
+    text = sides(rbwp, work, (1, BUSY, unknown), (2, HALF, HALF), "--all").text
+    assert "  by        of A " in text and "slower   2.000  mean  90.00 ms" in text and "By mean: 1 row of which that time is not known\n" in text
+
+
+@pytest.mark.parametrize("running, by", [(.9991, "net"), (.9989, "mean")])
+def test_diff_of_what_is_known_of_nearly_all(rbwp, work, running, by):
+    assert rows_of(sides(rbwp, work, (1, (running, -1), BUSY), (1, BUSY, BUSY), "--json"))["serve"].get("by", "net") == by
+
+
+def test_diff_of_threads_that_starve_each_other(rbwp, work):
+    """What is ready to run for longer is not slower, but it is shown, as the mean has it; which judges it if that is wanted."""
+    sides_of = (1, BUSY, BUSY), (2, HALF, BUSY)
+    done = sides(rbwp, work, *sides_of, "--json", "--threshold", "5", "--slot", "serve")
+    row, = done.json["rows"]
+    assert (row["verdict"], row["ratio"], row["mean_ratio"], row["slower_by_mean"], done.json["slower"]) == ("same", 1, 2, True, 0)
+    assert sides(rbwp, work, *sides_of, "--json", "--threshold", "5", "--slot", "serve", "--by", "mean", code=4).json["rows"][0]["verdict"] == "slower"
+    text = sides(rbwp, work, *sides_of, "--threshold", "5", "--slot", "serve").text
+    assert "1 row is slower by mean alone" in text and "same     1.000  25.00 ms  25.00 ms     0.0%     2.000 " in text
+    assert not rows_of(sides(rbwp, work, (1, BUSY, BUSY), (2, BUSY, BUSY), "--json"))["idle"]["slower_by_mean"]  # by both
 
 
 def test_cache(rbwp, work, known):

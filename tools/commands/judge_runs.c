@@ -38,9 +38,9 @@ static bool store_threshold(void *value, const char *text, struct option_error *
 const struct option judge_option_table[] = {
     {"threshold", 0, "PERCENT", NULL,
      "what differs by more is not the same (5); exit 4 if it got slower", 0, store_threshold},
-    {"by", 0, "WHAT", "mean p50 p99 total net running runnable waiting",
-     "what is compared: mean (default), p50, p99, total, what calls did: running, runnable, "
-     "waiting, or net: the mean without runnable",
+    {"by", 0, "WHAT", "net mean p50 p99 total running runnable waiting",
+     "what is compared: net, the mean without the time runnable, and where that is not known the "
+     "mean (default); mean, p50, p99, total; what calls did: running, runnable, waiting",
      offsetof(struct judge_options, metric), NULL},
     {"min-count", 0, "N", "0..1000000000",
      "rows with fewer spans in before or after are not judged (0)",

@@ -5,10 +5,11 @@
 const data = JSON.parse(new TextDecoder().decode(unpackElement("data0")));
 const SIDES = ["A", "B"], SIDE_COLOURS = ["var(--accent)", "var(--heat)"], REPEATED = data.sides.some(side => side.files.length > 1);
 const SHARES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-/* Of both sides' sums, and those that are the rows' own; what is compared has the metric's name. */
+/* Of both sides' sums, and those that are the rows' own; what is compared has the metric's name, unless each row says which. */
+const MEASURE = {rows: data.rows.some(row => row.by) ? "of" : data.by, launches: data.by === "net" ? "mean" : data.by};
 data.columns.sides = data.columns.rows.filter(([key]) => key.startsWith("a.")).map(([key, ...column]) => [key.slice(2), ...column]);
 for (const name of ["rows", "launches", "counters"])
-  data.columns[name] = data.columns[name].filter(([key]) => !key.includes(".")).map(([key, title, form]) => [key, title.replace("of ", `${data.by} `), form]);
+  data.columns[name] = data.columns[name].filter(([key]) => !key.includes(".")).map(([key, title, form]) => [key, title.replace("of ", `${MEASURE[name]} `), form]);
 const VERDICTS = {slower: 0, more: 0, new: 1, gone: 2, faster: 3, less: 3, same: 4};
 
 /* ---- both sides -------------------------------------------------------------------- */
@@ -72,11 +73,12 @@ function mirrored(parent, row) {
       shape(picture, "text", {x: 10 + (bucket - axis.first) * step, y: half + 14}).textContent = duration(bucketStart(bucket));
 }
 function fillMore(cell, row) {
-  const why = row.noisy ? "Differs by more than the threshold, but runs of A and B lie among each other." : row.few ? `One side has fewer than ${exact(data.min_count)} spans.` : "";
+  const why = row.noisy ? "Differs by more than the threshold, but runs of A and B lie among each other." : row.few ? `One side has fewer than ${exact(data.min_count)} spans.` :
+    row.slower_by_mean ? "Slower by mean alone: it was ready to run for longer without a CPU, which other programs or its own threads had." : "";
   if (why) add(cell, "p", why, "quiet");
   sideTable(cell, row);
   const values = side => row.runs[side].map(value => value === null ? "none" : duration(value)).join(", ");
-  if (REPEATED) add(cell, "p", `${data.by} of each run: A ${values("a")}; B ${values("b")}`, "quiet num");
+  if (REPEATED) add(cell, "p", `${row.by ?? data.by} of each run: A ${values("a")}; B ${values("b")}`, "quiet num");
   mirrored(cell, row);
 }
 const ratioColumn = {title: "B/A", fill: (cell, row) => {
@@ -86,7 +88,7 @@ const ratioColumn = {title: "B/A", fill: (cell, row) => {
 /* Rows that are not the same, or that the search asks for. */
 function fillTable(id, title, own = {}, after = {}, more) {
   const text = document.getElementById("search").value.trim().toLowerCase(), all = document.getElementById("all").checked || text;
-  const shown = data[id].filter(row => (all || row.verdict !== "same") && row.name.toLowerCase().includes(text)), parent = document.getElementById(id);
+  const shown = data[id].filter(row => (all || row.verdict !== "same" || row.slower_by_mean) && row.name.toLowerCase().includes(text)), parent = document.getElementById(id);
   parent.textContent = "";
   if (!shown.length) return;
   if (title) add(parent, "h2", title);

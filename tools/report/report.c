@@ -518,7 +518,7 @@ static void diff_page_put_json(const void *context, struct out *out)
     json_open(out, "columns", '{');
     for (const struct result_column *column = diff_columns; column->unit != RESULT_END; column++)
         if (column->list)
-            page_titles(out, column->key, column->list->columns, NULL);
+            page_titles(out, column->key, column->list->columns, diff);
     out_text(out, "}");
     page_members(out, diff_columns, &(struct result_at){.all = diff, .row = diff}, 0);
     out_text(out, "}");

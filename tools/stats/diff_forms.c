@@ -47,6 +47,7 @@ struct junit_case {
     const char *kind;
     struct trace_text name;
     enum diff_verdict verdict;
+    enum diff_metric by;
     uint64_t a, b;
     bool few;
 };
@@ -58,13 +59,16 @@ static struct junit_case case_of(const struct diff *diff, uint32_t i)
         return (struct junit_case){trace_category_name[row->category],
                                    row->name,
                                    row->verdict,
+                                   row->by,
                                    row->of_a.median.value,
                                    row->of_b.median.value,
                                    row->few};
     }
     const struct launch_diff *row = &diff->launches[i - diff->count];
-    return (struct junit_case){"launch to start", row->name,    row->verdict,
-                               row->a_value,      row->b_value, false};
+    const bool has = diff->metric >= DIFF_P50 && diff->metric <= DIFF_TOTAL;
+    return (struct junit_case){
+        "launch to start", row->name,    row->verdict, has ? diff->metric : DIFF_MEAN,
+        row->a_value,      row->b_value, false};
 }
 
 /* Why it was not judged; NULL: it was. */
@@ -89,7 +93,7 @@ static void case_text(struct out *out, const struct diff *diff, const struct jun
         out_format(out,
                    "<failure message=\"%s %s, was %s: %.3f times (threshold %.4g %%, error rate "
                    "%.2g %%)%s\"/>",
-                   diff_metric_name[diff->metric], DURATION(row->b), DURATION(row->a),
+                   diff_metric_name[row->by], DURATION(row->b), DURATION(row->a),
                    (double)row->b / (double)row->a, (double)diff->threshold / 1000,
                    100 * diff->error_rate,
                    diff->turns == TURNS_NOT_TAKEN ? "; the runs were not made by turns" : "");
@@ -144,6 +148,20 @@ RESULT_MAKES(row_ratio, diff_row,
 RESULT_MAKES(row_spread, diff_row,
              row->a.count && row->b.count ? result_f64(row->spread) : result_nothing())
 
+RESULT_MAKES(mean_ratio, diff_row,
+             ratio(row->mean_a_ns, (double)row->mean_a_ns, (double)row->mean_b_ns))
+
+/* Where rows are compared by different measures, each says by which. */
+static bool diff_is_mixed(const void *all)
+{
+    return ((const struct diff *)all)->metric == DIFF_NET && ((const struct diff *)all)->means;
+}
+
+static bool diff_is_net(const void *all)
+{
+    return ((const struct diff *)all)->metric == DIFF_NET;
+}
+
 /* Nothing of a side that has no such row. what: of b, and 2 more for the total. */
 static struct result_cell side_ns(const struct result_at *at, int what)
 {
@@ -190,11 +208,16 @@ static const struct result_column row_columns[] = {
      .what = TRACE_CATEGORIES},
     {"name", NULL, 0, RESULT_TEXT, DIFF_FORMS_ROW(name)},
     {"ratio", "B/A", 8, RESULT_RATIO, RESULT_MADE(row_ratio, 0), .nullable = true},
+    {"by", "by", -4, RESULT_CHOICE, DIFF_FORMS_ROW(by), .words = diff_metric_name,
+     .what = DIFF_METRICS, .there = diff_is_mixed},
     {NULL, "of A", 10, RESULT_NS, RESULT_MADE(side_ns, 0)},
     {NULL, "of B", 10, RESULT_NS, RESULT_MADE(side_ns, 1)},
     {"a", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(a), .part = stats_row_columns, .only = SIDE_KEYS},
     {"b", NULL, 0, RESULT_PART, DIFF_FORMS_ROW(b), .part = stats_row_columns, .only = SIDE_KEYS},
     {"spread", "spread", 9, RESULT_SHARE, RESULT_MADE(row_spread, 0), .nullable = true},
+    {"mean_ratio", "mean B/A", 10, RESULT_RATIO, RESULT_MADE(mean_ratio, 0), .nullable = true,
+     .there = diff_is_net},
+    {"slower_by_mean", NULL, 0, RESULT_BOOL, DIFF_FORMS_ROW(slower_by_mean), .there = diff_is_net},
     {"seen_from", NULL, 0, RESULT_SHARE, DIFF_FORMS_ROW(seen_from)},
     {NULL, "count A", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_a.median.count)},
     {NULL, "count B", 12, RESULT_COUNT, DIFF_FORMS_ROW(of_b.median.count)},
@@ -208,9 +231,12 @@ static const struct result_column row_columns[] = {
     {NULL, "kind     name", 0, RESULT_OWN, .show = show_kind_and_name},
     {0}};
 static const struct result_table rows_table = {
-    "rows",      NULL,
-    row_columns, "verdict,B/A,of A,of B,spread,count A,count B,total A,total B,kind     name",
-    NULL,        0};
+    "rows",
+    NULL,
+    row_columns,
+    "verdict,B/A,by,of A,of B,spread,mean B/A,count A,count B,total A,total B,kind     name",
+    NULL,
+    0};
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
@@ -345,8 +371,9 @@ static struct result_rows diff_forms_rows_of(struct out *out, const struct diff 
         out_give_up(out, ENOMEM);
     rows.count = 0;
     for (uint32_t i = 0; rows.order && i < every.count; i++) {
-        bool same = verdict_of(result_row(&every, diff, NULL, i).row) == DIFF_SAME;
-        if (all || !same)
+        const void *row = result_row(&every, diff, NULL, i).row;
+        bool same = verdict_of(row) == DIFF_SAME;
+        if (all || !same || (table == 0 && ((const struct diff_row *)row)->slower_by_mean))
             rows.order[rows.count++] = i;
         *same_out += same;
     }
@@ -356,8 +383,9 @@ static struct result_rows diff_forms_rows_of(struct out *out, const struct diff 
 /* What counts as the same, but for another reason. */
 static void unjudged_text(struct out *out, const struct diff *diff)
 {
-    uint32_t noisy = 0, few = 0;
+    uint32_t noisy = 0, few = 0, by_mean = 0;
     for (uint32_t i = 0; i < diff->count; i++) {
+        by_mean += diff->rows[i].slower_by_mean;
         noisy += diff->rows[i].noisy && !diff->rows[i].few;
         few += diff->rows[i].few;
     }
@@ -368,6 +396,29 @@ static void unjudged_text(struct out *out, const struct diff *diff)
     if (few)
         out_format(out, "%" PRIu32 " of them ha%s fewer than %" PRIu64 " spans\n", few,
                    few == 1 ? "s" : "ve", diff->min_count);
+    if (by_mean)
+        out_format(out,
+                   "%" PRIu32
+                   " row%s slower by mean alone: ready to run for longer, while other programs or "
+                   "its own threads had the CPUs (--by mean judges that)\n",
+                   by_mean, by_mean == 1 ? " is" : "s are");
+}
+
+/* What is compared where that was not asked for; of files that have calls why it is not net. */
+static void measure_text(struct out *out, const struct diff *diff)
+{
+    uint32_t calls = 0;
+    for (uint32_t i = 0; i < diff->count; i++)
+        calls += diff->rows[i].category == TRACE_CALL;
+    if (diff->metric == DIFF_NET)
+        out_text(out,
+                 "By net: the mean without the time that calls were ready to run but had no CPU\n");
+    if (diff->means && diff->metric == DIFF_NET)
+        out_format(out, "By mean: %" PRIu32 " row%s of which that time is not known\n", diff->means,
+                   diff->means == 1 ? "" : "s");
+    else if (diff->means && calls)
+        out_text(out, "By mean, not by net: when calls ran is not known in all files "
+                      "(-bgworkprofile_cpu)\n");
 }
 
 SORTED_COMPARE(compare_seen, double, *it)
@@ -402,14 +453,14 @@ static void doubt_text(struct out *out, const struct diff *diff)
                    diff->runs_needed);
 }
 
-/* What is compared has the metric's name. */
+/* What is compared has the metric's name, if that is one. */
 static void rows_text(const struct result_view *view, const struct diff *diff,
                       const struct result_rows *rows)
 {
     struct result_layout layout = result_layout(view, &rows_table, NULL, 0);
     struct result_column values[2];
     char titles[2][16];
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < 2 && !diff_is_mixed(diff); side++) {
         const struct result_column **column = &layout.columns[2 + side].column;
         snprintf(titles[side], sizeof titles[side], "%s %c", diff_metric_name[diff->metric],
                  "AB"[side]);
@@ -425,7 +476,8 @@ static void rows_text(const struct result_view *view, const struct diff *diff,
 
 void diff_text(struct out *out, const struct diff *diff, bool all, struct colors colors)
 {
-    const struct result_view view = {.out = out, .colors = colors, .width = UINT16_MAX};
+    const struct result_view view = {
+        .out = out, .colors = colors, .width = UINT16_MAX, .all = diff};
     struct result_rows rows[TABLES];
     uint32_t same = 0;
     for (unsigned i = 0; i < TABLES; i++)
@@ -442,6 +494,7 @@ void diff_text(struct out *out, const struct diff *diff, bool all, struct colors
         result_text(&view, table, &layout, &rows[i], diff,
                     i == 2 ? diff_forms_behind_counter : NULL);
     }
+    measure_text(out, diff);
     if (diff->judged)
         seen_text(out, diff);
     else

@@ -16,8 +16,8 @@
 
 #include <stdlib.h>
 
-const char *const diff_metric_name[DIFF_METRICS] = {"mean", "p50",     "p99",      "total",
-                                                    "net",  "running", "runnable", "waiting"};
+const char *const diff_metric_name[DIFF_METRICS] = {"net",   "mean",    "p50",      "p99",
+                                                    "total", "running", "runnable", "waiting"};
 const char *const diff_verdict_name[DIFF_VERDICTS] = {"slower", "faster", "same", "new",
                                                       "gone",   "more",   "less"};
 
@@ -61,6 +61,46 @@ static uint64_t row_value(const struct stats_row *row, enum diff_metric metric)
     default:
         return stats_mean_ns(row);
     }
+}
+
+/* ---- runs of a side ---------------------------------------------------------------------- */
+
+SORTED_COMPARE(diff_compare_numbers, uint64_t, *it)
+
+/* Of two in the middle the mean. */
+static uint64_t median_number(uint64_t *values, uint32_t count)
+{
+    qsort(values, count, sizeof *values, diff_compare_numbers);
+    uint64_t low = values[(count - 1) / 2], high = values[count / 2];
+    return low + (high - low) / 2;
+}
+
+static struct diff_side side_of(const struct diff_run *runs, uint32_t count)
+{
+    struct diff_side side = {.least = 0};
+    uint64_t values[DIFF_RUNS_MAX], totals[DIFF_RUNS_MAX], counts[DIFF_RUNS_MAX];
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < count && known < DIFF_RUNS_MAX; i++) {
+        if (runs[i].count == 0)
+            continue;
+        values[known] = runs[i].value;
+        totals[known] = runs[i].total_ns;
+        counts[known++] = runs[i].count;
+    }
+    if (known == 0)
+        return side;
+    side.median = (struct diff_run){.value = median_number(values, known),
+                                    .total_ns = median_number(totals, known),
+                                    .count = median_number(counts, known)};
+    side.least = values[0];
+    side.greatest = values[known - 1];
+    return side;
+}
+
+static double spread_of(const struct diff_side *side)
+{
+    uint64_t value = side->median.value;
+    return value ? (double)(side->greatest - side->least) / (double)value : 0;
 }
 
 /* Whether after is more than before by more than the threshold. */
@@ -150,6 +190,30 @@ static bool is_judged(const struct diff *diff, const struct diff_row *row)
            row->b.count >= diff->min_count;
 }
 
+/* Of these runs, with the medians of both sides. */
+static enum diff_verdict judge_values(struct diff *diff, const struct diff_run *runs,
+                                      uint64_t *a_out, uint64_t *b_out, bool *noisy_out)
+{
+    const struct compared both = compared_runs(diff, runs);
+    *a_out = side_of(runs, diff->a_runs).median.value;
+    *b_out = side_of(runs + diff->a_runs, diff->b_runs).median.value;
+    return judge_sides(diff, *a_out, *b_out, &both, noisy_out);
+}
+
+/* Time without a CPU may be the program's own doing: of its threads that take each other's. */
+static void look_at_mean(struct diff *diff, struct diff_row *row)
+{
+    struct diff_run runs[2 * DIFF_RUNS_MAX];
+    bool noisy;
+    for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++) {
+        runs[i] = row->runs[i];
+        runs[i].value = runs[i].mean_ns;
+    }
+    row->slower_by_mean =
+        judge_values(diff, runs, &row->mean_a_ns, &row->mean_b_ns, &noisy) == DIFF_SLOWER &&
+        row->verdict != DIFF_SLOWER;
+}
+
 static enum diff_verdict judge_row(struct diff *diff, struct diff_row *row)
 {
     row->few = row->a.count < diff->min_count && row->b.count < diff->min_count;
@@ -168,8 +232,11 @@ static enum diff_verdict judge_row(struct diff *diff, struct diff_row *row)
 static void judge_rows(struct diff *diff)
 {
     for (uint32_t i = 0; i < diff->count; i++) {
-        diff->rows[i].verdict = judge_row(diff, &diff->rows[i]);
-        diff->slower += diff->rows[i].verdict == DIFF_SLOWER;
+        struct diff_row *row = &diff->rows[i];
+        row->verdict = judge_row(diff, row);
+        diff->slower += row->verdict == DIFF_SLOWER;
+        if (row->by == DIFF_NET && is_judged(diff, row))
+            look_at_mean(diff, row);
     }
 }
 
@@ -187,46 +254,17 @@ static void count_comparisons(struct diff *diff)
         permutation_test_best(diff->a_runs, diff->b_runs) <= diff->error_rate / diff->comparisons;
 }
 
-/* ---- runs of a side ---------------------------------------------------------------------- */
-
-SORTED_COMPARE(diff_compare_numbers, uint64_t, *it)
-
-/* Of two in the middle the mean. */
-static uint64_t median_number(uint64_t *values, uint32_t count)
-{
-    qsort(values, count, sizeof *values, diff_compare_numbers);
-    uint64_t low = values[(count - 1) / 2], high = values[count / 2];
-    return low + (high - low) / 2;
-}
-
-static struct diff_side side_of(const struct diff_run *runs, uint32_t count)
-{
-    struct diff_side side = {.least = 0};
-    uint64_t values[DIFF_RUNS_MAX], totals[DIFF_RUNS_MAX], counts[DIFF_RUNS_MAX];
-    uint32_t known = 0;
-    for (uint32_t i = 0; i < count && known < DIFF_RUNS_MAX; i++) {
-        if (runs[i].count == 0)
-            continue;
-        values[known] = runs[i].value;
-        totals[known] = runs[i].total_ns;
-        counts[known++] = runs[i].count;
-    }
-    if (known == 0)
-        return side;
-    side.median = (struct diff_run){median_number(values, known), median_number(totals, known),
-                                    median_number(counts, known)};
-    side.least = values[0];
-    side.greatest = values[known - 1];
-    return side;
-}
-
-static double spread_of(const struct diff_side *side)
-{
-    uint64_t value = side->median.value;
-    return value ? (double)(side->greatest - side->least) / (double)value : 0;
-}
-
 /* ---- rows --------------------------------------------------------------------------------- */
+
+/* What is not known is too little to pass a threshold. Unfinished calls are not in the mean. */
+static bool knows_net(const struct stats_row *row)
+{
+    const uint64_t finished_ns = row->total_ns - row->open_ns;
+    const struct trace_cpu *cpu = &row->cpu;
+    const uint64_t known_ns =
+        stats_sum(cpu->running_ns, stats_sum(cpu->runnable_ns, cpu->waiting_ns));
+    return known_ns && known_ns >= finished_ns - finished_ns / 1000;
+}
 
 /* The rows of one run that have a name in common are one. False without memory. */
 static bool take_run(struct diff *diff, struct diff_row *row, struct diff_run *runs,
@@ -236,7 +274,8 @@ static bool take_run(struct diff *diff, struct diff_row *row, struct diff_run *r
     bool done = true;
     for (uint32_t i = 0; i < count && done; i++)
         done = result_merge(stats_row_columns, &sum, sided[i].row, false);
-    runs[sided->run] = (struct diff_run){row_value(&sum, diff->metric), sum.total_ns, sum.count};
+    runs[sided->run] = (struct diff_run){row_value(&sum, diff->metric), sum.total_ns, sum.count,
+                                         stats_mean_ns(&sum), knows_net(&sum)};
     done = done && result_merge(stats_row_columns, sided->run < diff->a_runs ? &row->a : &row->b,
                                 &sum, false);
     histogram_free(&sum.durations);
@@ -259,11 +298,45 @@ static bool diff_add_row(struct diff *diff, const struct sided_row *sided, uint3
             next++;
         done = take_run(diff, row, runs, &sided[first], next - first);
     }
-    row->of_a = side_of(runs, diff->a_runs);
-    row->of_b = side_of(runs + diff->a_runs, diff->b_runs);
+    return done;
+}
+
+/* As wanted, or by mean where a run that has the row does not know net: net of one beside the mean
+ * of another is no comparison. */
+static enum diff_metric metric_of(const struct diff *diff, const struct diff_row *row)
+{
+    for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++)
+        if (diff->metric == DIFF_NET && row->runs[i].count && !row->runs[i].knows_net)
+            return DIFF_MEAN;
+    return diff->metric;
+}
+
+static void settle_row(const struct diff *diff, struct diff_row *row)
+{
+    if (diff->metric == DIFF_MEAN)
+        row->by = DIFF_MEAN;
+    for (uint32_t i = 0; row->by == DIFF_MEAN && i < diff->a_runs + diff->b_runs; i++)
+        row->runs[i].value = row->runs[i].mean_ns;
+    row->of_a = side_of(row->runs, diff->a_runs);
+    row->of_b = side_of(row->runs + diff->a_runs, diff->b_runs);
     double a = spread_of(&row->of_a), b = spread_of(&row->of_b);
     row->spread = a > b ? a : b;
-    return done;
+}
+
+/* Which measure is compared: after all runs of all rows are known. */
+static void settle_rows(struct diff *diff)
+{
+    uint32_t both = 0;
+    for (uint32_t i = 0; i < diff->count; i++) {
+        struct diff_row *row = &diff->rows[i];
+        row->by = metric_of(diff, row);
+        both += row->a.count && row->b.count;
+        diff->means += row->a.count && row->b.count && row->by != diff->metric;
+    }
+    if (diff->metric == DIFF_NET && diff->means == both)
+        diff->metric = DIFF_MEAN;
+    for (uint32_t i = 0; i < diff->count; i++)
+        settle_row(diff, &diff->rows[i]);
 }
 
 static int64_t total_change(const struct diff_row *row)
@@ -315,6 +388,7 @@ static bool make_rows(struct diff *diff, const struct stats *const *stats)
         done = diff_add_row(diff, &sided[i], next - i);
     }
     free(sided);
+    settle_rows(diff);
     if (done && diff->count)
         qsort(diff->rows, diff->count, sizeof *diff->rows, compare_changes);
     return done;
@@ -408,12 +482,7 @@ static void judge_launch(struct launch_diff *row, struct diff *diff, const struc
     for (uint32_t i = 0; i < diff->a_runs + diff->b_runs; i++)
         values[i] = (struct diff_run){.value = launch_value(&runs[i], diff->metric),
                                       .count = runs[i].count};
-    struct diff_side a = side_of(values, diff->a_runs);
-    struct diff_side b = side_of(values + diff->a_runs, diff->b_runs);
-    row->a_value = a.median.value;
-    row->b_value = b.median.value;
-    const struct compared both = compared_runs(diff, values);
-    row->verdict = judge_sides(diff, row->a_value, row->b_value, &both, &row->noisy);
+    row->verdict = judge_values(diff, values, &row->a_value, &row->b_value, &row->noisy);
 }
 
 static void free_launches(struct launch_diff *row)

@@ -30,13 +30,13 @@ enum turns turns_of(const int64_t *began_ns, uint32_t a, uint32_t b);
 
 enum { DIFF_RUNS_MAX = 64 }; /* of a side */
 
-/* The last four are a mean, too. */
+/* The last three are a mean, too. */
 enum diff_metric {
+    DIFF_NET, /* the mean less the time runnable; of a row of which that is not known the mean */
     DIFF_MEAN,
     DIFF_P50,
     DIFF_P99,
     DIFF_TOTAL,
-    DIFF_NET, /* the mean less the time runnable, as far as that is known */
     DIFF_RUNNING,
     DIFF_RUNNABLE,
     DIFF_WAITING,
@@ -61,6 +61,8 @@ extern const char *const diff_verdict_name[DIFF_VERDICTS];
 struct diff_run {
     uint64_t value, total_ns; /* value: by the metric */
     uint64_t count;           /* 0: it has none, nor a value */
+    uint64_t mean_ns;
+    bool knows_net; /* whether its calls were ready to run is known of nearly all of their time */
 };
 /* Of the runs of a side that have the row. */
 struct diff_side {
@@ -73,12 +75,16 @@ struct diff_row {
     uint8_t category;
     struct trace_text name; /* of one of the stats */
     struct stats_row a, b;  /* sums of the rows of all runs; count is 0 where there is none */
+    enum diff_metric by;    /* as wanted, but for net that some run does not know */
     struct diff_side of_a, of_b;
-    const struct diff_run *runs; /* of a, then of b */
+    struct diff_run *runs; /* of a, then of b */
     double spread;    /* the greatest value less the least, by the median, of the less even side */
     double seen_from; /* the least growth that would have been a verdict; 0: none would */
     bool noisy;       /* same, though beyond the threshold: chance does that as well */
     bool few;         /* same, since there are too few spans to say more */
+    /* By net: medians of the means, and whether these alone say that it is slower. No verdict. */
+    uint64_t mean_a_ns, mean_b_ns;
+    bool slower_by_mean;
 };
 
 struct launch_diff {
@@ -105,9 +111,10 @@ struct counter_diff {
 };
 
 struct diff {
-    enum diff_metric metric;
-    uint64_t threshold; /* growth that is tolerated, in thousandths of a percent */
-    uint64_t min_count; /* spans that both sides must have, all runs together, to be judged */
+    enum diff_metric metric; /* as wanted; the mean after all where net is known of no row */
+    uint32_t means;          /* rows of both sides, by mean since net is not known */
+    uint64_t threshold;      /* growth that is tolerated, in thousandths of a percent */
+    uint64_t min_count;      /* spans that both sides must have, all runs together, to be judged */
     uint32_t a_runs, b_runs;
     struct diff_run *runs;
     struct diff_row *rows;
