@@ -35,11 +35,12 @@ def record(program, folder, rounds):
 def diff(rbwp, metric, before, after):
     """What the gate says of two sides: its rows by name."""
     files = [word for side, paths in (("--before", before), ("--after", after)) for path in paths for word in (side, path)]
-    done = subprocess.run([rbwp, "diff", "--json", "-j", "1", "--threshold", "1", "--by", metric, *files], capture_output=True)
+    by = [] if metric == "net" else ["--by", metric]
+    done = subprocess.run([rbwp, "diff", "--json", "-j", "1", "--threshold", "1", *by, *files], capture_output=True)
     if done.returncode not in (0, 4):
         sys.exit(done.stderr.decode())
     said = json.loads(done.stdout)
-    assert said["judged"] and (done.returncode == 4) == (said["slower"] > 0)
+    assert said["by"] == metric and said["judged"] and (done.returncode == 4) == (said["slower"] > 0)
     return {row["name"]: row for row in said["rows"]}
 
 
