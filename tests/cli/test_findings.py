@@ -8,7 +8,7 @@ import struct
 import pytest
 import ranges_make
 import rbwp_make as m
-from why_make import COMPACTION, Recording
+from why_make import COMPACTION, RUN, Recording
 
 MS = 10**6
 SLOTS = [(1, b"parse"), (2, b"write"), (3, b"scan")]
@@ -260,6 +260,17 @@ def test_two_slow_names(stats, rbwp, work):
     assert (first["name"], first["cause"], second["name"], second["cause"]) == ("request", "self", "compaction", "preempted")
     assert rbwp("why", "--json", file).json["slow"]["name"] == "request"
     assert re.search(r"\nalso compaction: 5 of 105 slow, 1[12]\d ms too long \(--name\)\n", rbwp("why", file).text)
+
+
+@pytest.mark.parametrize("length, shown", [(12, True), (8, False)])
+def test_slow_waits_beside_slow_runs(stats, work, length, shown):
+    """Waits for a lock have a line where more hangs on what threads did between waits; but not what a scheduler makes of them."""
+    recording = Recording(stop=2000).ordinary(slot=RUN, runnable=0.01)
+    for start in (100, 300, 500, 700, 750):
+        recording.call(2, start, 30, RUN, runnable=0.01).wait(3, start, length, "mutex", 4096, waker=1)
+    texts = [f["text"] for f in stats("--json", "--findings", recording.write(work / "waits")).json["findings"] if f["what"] == "slow"]
+    assert "'after sleep'" in texts[0] and len(texts) == 1 + shown, texts
+    assert texts[1:] == [text for text in texts if text.startswith("5 of 5 'mutex' waits, 100 %, took 60.0 ms longer than the others")], texts
 
 
 def test_sums_alone(stats, rbwp, work):

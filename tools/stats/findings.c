@@ -493,8 +493,9 @@ static bool begin_slow(struct search *search, const struct slow_calls *slow)
     say_number(search, slow->all);
     fputc(' ', search->text);
     say_quoted(search, slow->name);
-    fprintf(search->text, "%s, %.2g %%, took ", slow->what,
-            100 * (double)slow->count / (double)slow->all);
+    const double percent = 100 * (double)slow->count / (double)slow->all;
+    fprintf(search->text, percent < 99 ? "%s, %.2g %%, took " : "%s, %.0f %%, took ", slow->what,
+            percent);
     say_time(search, slow->excess_ns);
     fputs(" longer than the others", search->text);
     if (share <= 1)
