@@ -3,7 +3,8 @@
 #
 # production.sh [FOLDER [TOPIC...]] - makes the runs of docs/production.md again, and shows each command with what it says.
 # TOPIC: hung, rule, control, family, queue; all of them without one. Another is why, of unmodified programs: it wants Debian's
-# redis-server, memcached, libleveldb-dev, g++ and python3. And postgresql, which wants Debian's postgresql-15, and root. FOLDER (default: build/production) keeps programs, profiles and reports.
+# redis-server, memcached, libleveldb-dev, g++ and python3. libuv wants Debian's nodejs (NODE: which one), and fetches libuv's source.
+# postgresql wants Debian's postgresql-15, and root. FOLDER (default: build/production) keeps programs, profiles and reports.
 # Wants gcc and CMake; changes nothing outside FOLDER. Some two minutes. No part of ./check.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
@@ -153,13 +154,13 @@ run_why() {
     show rbwp why redis.bin
     show rbwp stats --by stack redis.bin
 
-    record memcached.bin -- memcached -u root -p 7511 -t 4 -o hashpower=13 -P "$work/memcached.pid"
+    record memcached.bin -- memcached -u root -p 7511 -m 256 -o hashpower=13 -P "$work/memcached.pid"
     until_ready test -s memcached.pid
     python3 "$here/memcached_clients.py" 7511
     kill "$(<memcached.pid)"
     wait
+    show rbwp why memcached.bin
     show rbwp why --name mutex memcached.bin
-    show rbwp why --name 'after sleep' memcached.bin
     show rbwp stats --by stack memcached.bin
 
     g++ -O2 -g -o leveldb_writers "$here/leveldb_writers.cc" -lleveldb -lpthread
@@ -167,6 +168,19 @@ run_why() {
     wait
     show rbwp why --name 'condition*' leveldb.bin
     show rbwp stats --by stack leveldb.bin
+}
+
+run_libuv() {
+    local source
+    source=$("$here/debian_source.sh" libuv1 "$work/libuv" "$here/libuv.patch")
+    RBWP_BUILD=$(realpath "${RBWP_BUILD:-rbwp}") "$top/contrib/libuv/build.sh" "$source" "$work/libuv/lib"
+    LD_LIBRARY_PATH=$work/libuv/lib RBWP_FLAGS="-bgworkprofile 2 -bgworkprofile_logfile uv.bin -bgworkprofile_stacks 10ms" \
+        show "${NODE:-node}" "$here/node_pool.js"
+    show rbwp why uv.bin
+    show rbwp stats --by stack uv.bin
+    show rbwp report -f -o libuv.html uv.bin
+    show "${NODE:-node}" --trace-event-categories node.fs.async,node.threadpoolwork.sync "$here/node_pool.js" # libuv as it is
+    show rbwp stats node_trace.1.log
 }
 
 run_postgresql() { # a session keeps a row locked for 4 s, another one waits for it
