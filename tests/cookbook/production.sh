@@ -178,6 +178,7 @@ run_libuv() {
         show "${NODE:-node}" "$here/node_pool.js"
     show rbwp why uv.bin
     show rbwp stats --by stack uv.bin
+    eval "show $(rbwp why uv.bin | sed -n '0,/.*: \(rbwp timeline.*\)/s//\1/p')"
     show rbwp report -f -o libuv.html uv.bin
     show "${NODE:-node}" --trace-event-categories node.fs.async,node.threadpoolwork.sync "$here/node_pool.js" # libuv as it is
     show rbwp stats node_trace.1.log
