@@ -369,6 +369,7 @@ def test_epoll_of_another_set(rbwp, work, object, causes):
     found = why(rbwp, work, made)
     assert [cause["cause"] for cause in found["causes"]] == causes
     assert not causes or first(found, "wait")["where"]["object"] == 8
+    assert not causes or "1. wait: waited: epoll 8, in which it seldom waits; " in rbwp("why", work / "w.bin").text
 
 
 @pytest.mark.parametrize("count, first_name", [(12, "mutex"), (4, "after sleep")])

@@ -185,6 +185,9 @@ static void put_what(struct out *out, const struct why_view *view, const struct 
         put_text(out, cause->object_name);
     } else if (cause->object)
         out_format(out, cause->object < 1 << 20 ? " %" PRIu64 : " 0x%" PRIx64, cause->object);
+    if (cause->cause == WHY_CAUSE_WAIT && view->name && view->name->awaited &&
+        trace_text_is(trace_name_of(view->trace, cause->kind), "epoll"))
+        out_text(out, ", in which it seldom waits");
     if (cause->system_call) {
         out_text(out, ", in ");
         if (cause->system_call_name.bytes)
