@@ -2,6 +2,7 @@
 /* What is far from the ordinary, what is chance, and what has a period. */
 #include "unit.h"
 #include "why_stack.h"
+#include "why_view.h"
 
 static void add(struct histogram *values, uint64_t value, unsigned times)
 {
@@ -266,6 +267,27 @@ static void hot_path(void **state)
     }
 }
 
+static void frames_of_a_path(void **state)
+{
+    static const struct {
+        const char *path, *said;
+    } cases[] = {
+        {"main;a+0x1;loop;a+0x2;free", "free < loop < main"},
+        {"main;a+0x1;a+0x2;b+0x3;free", "free < b+0x3 < a+0x2 < main"},
+        {"a+0x1;a+0x2", "a+0x2"},
+        {"g;f;e;d;c;b;a", "a < b < c < d < e < f"},
+    };
+    char buffer[OUT_BUFFER_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct out out = {.fd = -1, .buffer = buffer};
+        const struct trace_text path = {cases[i].path, (uint32_t)strlen(cases[i].path)};
+        assert_int_equal(why_put_stack(&out, path, 200), strlen(cases[i].said));
+        assert_int_equal(out.used, strlen(cases[i].said));
+        assert_memory_equal(buffer, cases[i].said, out.used);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_few_among_many),
@@ -279,6 +301,7 @@ int main(void)
                                        cmocka_unit_test(waits_without_an_end),
                                        cmocka_unit_test(frames_of_the_program),
                                        cmocka_unit_test(hot_path),
+                                       cmocka_unit_test(frames_of_a_path),
                                        cmocka_unit_test(two_kinds_of_ordinary)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,6 +18,7 @@ enum {
     BYTES_USUAL = 4096,
     NAME_BYTES = 60,
     FRAMES_SAID = 6,
+    FUNCTIONS_ENOUGH = 3,
     STACK_BYTES = 200,
     SENTENCE_BYTES = 120, /* of a stack */
     FEW = 30,
@@ -106,9 +107,23 @@ static void put_time(struct out *out, uint64_t ns)
     out_text(out, ROUGH(ns, 3));
 }
 
-/* Of a row of places in one file the innermost. How many bytes of it fit a sentence. */
-static uint32_t put_stack(struct out *out, struct trace_text hot, size_t most)
+static const char *place_in(struct trace_text frame)
 {
+    return memmem(frame.text, frame.bytes, "+0x", 3);
+}
+
+static uint32_t functions_of(struct trace_text hot)
+{
+    struct trace_text frame;
+    uint32_t count = 0;
+    while (slow_stacks_next(&hot, &frame))
+        count += !place_in(frame);
+    return count;
+}
+
+uint32_t why_put_stack(struct out *out, struct trace_text hot, size_t most)
+{
+    const bool enough = functions_of(hot) >= FUNCTIONS_ENOUGH;
     const size_t begin = out->used;
     struct trace_text file = {0};
     uint32_t count = 0, front = 0;
@@ -116,11 +131,11 @@ static uint32_t put_stack(struct out *out, struct trace_text hot, size_t most)
         const char *before = memrchr(hot.text, ';', hot.bytes);
         const uint32_t from = before ? (uint32_t)(before + 1 - hot.text) : 0;
         const struct trace_text frame = {hot.text + from, hot.bytes - from}, last = file;
-        const char *place = memmem(frame.text, frame.bytes, "+0x", 3);
+        const char *place = place_in(frame);
         const size_t used = out->used;
         file = (struct trace_text){frame.text, place ? (uint32_t)(place - frame.text) : 0};
         hot.bytes = from ? from - 1 : 0;
-        if (place && trace_text_same(file, last))
+        if (place && (enough || trace_text_same(file, last)))
             continue;
         out_text(out, count++ ? " < " : "");
         put_text(out, frame);
@@ -272,9 +287,9 @@ static bool say(struct out *out, const struct why_view *view, const struct why_c
         put_by(out, view, cause);
     out_text(out, by_hot.bytes ? ", at " : "");
     const size_t by = out->used;
-    put_stack(out, by_hot, SENTENCE_BYTES);
+    why_put_stack(out, by_hot, SENTENCE_BYTES);
     const size_t words = out->used;
-    said->stack_front = put_stack(out, hot, STACK_BYTES);
+    said->stack_front = why_put_stack(out, hot, STACK_BYTES);
     char *text = malloc(out->used + 1);
     if (!text)
         return false;

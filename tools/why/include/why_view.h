@@ -48,6 +48,9 @@ bool why_find_texts(struct why_view *view);
 struct trace_text why_other_process(const struct trace *trace, const struct why_cause *cause);
 /* What stands before the cause's thread: that it has all of it, or most; NULL: none has. */
 const char *why_on(const struct why_cause *cause);
+/* Frames of a path, its innermost first. Places in files without symbols are there where functions
+ * are few, of a row in one file the innermost. How many bytes of it fit a sentence. */
+uint32_t why_put_stack(struct out *out, struct trace_text hot, size_t most);
 void why_text(struct out *out, const struct why_view *view);
 
 #endif /* WHY_VIEW_H */
