@@ -372,10 +372,20 @@ def test_epoll_of_another_set(rbwp, work, object, causes):
     assert not causes or "1. wait: waited: epoll 8, in which it seldom waits; " in rbwp("why", work / "w.bin").text
 
 
+@pytest.mark.parametrize("count, runs, slow", [(12, 150, "after sleep"), (12, 100, None), (8, 60, "after sleep")])
+def test_work_of_a_program(rbwp, work, count, runs, slow):
+    """Of run intervals more than a tenth take long, of CPU time: that is what the program does; who asks sees it."""
+    made = Recording(3, stop=1000).ordinary(runs, every=4, slot=RUN)
+    for i in range(count):
+        made.call(2, 20 + 80 * i, 30, RUN)
+    assert why(rbwp, work, made)["slow"].get("name") == slow
+    assert why(rbwp, work, made, "--name", "after*")["slow"]["name"] == "after sleep"
+
+
 @pytest.mark.parametrize("count, first_name", [(12, "mutex"), (4, "after sleep")])
 def test_work_that_is_no_exception(rbwp, work, count, first_name):
     """Own CPU time of many run intervals may be what the program is for: waits for others come first, that of a few does not."""
-    made = Recording(3, stop=1200).ordinary(slot=RUN)
+    made = Recording(3, stop=1200).ordinary(150, every=5, slot=RUN)
     for i in range(count):
         made.call(3 if i == 1 else 2, 20 + 80 * i, 240 / count, RUN)
     for start in SLOW:

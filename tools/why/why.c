@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAMES_TRIED = 4, RARE_PART = 100, FEW = 8 };
+enum { NAMES_TRIED = 4, RARE_PART = 100, USUAL_PART = 10, FEW = 8 };
 
 /* A name that may be the answer. */
 struct why_try {
@@ -51,17 +51,18 @@ static enum exit_code why_print(const struct why_view *view, void *context)
     return out_close(&out);
 }
 
-/* Run intervals that take much CPU time, and are no exception, may be what the program is for. */
-static bool is_work(const struct why_try *try)
+/* Run intervals that take much CPU time, and are no exception but at least such a part of all, may
+ * be what the program is for. */
+static bool is_work(const struct why_try *try, uint64_t part)
 {
     const struct why_split *split = &try->split;
     return try->name && try->name->run && split->count && split->list[0].cause == WHY_CAUSE_SELF &&
-           split->slow > FEW && split->slow * RARE_PART > try->name->own.values.total;
+           split->slow > FEW && split->slow * part > try->name->own.values.total;
 }
 
 static uint64_t stake_of(const struct why_try *try)
 {
-    return try->split.excess_ns / (is_work(try) ? WHY_WORK_PART : 1);
+    return try->split.excess_ns / (is_work(try, RARE_PART) ? WHY_WORK_PART : 1);
 }
 
 static enum exit_code hand_on(struct why *why, const struct why_try *try, const struct trace *trace)
@@ -72,7 +73,7 @@ static enum exit_code hand_on(struct why *why, const struct why_try *try, const 
         .names = &why->names,
         .name = try->name,
         .further = why->answered,
-        .work = is_work(try),
+        .work = is_work(try, RARE_PART),
         .calls = &try->calls,
         .split = &try->split,
         .file = why->files.count == 1 ? why->files.words[0] : NULL,
@@ -217,7 +218,8 @@ static void judge_tries(struct why *why)
             if (try->name->awaited != (round == 1))
                 continue;
             try->name->judged = true;
-            try->is_news = asked || why_split_is_news(&try->split, &why->names, try->name);
+            try->is_news = asked || (!is_work(try, USUAL_PART) &&
+                                     why_split_is_news(&try->split, &why->names, try->name));
             if (!try->is_news)
                 try->name->excess_ns = 0;
             why->is_news |= try->is_news;
