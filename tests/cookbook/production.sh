@@ -152,7 +152,6 @@ run_why() {
     redis-cli -p 7391 shutdown nosave
     wait
     show rbwp why redis.bin
-    show rbwp stats --by stack redis.bin
 
     record memcached.bin -- memcached -u root -p 7511 -m 256 -o hashpower=13 -P "$work/memcached.pid"
     until_ready test -s memcached.pid
@@ -160,14 +159,11 @@ run_why() {
     kill "$(<memcached.pid)"
     wait
     show rbwp why memcached.bin
-    show rbwp why --name mutex memcached.bin
-    show rbwp stats --by stack memcached.bin
 
     g++ -O2 -g -o leveldb_writers "$here/leveldb_writers.cc" -lleveldb -lpthread
     record leveldb.bin -- ./leveldb_writers leveldb
     wait
-    show rbwp why --name 'condition*' leveldb.bin
-    show rbwp stats --by stack leveldb.bin
+    show rbwp why leveldb.bin
 }
 
 run_libuv() {
@@ -207,7 +203,7 @@ run_postgresql() { # a session keeps a row locked for 4 s, another one waits for
     sleep 3
     $as $bin/pg_ctl -D data -m fast stop >>"$work/recorded.log"
     wait
-    show rbwp why --name epoll "pg-$waiting.bin"
+    show rbwp why "pg-$waiting.bin"
     cd "$work"
 }
 
