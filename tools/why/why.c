@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NAMES_TRIED = 4, RARE_PART = 100, USUAL_PART = 10, FEW = 8 };
+enum { NAMES_TRIED = 4, RARE_PART = 100, USUAL_PART = 10, EXCEPTIONS_MOST = 8 };
 
 /* A name that may be the answer. */
 struct why_try {
@@ -57,7 +57,7 @@ static bool is_work(const struct why_try *try, uint64_t part)
 {
     const struct why_split *split = &try->split;
     return try->name && try->name->run && split->count && split->list[0].cause == WHY_CAUSE_SELF &&
-           split->slow > FEW && split->slow * part > try->name->own.values.total;
+           split->slow > EXCEPTIONS_MOST && split->slow * part > try->name->own.values.total;
 }
 
 static uint64_t stake_of(const struct why_try *try)
