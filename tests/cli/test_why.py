@@ -317,7 +317,7 @@ def idle_beside_a_crowd(made, start):
 @pytest.mark.parametrize("kind", ["condition variable", "semaphore"])
 def test_waits_for_who_is_at_work(rbwp, work, kind, waker, by):
     """A thread that waits for work says nothing by that; one that waits for another one's work does, whatever the object is."""
-    made = waits_for_work(kind, 8, waker=3)
+    made = waits_for_work(kind, 9, 8, waker=3)
     for start in SLOW:
         waker(made, start)
     found = why(rbwp, work, made)
@@ -332,7 +332,7 @@ def test_waits_for_who_is_at_work(rbwp, work, kind, waker, by):
 
 def test_idle_waits_are_no_excess(rbwp, work):
     """Of two names that one comes first on whose slow calls more time hangs; idle waits are none."""
-    made = waits_for_work("condition variable", 8, waker=3)
+    made = waits_for_work("condition variable", 9, 8, waker=3)
     for start in SLOW:
         made.call(3, start + 1, 28, FLUSH).call(1, start + 8, 45, RUN).wait(4, start, 90, "condition variable", 9)
     made.wait(4, 10, 1, "condition variable", 9).wait(4, 950, 1, "condition variable", 9)
@@ -341,7 +341,7 @@ def test_idle_waits_are_no_excess(rbwp, work):
 
 def test_waits_for_slow_calls(rbwp, work):
     """Calls that are slow themselves come first; that threads wait for them is no cause."""
-    made = waits_for_work("condition variable", 8, waker=3)
+    made = waits_for_work("condition variable", 9, 8, waker=3)
     for start in SLOW:
         made.call(3, start + 1, 28, RUN)
     assert first(why(rbwp, work, made), "self")["where"] == {"name": "after sleep", "thread": "t3"}
@@ -352,7 +352,7 @@ def test_the_first_and_the_last_wait(rbwp, work, first_and_last):
     """Before its first work a thread waits for the program to start, behind its last for the end."""
     made = Recording(3, stop=3000).ordinary(slot=RUN, thread=1)
     for i in range(60):
-        made.wait(2, 1010 + 15 * i, 1, "condition variable", 8, 3)
+        made.wait(2, 1010 + 15 * i, 1, "condition variable", 9, 3)
     for start in (0, 2000):
         made.wait(2, start, 900, "condition variable", 8, 3).call(3, start, 890, FLUSH)
     if not first_and_last:
@@ -363,13 +363,16 @@ def test_the_first_and_the_last_wait(rbwp, work, first_and_last):
 
 
 @pytest.mark.parametrize("object, causes", [(8, ["wait"]), (4, [])])
-def test_epoll_of_another_set(rbwp, work, object, causes):
-    """Who is idle in one set of descriptors, and waits in another one now and then, waits for something there."""
-    made = waits_for_work("epoll", 4, object)
+@pytest.mark.parametrize("kind", ["epoll", "condition variable"])
+def test_waits_elsewhere(rbwp, work, kind, object, causes):
+    """Who is idle at one object, and waits at another one now and then, waits for something there."""
+    made = waits_for_work(kind, 4, object, 3)
+    for start in SLOW:
+        at_work(made, start)
     found = why(rbwp, work, made)
     assert [cause["cause"] for cause in found["causes"]] == causes
     assert not causes or first(found, "wait")["where"]["object"] == 8
-    assert not causes or "1. wait: waited: epoll 8, in which it seldom waits; " in rbwp("why", work / "w.bin").text
+    assert not causes or kind != "epoll" or "1. wait: waited: epoll 8, in which it seldom waits; " in rbwp("why", work / "w.bin").text
 
 
 @pytest.mark.parametrize("count, runs, slow", [(12, 150, "after sleep"), (12, 100, None), (8, 60, "after sleep")])

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A thread that waits in a condition variable or in epoll is idle, or it waits for what others work
- * on. Rows say who ended the wait. If that one was at work for most of it, or waited for one
- * who was, it counts; if it was idle itself, the program had nothing to do. In epoll nobody
- * is named: it counts where the thread waits in a set that it else does not wait in.
+ * on. Most of its waits are at one object, a queue or a set of descriptors: there it is idle. A
+ * wait elsewhere counts if whom the row says to have ended it was at work for most of it, or waited
+ * for one who was; if that one was idle itself, the program had nothing to do. Nobody ends a wait
+ * in epoll: that it is elsewhere has to do.
  */
 #include "sorted.h"
 #include "why_names.h"
@@ -33,8 +34,8 @@ static bool is_epoll(const struct why_name *name)
     return trace_text_is(name->name, kinds[0]);
 }
 
-void why_awaited_add(struct why_names *names, const struct why_name *name,
-                     const struct trace_detail *detail, struct why_pick *pick)
+void why_awaited_add(struct why_names *names, const struct trace_detail *detail,
+                     struct why_pick *pick)
 {
     pick->waker = why_argument(detail, names->waker_key);
     pick->object = (uint32_t)why_argument(detail, names->object_key);
@@ -48,8 +49,6 @@ void why_awaited_add(struct why_names *names, const struct why_name *name,
         worker->first_ns = pick->start_ns;
     if (pick->stop_ns > worker->last_ns)
         worker->last_ns = pick->stop_ns;
-    if (!is_epoll(name))
-        return;
     if (!worker->votes)
         worker->home = pick->object;
     worker->votes += worker->home == pick->object ? 1u : -1u;
@@ -118,10 +117,11 @@ static bool is_awaited(const struct why_names *names, const struct idle *idle, b
     const uint32_t process = names->tracks.list[pick->thread].track.process;
     uint64_t waker = pick->waker, longest_ns;
     /* Before the first one the program starts, behind the last one it ends. */
-    if (pick->start_ns == worker->first_ns || pick->stop_ns == worker->last_ns)
+    if (pick->start_ns == worker->first_ns || pick->stop_ns == worker->last_ns || !pick->object ||
+        pick->object == worker->home || !worker->votes)
         return false;
     if (epoll)
-        return worker->votes && pick->object && pick->object != worker->home;
+        return true;
     for (unsigned step = 0; waker && step < STEPS; step++) {
         const uint32_t thread = why_tracks_thread(&names->tracks, process, waker);
         if (thread == TRACE_NONE || thread == pick->thread)

@@ -357,7 +357,7 @@ static void take_span(struct why_names *names, const struct trace *trace,
     if (name && !name->name.text)
         name_begins(names, trace, name);
     if (name && name->work)
-        why_awaited_add(names, name, detail, &pick);
+        why_awaited_add(names, detail, &pick);
     if (name)
         count(names, name, &pick, queued);
     if (name && wait && why_is_mpi(name->name))
