@@ -265,7 +265,7 @@ def test_two_slow_names(stats, rbwp, work):
 @pytest.mark.parametrize("length, shown", [(12, True), (8, False)])
 def test_slow_waits_beside_slow_runs(stats, work, length, shown):
     """Waits for a lock have a line where more hangs on what threads did between waits; but not what a scheduler makes of them."""
-    recording = Recording(stop=2000).ordinary(slot=RUN, runnable=0.01)
+    recording = Recording(stop=2000).ordinary(slot=RUN, runnable=0.01).wait(3, 1, 0.1, "mutex", 4096, waker=1)
     for start in (100, 300, 500, 700, 750):
         recording.call(2, start, 30, RUN, runnable=0.01).wait(3, start, length, "mutex", 4096, waker=1)
     texts = [f["text"] for f in stats("--json", "--findings", recording.write(work / "waits")).json["findings"] if f["what"] == "slow"]

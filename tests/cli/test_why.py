@@ -260,9 +260,10 @@ def test_waits_of_which_nobody_knows_the_end(rbwp, work):
         assert [cause["cause"] for cause in why(rbwp, work, made)["causes"]] == named
 
 
-def test_unmodified_programs(rbwp, work):
-    """Run intervals are no calls of work items; waits for locks are slow, waits for work are not."""
-    made = Recording().ordinary(slot=RUN)
+@pytest.mark.parametrize("held_back", [False, True])
+def test_unmodified_programs(rbwp, work, held_back):
+    """Run intervals are no calls of work items; waits for locks are slow, waits for work are not, nor what holds a thread back at first."""
+    made = Recording().ordinary(slot=RUN).wait(2, 1, 90 if held_back else 0.1, "mutex", 4096, waker=1)
     for start in SLOW:
         made.wait(2, start, 30, "mutex", 4096, waker=3).wait(3, start - 1, 31, "sleep").wait(1, start + 1, 40, "condition variable", 1, 2)
     found = why(rbwp, work, made)

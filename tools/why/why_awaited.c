@@ -34,8 +34,8 @@ static bool is_epoll(const struct why_name *name)
     return trace_text_is(name->name, kinds[0]);
 }
 
-void why_awaited_add(struct why_names *names, const struct trace_detail *detail,
-                     struct why_pick *pick)
+void why_awaited_add(struct why_names *names, const struct why_name *name,
+                     const struct trace_detail *detail, struct why_pick *pick)
 {
     pick->waker = why_argument(detail, names->waker_key);
     pick->object = (uint32_t)why_argument(detail, names->object_key);
@@ -49,6 +49,8 @@ void why_awaited_add(struct why_names *names, const struct trace_detail *detail,
         worker->first_ns = pick->start_ns;
     if (pick->stop_ns > worker->last_ns)
         worker->last_ns = pick->stop_ns;
+    if (!name->work)
+        return;
     if (!worker->votes)
         worker->home = pick->object;
     worker->votes += worker->home == pick->object ? 1u : -1u;

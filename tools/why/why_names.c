@@ -356,8 +356,8 @@ static void take_span(struct why_names *names, const struct trace *trace,
     struct why_name *name = name_of(names, span->name, wait);
     if (name && !name->name.text)
         name_begins(names, trace, name);
-    if (name && name->work)
-        why_awaited_add(names, detail, &pick);
+    if (name && (name->work || name->lock))
+        why_awaited_add(names, name, detail, &pick);
     if (name)
         count(names, name, &pick, queued);
     if (name && wait && why_is_mpi(name->name))
@@ -468,22 +468,33 @@ static bool waits_for_work(const struct why_name *name)
 /* What a process does before its first call of MPI and behind its last is the start and the end of
  * the job, and comes once: it is not compared with what comes in between, if that is most of the
  * run. */
-static void drop_start_and_end(const struct why_names *names, struct why_times *times)
+static bool is_start_or_end(const struct why_names *names, const struct why_pick *pick)
+{
+    const uint64_t run_ns = (uint64_t)names->last_ns - (uint64_t)names->first_ns;
+    const uint32_t process = names->tracks.list[pick->thread].track.process;
+    const struct why_job job =
+        process < names->job_room ? names->jobs[process] : (struct why_job){0, 0};
+    return (pick->stop_ns < job.first_ns || pick->start_ns > job.last_ns) &&
+           (uint64_t)job.last_ns - (uint64_t)job.first_ns >= run_ns / 2;
+}
+
+/* A thread that begins by a wait for a lock is held back until it is needed. */
+static bool is_first_wait(const struct why_names *names, const struct why_pick *pick)
+{
+    return pick->start_ns == names->workers[pick->thread].first_ns;
+}
+
+static void drop(const struct why_names *names, struct why_times *times,
+                 bool (*is_apart)(const struct why_names *, const struct why_pick *))
 {
     struct why_picks *picks = &times->longest;
-    const uint64_t run_ns = (uint64_t)names->last_ns - (uint64_t)names->first_ns;
     uint32_t left = 0;
     for (uint32_t i = 0; i < picks->count; i++) {
         const struct why_pick *pick = &picks->list[i];
-        const uint32_t process = names->tracks.list[pick->thread].track.process;
-        const struct why_job job =
-            process < names->job_room ? names->jobs[process] : (struct why_job){0, 0};
-        const bool apart = pick->stop_ns < job.first_ns || pick->start_ns > job.last_ns;
-        if (!apart || (uint64_t)job.last_ns - (uint64_t)job.first_ns < run_ns / 2) {
+        if (is_apart(names, pick))
+            histogram_remove(&times->values, pick_ns(pick));
+        else
             picks->list[left++] = *pick;
-            continue;
-        }
-        histogram_remove(&times->values, pick_ns(pick));
     }
     picks->count = left;
 }
@@ -504,7 +515,9 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
             continue;
         names->matched = true;
         if (name->run && names->job_room)
-            drop_start_and_end(names, &name->own);
+            drop(names, &name->own, is_start_or_end);
+        if (name->lock && !wanted && !given_ns)
+            drop(names, &name->own, is_first_wait);
         const uint64_t zeros = name->lock ? 3 * name->own.values.total + WHY_LEAST : 0;
         name->own.slow = why_bounds_find(&name->own.values, zeros, given_ns, &name->own.bounds);
         name->queued.slow =

@@ -118,9 +118,10 @@ struct why_names {
     } * jobs;                      /* by process */
     uint32_t job_room;
     struct why_worker {
-        int64_t first_ns, last_ns; /* the begin of its first wait for work, the end of its last */
-        uint32_t home, votes;      /* the object of most of these waits, if one has most */
-    } * workers;                   /* by thread */
+        int64_t first_ns,
+            last_ns; /* the begin of its first wait for work or a lock, the end of its last */
+        uint32_t home, votes; /* the object of most of these waits, if one has most */
+    } * workers;              /* by thread */
     uint32_t worker_room, waker_key, object_key; /* keys: 1 + name; 0: it has not come */
     struct why_gpus gpus;
     struct stalls stalls;      /* waits without an end; after why_names_finish */
@@ -140,10 +141,10 @@ void why_names_finish(struct why_names *names, const char *wanted, uint64_t give
 unsigned why_names_worst(const struct why_names *names, struct why_name **list, unsigned most);
 void why_names_free(struct why_names *names);
 
-/* why_awaited.c: waits of the kinds in which threads wait for work. */
+/* why_awaited.c: waits of the kinds in which threads wait for work; of locks the first and last. */
 bool why_awaited_is(struct trace_text kind);
-void why_awaited_add(struct why_names *names, const struct trace_detail *detail,
-                     struct why_pick *pick);
+void why_awaited_add(struct why_names *names, const struct why_name *name,
+                     const struct trace_detail *detail, struct why_pick *pick);
 /* Drops those in which nobody was at work; sets excess_ns. */
 void why_awaited_finish(struct why_names *names);
 
