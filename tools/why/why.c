@@ -150,8 +150,7 @@ static enum exit_code names_end(struct trace_pass *pass)
     return why->is_news ? hand_on(why, &why->tries[0], pass->trace) : EXIT_GOOD;
 }
 
-/* ---- the second pass, of all names that are tried
- * ------------------------------------------------
+/* ---- the second pass ---------------------------------------------------------------------------
  */
 
 #define EACH_TRY(parameters, callback, ...)                                                        \

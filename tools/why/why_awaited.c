@@ -84,20 +84,14 @@ static bool collect_idle(struct idle *idle, const struct why_names *names)
 static uint64_t idle_ns(const struct idle *idle, uint32_t thread, const struct why_pick *meanwhile,
                         uint64_t *longest_out, uint64_t *waker_out)
 {
-    uint32_t low = 0, high = idle->count;
+    const struct why_pick before = {.thread = thread, .stop_ns = meanwhile->start_ns};
     uint64_t sum_ns = 0;
+    uint32_t at;
     *longest_out = 0;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct why_pick *one = &idle->list[middle];
-        if (one->thread < thread || (one->thread == thread && one->stop_ns <= meanwhile->start_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (const struct why_pick *one = &idle->list[low];
-         low < idle->count && one->thread == thread && one->start_ns < meanwhile->stop_ns;
-         one = &idle->list[++low]) {
+    SORTED_FIND(at, idle->count, by_thread_and_stop(&idle->list[at], &before) <= 0);
+    for (const struct why_pick *one = &idle->list[at];
+         at < idle->count && one->thread == thread && one->start_ns < meanwhile->stop_ns;
+         one = &idle->list[++at]) {
         const int64_t from_ns =
             one->start_ns > meanwhile->start_ns ? one->start_ns : meanwhile->start_ns;
         const int64_t to_ns = one->stop_ns < meanwhile->stop_ns ? one->stop_ns : meanwhile->stop_ns;

@@ -433,8 +433,8 @@ static void put_others(struct out *out, const struct why_view *view)
     const unsigned count = why_names_worst(view->names, worst, NAMES_SHOWN + 1);
     for (unsigned i = 0; i < count; i++) {
         const struct why_name *name = worst[i];
-        if (name == view->name || (name->run && !name->judged))
-            continue; /* whether a run interval waited, the second pass alone knows */
+        if (name == view->name || ((name->run || name->awaited) && !name->judged))
+            continue; /* whether it is news, the second pass alone knows */
         out_text(out, "also ");
         text_name_fit(out, name->name.text, name->name.bytes, NAME_BYTES);
         out_format(out, ": %" PRIu64 " of %" PRIu64 " slow, ",
