@@ -410,6 +410,15 @@ def test_thread_of_a_cause(rbwp, work, others, on):
     assert bool(on) == (f": 100 % its own CPU time,{on}\n" in rbwp("stats", "--findings", work / "w.bin").text)
 
 
+def test_threads_that_wait_once(rbwp, work):
+    """A thread for each request, say: the lock that it waits for first is one all the same."""
+    made = Recording(7).ordinary(slot=RUN)
+    for thread, start in enumerate(SLOW, 2):
+        made.wait(thread, start, 30, "mutex", 4096, waker=7).wait(thread, start + 40, 0.1, "mutex", 8192)
+    found = why(rbwp, work, made)
+    assert found["slow"]["name"] == "mutex" and first(found, "lock")["where"]["object"] == 4096
+
+
 @pytest.mark.parametrize("threads, late", [((1, 2), "t3"), ((1,), None), ((1, 2, 3), None)], ids=("one is late", "two are", "nobody is"))
 def test_late_rank(rbwp, work, threads, late):
     """Who calls MPI and was not in it while others were has come late, if it is one alone."""

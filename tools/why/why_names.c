@@ -478,10 +478,13 @@ static bool is_start_or_end(const struct why_names *names, const struct why_pick
            (uint64_t)job.last_ns - (uint64_t)job.first_ns >= run_ns / 2;
 }
 
-/* A thread that begins by a wait for a lock is held back until it is needed. */
+/* A thread that begins by a wait for a lock, and lasts, is held back until it is needed. */
 static bool is_first_wait(const struct why_names *names, const struct why_pick *pick)
 {
-    return pick->start_ns == names->workers[pick->thread].first_ns;
+    const struct why_worker *worker = &names->workers[pick->thread];
+    return pick->start_ns == worker->first_ns &&
+           (uint64_t)worker->last_ns - (uint64_t)worker->first_ns >=
+               ((uint64_t)names->last_ns - (uint64_t)names->first_ns) / 2;
 }
 
 static void drop(const struct why_names *names, struct why_times *times,
