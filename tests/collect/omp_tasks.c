@@ -2,7 +2,7 @@
 /*
  * omp_tasks - a program with OpenMP that knows nothing of RBWP, and counts what it begins in FILE:
  * parts of regions (one a thread), parts of regions inside of regions, tasks, tasks made by those,
- * sections under a lock that have a microsecond and more to wait for.
+ * sections under a lock that have 2 ms and more to wait for.
  *
  *     omp_tasks FILE ROUNDS [kill|idle|untied]      kill: itself, in the middle of the last round;
  *                                                   idle: 250 ms without a region at the end;
@@ -62,7 +62,7 @@ static void tasks(void)
             }
         }
 #pragma omp critical
-        work(30000);
+        usleep(2000); /* so long that who is woken at the barrier finds it taken */
     }
 }
 
