@@ -107,16 +107,11 @@ bool why_calls_start(struct why_calls *calls, const struct why_names *names, str
 /* The last call of the thread that began until then; NULL: none. */
 static struct why_call *call_before(const struct why_calls *calls, uint32_t thread, int64_t time_ns)
 {
-    uint32_t low = 0, high = calls->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct why_call *call = &calls->list[middle];
-        if (call->thread < thread || (call->thread == thread && call->begin_ns <= time_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && calls->list[low - 1].thread == thread ? &calls->list[low - 1] : NULL;
+    uint32_t at;
+    SORTED_FIND(at, calls->count,
+                calls->list[at].thread < thread ||
+                    (calls->list[at].thread == thread && calls->list[at].begin_ns <= time_ns));
+    return at && calls->list[at - 1].thread == thread ? &calls->list[at - 1] : NULL;
 }
 
 static struct why_call *call_at(const struct why_calls *calls, uint32_t thread, int64_t begin_ns)
@@ -138,15 +133,9 @@ static struct why_call *call_around(const struct why_calls *calls, uint32_t thre
 /* So many of the windows, from the first on, began before that time. */
 static uint32_t windows_until(const struct why_calls *calls, int64_t stop_ns)
 {
-    uint32_t low = 0, high = calls->kept_slow;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (calls->windows[middle].queued_ns < stop_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t at;
+    SORTED_FIND(at, calls->kept_slow, calls->windows[at].queued_ns < stop_ns);
+    return at;
 }
 
 static bool is_in_window(const struct why_calls *calls, int64_t start_ns, int64_t stop_ns)
@@ -719,18 +708,11 @@ void why_calls_finish(struct why_calls *calls)
 const struct why_meanwhile *why_calls_of_thread(const struct why_calls *calls, uint32_t thread,
                                                 uint32_t *count_out)
 {
-    uint32_t low = 0, high = calls->meanwhile_count, end;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (calls->meanwhile[middle].thread < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (end = low; end < calls->meanwhile_count && calls->meanwhile[end].thread == thread;)
-        end++;
-    *count_out = end - low;
-    return calls->meanwhile + low;
+    uint32_t first, end;
+    SORTED_FIND(first, calls->meanwhile_count, calls->meanwhile[first].thread < thread);
+    SORTED_FIND(end, calls->meanwhile_count, calls->meanwhile[end].thread <= thread);
+    *count_out = end - first;
+    return calls->meanwhile + first;
 }
 
 void why_calls_free(struct why_calls *calls)

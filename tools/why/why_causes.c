@@ -210,13 +210,13 @@ bool why_is_awaited(const struct why_calls *calls, const struct why_call *call)
 {
     for (uint32_t at = call->parts; at; at = calls->parts[at - 1].next) {
         const struct why_part *part = &calls->parts[at - 1];
-        const struct why_by by =
-            by_root(calls, part->waker, part->object, part->start_ns, part->stop_ns);
         int64_t sum_ns = 0;
         uint32_t count;
-        const struct why_meanwhile *list = why_calls_of_thread(calls, by.thread, &count);
         if (part->kind != WHY_WAIT || part->name != calls->name->number)
             continue;
+        const struct why_by by =
+            by_root(calls, part->waker, part->object, part->start_ns, part->stop_ns);
+        const struct why_meanwhile *list = why_calls_of_thread(calls, by.thread, &count);
         for (uint32_t i = 0; i < count; i++)
             if (list[i].kind != WHY_WAIT ||
                 !why_is_idle(trace_name_of(*calls->trace, list[i].name)))

@@ -118,10 +118,9 @@ struct why_names {
     } * jobs;                      /* by process */
     uint32_t job_room;
     struct why_worker {
-        int64_t first_ns,
-            last_ns; /* the begin of its first wait for work or a lock, the end of its last */
-        uint32_t home, votes; /* the object of most of these waits, if one has most */
-    } * workers;              /* by thread */
+        int64_t first_ns, last_ns; /* its waits for work and locks, from begin to end */
+        uint32_t home, votes;      /* the object of most waits for work, if one has most */
+    } * workers;                   /* by thread */
     uint32_t worker_room, waker_key, object_key; /* keys: 1 + name; 0: it has not come */
     struct why_gpus gpus;
     struct stalls stalls;      /* waits without an end; after why_names_finish */
